@@ -40,11 +40,11 @@ def case(
     """
     mark = CaseMark(id, clause, needs, waiting, hazard, alone)
 
-    def marked(function: Callable[P, Observation]) -> Callable[P, Observation]:
+    def mark_function(function: Callable[P, Observation]) -> Callable[P, Observation]:
         setattr(function, MARK, mark)
         return function
 
-    return marked
+    return mark_function
 
 
 def case_mark(function: object) -> CaseMark | None:

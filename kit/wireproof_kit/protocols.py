@@ -14,7 +14,7 @@ from wireproof_kit.targets.target import (
     parse_target,
     with_key,
 )
-from wireproof_spec.protocol import Group, UnknownProtocol, entry_point, having, part
+from wireproof_spec.protocol import Group, UnknownProtocol, entry_point, list_having, part
 
 if TYPE_CHECKING:
     from wireproof_kit.fuzz.driver import OpenFuzzSession
@@ -48,7 +48,7 @@ class KitPart:
 
 def known_protocols() -> tuple[str, ...]:
     """Return the protocols that the kit has a part of, the usual one first."""
-    return having(Group.KIT)
+    return list_having(Group.KIT)
 
 
 def kit_part(protocol: str) -> KitPart:
@@ -114,12 +114,12 @@ def read_target(url: str, keys: Iterable[tuple[str, str]] = ()) -> Target:
     return target
 
 
-def referenced() -> tuple[str, ...]:
+def list_with_reference() -> tuple[str, ...]:
     """Return the protocols that have a reference."""
-    return having(Group.SERVERS)
+    return list_having(Group.SERVERS)
 
 
-def fuzzed() -> tuple[str, ...]:
+def list_with_fuzzing() -> tuple[str, ...]:
     """Return the protocols whose targets can be fuzzed."""
     return tuple(name for name, known in _parts().items() if known.open_fuzz_session)
 

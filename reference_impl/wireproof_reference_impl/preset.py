@@ -76,7 +76,7 @@ def conflicts(preset: Preset, variants: Mapping[str, Preset]) -> tuple[str, ...]
     )
 
 
-def listed(preset: Preset, variants: Mapping[str, Preset]) -> str:
+def format_preset(preset: Preset, variants: Mapping[str, Preset]) -> str:
     """Return a preset as a line: name, kind, clauses, text and, behind tabs, one thing more.
 
     `?` marks a clause that may break. The last field is a fault's way of being wrong, or the
@@ -87,7 +87,7 @@ def listed(preset: Preset, variants: Mapping[str, Preset]) -> str:
     return "\t".join((preset.name, preset.kind, clauses, preset.text, last))
 
 
-def named(presets: Mapping[str, Preset], kind: str, name: str) -> Preset:
+def find_preset(presets: Mapping[str, Preset], kind: str, name: str) -> Preset:
     """Return the fault or variant of a name.
 
     Raises:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from wireproof_reports.pipeline.manifest import HistoryFault
 from wireproof_reports.pipeline.session import SparkFault
-from wireproof_reports.questions.aggregate import Wish, aggregate
+from wireproof_reports.questions.aggregate import AnalysisRequest, aggregate
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="folder of the site")
     told = parser.parse_args(arguments)
     try:
-        lines = aggregate(Wish(told.history, told.out, master=""))
+        lines = aggregate(AnalysisRequest(told.history, told.out, master=""))
     except (HistoryFault, SparkFault) as error:
         print(f"wireproof: {error}", file=sys.stderr)
         return 2

@@ -127,5 +127,5 @@ def test_a_decision_knows_its_published_reading() -> None:
     decision = Decision("d", "t", (), "d", options)
     assert decision.published == "published"
     assert Decision("d", "t", (), "d", options[:1]).published == "any"
-    assert decision.shown("a") == "any"
-    assert decision.shown("z") is None
+    assert decision.find_shown("a") == "any"
+    assert decision.find_shown("z") is None

@@ -97,7 +97,7 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         names = [option.name for option in self.option]
         return "published" if "published" in names else names[0]
 
-    def shown(self, observation: str) -> str | None:
+    def find_shown(self, observation: str) -> str | None:
         """Return the reading that a probe's observation shows, or None."""
         for option in self.option:
             if matches(observation, option.shown_by):
@@ -213,7 +213,7 @@ def faults(catalogue: Catalogue) -> Iterator[str]:
 
 def matches(observation: str, patterns: Iterable[str]) -> bool:
     """Tell whether an observation fits one of the patterns (`*`: any run without a comma)."""
-    return any(_compiled(pattern).fullmatch(observation) for pattern in patterns)
+    return any(_compile(pattern).fullmatch(observation) for pattern in patterns)
 
 
 def is_below(identifier: str, prefix: str) -> bool:
@@ -224,7 +224,7 @@ def is_below(identifier: str, prefix: str) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile("[^,]*".join(re.escape(piece) for piece in pattern.split("*")), re.DOTALL)
 
 

@@ -19,7 +19,7 @@ class Observations(Struct, frozen=True, rename={"within": "in"}):
         """Return the sentence of one word of an observation, or None if it has none."""
         prefixes = [prefix for prefix in self.within if _is_below(case, prefix)]
         tables = [self.within[each] for each in sorted(prefixes, key=len, reverse=True)]
-        found = (_found(table, word) for table in (*tables, self.words))
+        found = (_find(table, word) for table in (*tables, self.words))
         return next((sentence for sentence in found if sentence is not None), None)
 
 
@@ -34,7 +34,7 @@ def load_observations(protocol: str) -> Observations:
     return convert(tomllib.loads(text), Observations)
 
 
-def _found(table: Mapping[str, str], word: str) -> str | None:
+def _find(table: Mapping[str, str], word: str) -> str | None:
     if word in table and not word.endswith(":*"):
         return table[word]
     kind, colon, detail = word.partition(":")

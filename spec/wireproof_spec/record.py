@@ -74,7 +74,7 @@ class Packed(TypedDict, total=False):
     deflate: str
 
 
-def packed(data: bytes) -> Packed:
+def pack_bytes(data: bytes) -> Packed:
     """Return the field that holds these bytes in a step record: ``hex`` or ``deflate``."""
     if len(data) <= _DEFLATE_ABOVE:
         return {"hex": data.hex()}
@@ -151,7 +151,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     transcript: TranscriptRecord = TranscriptRecord()
     deviation: DeviationRecord | None = None
 
-    def seen(self) -> tuple[SeenRecord, ...]:
+    def list_seen(self) -> tuple[SeenRecord, ...]:
         """Return every repetition, the first one first."""
         first = SeenRecord(
             value=self.observation,

@@ -8,7 +8,7 @@ from small_law import record
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.verdicts.deviations import (
-    Applied,
+    AppliedDeviations,
     Deviation,
     apply,
     is_known,
@@ -22,7 +22,7 @@ ENTRY = Deviation("p/i", "t.i.clause", "abc", "upstream knows", date(2027, 3, 31
 FAILED = record("error:X,open", verdict="fail", signature="abc")
 
 
-def applied(entry: Deviation, *records: CaseRecord, version: str = "1") -> Applied:
+def applied(entry: Deviation, *records: CaseRecord, version: str = "1") -> AppliedDeviations:
     return apply(records, (entry,), version=version, today=TODAY)
 
 

@@ -9,9 +9,9 @@ from small_law import CLAUSE, bench
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.runner.engine import Engine, RunOptions, unsupported
+from wireproof_kit.runner.engine import Engine, RunOptions, record_unsupported
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.verdicts.judge import Bench
+from wireproof_kit.verdicts.judge import JudgeContext
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import ClaimRecord
 
@@ -173,10 +173,10 @@ def test_the_record_keeps_every_byte_and_the_first_difference() -> None:
 
 
 def test_an_unsupported_case_shows_the_probe() -> None:
-    absent = Bench(
+    absent = JudgeContext(
         bench().catalogue, {"ext": ClaimRecord(state="absent", observation="error:E")}, {}
     )
-    record = unsupported(case(scripted()), absent)
+    record = record_unsupported(case(scripted()), absent)
     assert record.verdict == "unsupported"
     assert "error:E" in record.reason
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from small_law import CATALOGUE, header, record
 
-from wireproof_kit.verdicts.outcome import Standing, conclude
+from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_spec.catalogue import Clause, Group, Law
 from wireproof_spec.record import CaseRecord
 
@@ -57,73 +57,74 @@ def side(verdict: str) -> CaseRecord:
     ],
 )
 def test_exit_codes(records: list[CaseRecord], profile: str, code: int) -> None:
-    assert conclude(header(), records, LAWS, Standing(profile)).exit == code
+    assert conclude(header(), records, LAWS, RunFactors(profile)).exit == code
 
 
 def test_an_unstable_case_may_be_allowed_by_the_user() -> None:
     records = [core("pass"), core("unstable")]
-    assert conclude(header(), records, LAWS, Standing("must", allow_unstable=True)).exit == 0
+    assert conclude(header(), records, LAWS, RunFactors("must", allow_unstable=True)).exit == 0
 
 
 @pytest.mark.parametrize(
-    "standing", [Standing("must", stale=("a",)), Standing("must", expired=("a",))]
+    "standing", [RunFactors("must", stale=("a",)), RunFactors("must", expired=("a",))]
 )
-def test_a_stale_or_expired_deviation_fails_the_run(standing: Standing) -> None:
+def test_a_stale_or_expired_deviation_fails_the_run(standing: RunFactors) -> None:
     assert conclude(header(), [core("pass")], LAWS, standing).exit == 1
 
 
 def test_an_interrupted_run_says_so() -> None:
-    footer = conclude(header(), [core("pass")], LAWS, Standing("must", interrupted=True))
+    footer = conclude(header(), [core("pass")], LAWS, RunFactors("must", interrupted=True))
     assert footer.exit == 130
     assert "interrupted" in footer.statement
 
 
 def test_a_group_without_its_core_asserted_is_not_judged() -> None:
-    footer = conclude(header(), [side("pass")], LAWS, Standing("must"))
+    footer = conclude(header(), [side("pass")], LAWS, RunFactors("must"))
     assert [group.judged for group in footer.groups] == [False]
     assert "NOT JUDGED" in footer.statement
 
 
 def test_a_narrow_selection_is_judged_as_a_part_and_says_so() -> None:
     narrow = header(selection=("p/i/side",))
-    footer = conclude(narrow, [side("pass")], LAWS, Standing("must"))
+    footer = conclude(narrow, [side("pass")], LAWS, RunFactors("must"))
     assert footer.exit == 0
     assert footer.statement == "t.i (part) 1/1 should"
 
 
 @pytest.mark.parametrize("prefix", ["t", "t.i", "p", "p/i", "p/i/core"])
 def test_a_selection_that_holds_the_core_is_a_whole_group(prefix: str) -> None:
-    footer = conclude(header(selection=(prefix,)), [side("pass")], LAWS, Standing("must"))
+    footer = conclude(header(selection=(prefix,)), [side("pass")], LAWS, RunFactors("must"))
     assert footer.exit == 2
 
 
 def test_a_selection_above_the_profile_is_not_green_when_it_fails() -> None:
     narrow = header(selection=("p/i/side",))
-    footer = conclude(narrow, [side("pass"), side("fail")], LAWS, Standing("must"))
+    footer = conclude(narrow, [side("pass"), side("fail")], LAWS, RunFactors("must"))
     assert footer.exit == 2
     assert footer.statement.endswith(
         "nothing up to level must was run; --profile should lets these count"
     )
-    good = conclude(narrow, [side("pass")], LAWS, Standing("must"))
+    good = conclude(narrow, [side("pass")], LAWS, RunFactors("must"))
     assert (good.exit, "nothing up to" in good.statement) == (0, False)
 
 
 def test_what_passes_above_the_profile_does_not_make_up_for_what_was_not_judged() -> None:
     narrow = header(selection=("p/i/core", "p/i/side"))
     missing = [core("unsupported"), side("pass")]
-    assert conclude(narrow, missing, LAWS, Standing("must")).exit == 2
-    assert conclude(narrow, [core("unstable"), side("pass")], LAWS, Standing("must")).exit == 3
+    assert conclude(narrow, missing, LAWS, RunFactors("must")).exit == 2
+    assert conclude(narrow, [core("unstable"), side("pass")], LAWS, RunFactors("must")).exit == 3
 
 
 def test_the_statement_counts_conforming_and_asserted_cases_by_level() -> None:
     records = [core("pass"), core("fail"), side("pass"), side("unsupported")]
     assert (
-        conclude(header(), records, LAWS, Standing("must")).statement == "t.i 1/2 must, 1/1 should"
+        conclude(header(), records, LAWS, RunFactors("must")).statement
+        == "t.i 1/2 must, 1/1 should"
     )
 
 
 def test_coverage_counts_every_clause_once() -> None:
-    footer = conclude(header(), [core("inconclusive"), core("pass")], LAWS, Standing("must"))
+    footer = conclude(header(), [core("inconclusive"), core("pass")], LAWS, RunFactors("must"))
     assert footer.coverage == {
         "clauses": 2,
         "asserted": 1,

@@ -4,7 +4,7 @@ import pytest
 
 from wireproof_kit.nsq.observe.delivery import Delivery, Layout, read_delivery
 from wireproof_kit.nsq.observe.observations import (
-    differing,
+    find_difference,
     observe,
     observe_absence,
     observe_delivery,
@@ -13,14 +13,14 @@ from wireproof_kit.nsq.observe.observations import (
 from wireproof_kit.nsq.wire.answers import (
     Answer,
     Closed,
+    ErrorFrame,
     Nonsense,
     Pushed,
-    Refusal,
     Response,
     Silent,
     refusal,
 )
-from wireproof_kit.nsq.wire.http import HttpAnswer, failed
+from wireproof_kit.nsq.wire.http import HttpAnswer, make_failed
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.message import Extend, Message, message_schema
 from wireproof_spec.strict_json import read
@@ -59,7 +59,7 @@ def test_each_answer_has_its_word(answer: Answer, word: str) -> None:
 
 def test_the_state_after_it_stands_behind_a_comma() -> None:
     assert observe(Response(b"OK"), then="open").value == "ok,open"
-    assert observe(Refusal("E_X", b"E_X"), then="closed").value == "error:E_X,closed"
+    assert observe(ErrorFrame("E_X", b"E_X"), then="closed").value == "error:E_X,closed"
     assert observe(Closed("end"), then="closed").value == "closed"
 
 
@@ -139,7 +139,7 @@ def test_absence_needs_a_sentinel() -> None:
     [(b"abc", b"abd", 2), (b"abc", b"ab", 2), (b"", b"x", 0), (b"ab", b"abc", 2)],
 )
 def test_the_first_difference_of_two_byte_strings(expected: bytes, found: bytes, at: int) -> None:
-    assert differing("f", expected=expected, found=found).offset == at
+    assert find_difference("f", expected=expected, found=found).offset == at
 
 
 def http(status: int, body: bytes) -> HttpAnswer:
@@ -168,8 +168,8 @@ HTTP_ANSWERS = {
     ),
     "text": (http(503, b'{"message":"extend data exceed the limit"}'), "http:503,extend"),
     "page": (http(502, b"<html>"), "http:502,other"),
-    "silence": (failed("silence"), "http:silence"),
-    "closed": (failed("closed"), "http:closed"),
+    "silence": (make_failed("silence"), "http:silence"),
+    "closed": (make_failed("closed"), "http:closed"),
 }
 
 

@@ -11,7 +11,7 @@ import click
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.suggestions import suggestion
-from wireproof.view.comparison import comparison, ending
+from wireproof.view.comparison import comparison, format_last_line
 from wireproof.view.comparison_markdown import comparison_markdown
 from wireproof.view.events import judgement, target_object
 from wireproof.view.output import write_lines
@@ -72,7 +72,7 @@ def _tell(found: Comparison, code: int, *, markdown: bool) -> None:
         write_lines(sys.stdout, comparison_markdown(found))
     if not said.quiet and not markdown:
         write_lines(out, comparison(found, verbose=said.verbose, style=style))
-    write_lines(out, [ending(found, code, style=style)])
+    write_lines(out, [format_last_line(found, code, style=style)])
 
 
 def _event(found: Comparison, code: int) -> Mapping[str, object]:

@@ -13,17 +13,17 @@ from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.target_choice import settings_for
 from wireproof.view.choose_display import choose_display
-from wireproof.view.style import wrapped
+from wireproof.view.style import wrap_after_heading
 from wireproof.view.summary import Result
 from wireproof_kit.bundle.file import Bundle, BundleWriter, read_bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import known_protocols
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.runner.engine import judged
+from wireproof_kit.runner.engine import judge_record
 from wireproof_kit.runner.instance import known_ids
-from wireproof_kit.verdicts.deviations import Applied, apply, read_deviations
-from wireproof_kit.verdicts.judge import Bench, ReadingChoice, claim_state
-from wireproof_kit.verdicts.outcome import Standing, conclude
+from wireproof_kit.verdicts.deviations import AppliedDeviations, apply, read_deviations
+from wireproof_kit.verdicts.judge import JudgeContext, ReadingChoice, claim_state
+from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_kit.verdicts.revision import refuse_later
 from wireproof_spec.catalogue import LEVELS, Catalogue, load_catalogue
 from wireproof_spec.record import BindingRecord, CaseRecord, ClaimRecord, HeaderRecord
@@ -96,7 +96,7 @@ def judge(
         raise UsageFault(f"--bundle {out} is the bundle that is judged; name another file")
     terms = Terms(profile, reading, revision, named, allow_unstable)
     result = judge_again(recorded, terms)
-    result = _written(result, out) if out is not None else result
+    result = _write_result(result, out) if out is not None else result
     display = choose_display(manner(), bundle=bundle, recorded=True)
     display.begin(result.header, selected=len(result.records))
     for record in result.records:
@@ -121,12 +121,14 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
     catalogue = load_catalogue(protocol)
     refuse_later(catalogue, terms.spec_revision)
     header = _header(bundle.header, catalogue, terms)
-    bench = Bench(catalogue, header.claims, header.readings, cast(ReadingChoice, header.reading))
+    bench = JudgeContext(
+        catalogue, header.claims, header.readings, cast(ReadingChoice, header.reading)
+    )
     kept = [record for record in bundle.cases if _is_known(record, catalogue, terms)]
     if not kept:
         raise UsageFault(f"{bundle.path}: no case in it is known at that revision")
-    applied = _applied([judged(record, bench) for record in kept], header, terms)
-    standing = Standing(
+    applied = _apply_deviations([judge_record(record, bench) for record in kept], header, terms)
+    standing = RunFactors(
         profile=header.profile,
         stale=applied.stale,
         expired=applied.expired,
@@ -143,7 +145,9 @@ def changes(before: Sequence[CaseRecord], after: Sequence[CaseRecord]) -> Iterat
     changed = [record for record in after if recorded[record.case].verdict != record.verdict]
     for record in changed:
         was = recorded[record.case].verdict
-        yield from wrapped("changed", f"{record.case}  {was} -> {record.verdict}: {record.reason}")
+        yield from wrap_after_heading(
+            "changed", f"{record.case}  {was} -> {record.verdict}: {record.reason}"
+        )
     left_out = len(before) - len(after)
     yield f"{len(changed)} verdicts changed against the run" + (
         f", {left_out} cases left out" if left_out else ""
@@ -156,7 +160,7 @@ def _header(header: HeaderRecord, catalogue: Catalogue, terms: Terms) -> HeaderR
         spec=catalogue.revisions,
         claims={name: _claim(name, claim, catalogue) for name, claim in header.claims.items()},
         readings={
-            name: _binding(name, bound, catalogue) for name, bound in header.readings.items()
+            name: _bind_again(name, bound, catalogue) for name, bound in header.readings.items()
         },
         profile=terms.profile or header.profile,
         reading=terms.reading or header.reading,
@@ -172,11 +176,11 @@ def _claim(name: str, claim: ClaimRecord, catalogue: Catalogue) -> ClaimRecord:
     return msgspec.structs.replace(claim, state=state)
 
 
-def _binding(name: str, bound: BindingRecord, catalogue: Catalogue) -> BindingRecord:
+def _bind_again(name: str, bound: BindingRecord, catalogue: Catalogue) -> BindingRecord:
     decision = catalogue.decision(name)
     if decision is None:
         return bound
-    return msgspec.structs.replace(bound, reading=decision.shown(bound.observation))
+    return msgspec.structs.replace(bound, reading=decision.find_shown(bound.observation))
 
 
 def _is_known(record: CaseRecord, catalogue: Catalogue, terms: Terms) -> bool:
@@ -186,9 +190,11 @@ def _is_known(record: CaseRecord, catalogue: Catalogue, terms: Terms) -> bool:
     return clause.since <= terms.spec_revision
 
 
-def _applied(records: Sequence[CaseRecord], header: HeaderRecord, terms: Terms) -> Applied:
+def _apply_deviations(
+    records: Sequence[CaseRecord], header: HeaderRecord, terms: Terms
+) -> AppliedDeviations:
     if terms.baseline is None:
-        return Applied(tuple(records))
+        return AppliedDeviations(tuple(records))
     known = {*(record.case for record in records), *known_ids(collect())}
     today = date.today()
     entries = read_deviations(terms.baseline, known_ids=known, today=today)
@@ -196,7 +202,7 @@ def _applied(records: Sequence[CaseRecord], header: HeaderRecord, terms: Terms) 
     return apply(records, entries, version=version, today=today)
 
 
-def _written(result: Result, out: Path) -> Result:
+def _write_result(result: Result, out: Path) -> Result:
     try:
         writer = BundleWriter(out, result.header)
     except OSError as error:

@@ -32,7 +32,7 @@ EXAMPLES = (
     type=click.Choice(("text", "json", "md")),
     help="Output format; default text.",
 )
-def listing(ids: tuple[str, ...], form: Form | None) -> None:
+def list_cases(ids: tuple[str, ...], form: Form | None) -> None:
     """List the cases with clause, level and needs."""
     instances = select(collect(), ids)
     chosen: Form = form or ("json" if manner().json else "text")
@@ -47,13 +47,13 @@ def select(instances: Sequence[Instance], prefixes: Sequence[str]) -> list[Insta
         UsageFault: a prefix selects none.
     """
     from wireproof_kit.protocols import known_protocols
-    from wireproof_kit.runner.run import unmatched
+    from wireproof_kit.runner.run import describe_unmatched
     from wireproof_spec.catalogue import load_catalogue
 
     for prefix in prefixes:
         if not any(item.is_selected_by(prefix) for item in instances):
             catalogues = [load_catalogue(protocol) for protocol in known_protocols()]
-            raise UsageFault(unmatched(prefix, instances, catalogues))
+            raise UsageFault(describe_unmatched(prefix, instances, catalogues))
     return [item for item in instances if is_chosen(item, prefixes)]
 
 

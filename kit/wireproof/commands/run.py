@@ -17,7 +17,7 @@ from wireproof.options.lazy_group import Command
 from wireproof.options.run_options import run_options
 from wireproof.options.target_choice import (
     REFERENCE,
-    Named,
+    NamedTarget,
     given_keys,
     named_target,
     settings_for,
@@ -94,11 +94,11 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) 
     return min(codes, key=WORST_FIRST.index)
 
 
-def _judge(named: Named, options: RunParameters, settings: Settings, *, name: str) -> int:
+def _judge(named: NamedTarget, options: RunParameters, settings: Settings, *, name: str) -> int:
     """Judge one target; ``name`` goes behind those of all files that are written."""
-    files = {kind: _called(path, name) for kind, path in _files(options, settings).items()}
+    files = {kind: _add_name(path, name) for kind, path in _files(options, settings).items()}
     refuse_unwritable(files)
-    if lacking := captures.lacking(files):
+    if lacking := captures.describe_missing(files):
         click.echo(f"wireproof: {lacking}", err=True)
         files = {kind: path for kind, path in files.items() if kind not in captures.FORMATS}
     bundle = bundle_place(options["bundle"], settings, name=name)
@@ -147,7 +147,7 @@ def _protocols(request: RunRequest, options: RunParameters) -> Iterable[str]:
     return [plan.protocol or read_target(plan.url).protocol]
 
 
-def _called(path: Path, name: str) -> Path:
+def _add_name(path: Path, name: str) -> Path:
     """Return the path with a name behind that of the file."""
     return path.with_name(f"{path.stem}{name}{path.suffix}") if name else path
 
@@ -160,7 +160,7 @@ def bundle_place(given: Path | None, settings: Settings, *, name: str = "") -> P
     """
     configured = Path(settings.bundle) if settings.bundle else None
     asked = given or configured
-    path = _called(asked, name) if asked else _fresh(name)
+    path = _add_name(asked, name) if asked else _fresh(name)
     refuse_unwritable({"bundle": path})
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -195,7 +195,7 @@ def _files(options: RunParameters, settings: Settings) -> dict[str, Path]:
     return {name: Path(path) for name, path in asked.items() if path}
 
 
-def _dry_run(named: Named, options: RunParameters) -> int:
+def _dry_run(named: NamedTarget, options: RunParameters) -> int:
     instances = _own(named, options)
     chosen = select(instances, named.prefixes)
     select(instances, options["exclude"])
@@ -213,7 +213,7 @@ def _dry_run(named: Named, options: RunParameters) -> int:
     return 0 if kept else NOT_DONE
 
 
-def _own(named: Named, options: RunParameters) -> list[Instance]:
+def _own(named: NamedTarget, options: RunParameters) -> list[Instance]:
     """Return the cases of the target's protocol, one for each thing that it has several of."""
     if named.url == REFERENCE:
         return list(collect_narrowed(options))

@@ -11,7 +11,7 @@ import msgspec
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.view.selftest import SelftestView, choose_view
-from wireproof_kit.protocols import referenced
+from wireproof_kit.protocols import list_with_reference
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.selftest.matrix import Matrix, check_writable, write_matrix
 from wireproof_kit.selftest.plan import (
@@ -43,8 +43,8 @@ EXAMPLES = (
 @click.argument("ids", nargs=-1, metavar="[IDS…]")
 @click.option(
     "--protocol",
-    type=click.Choice(referenced()),
-    default=referenced()[0],
+    type=click.Choice(list_with_reference()),
+    default=list_with_reference()[0],
     show_default=True,
     help="Protocol to test.",
 )

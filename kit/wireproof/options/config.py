@@ -103,10 +103,10 @@ def _from_file(path: Path, *, required: bool) -> Values:
         raise UsageFault(f"configuration {path}: no TOML: {error}") from error
     if path.name == "pyproject.toml":
         document = document.get("tool", {}).get("wireproof", {})
-    return dict(_checked(path, document))
+    return dict(_check_settings(path, document))
 
 
-def _checked(path: Path, document: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+def _check_settings(path: Path, document: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     for table, content in document.items():
         if table not in TABLES:
             hint = suggestion(table, list(TABLES))

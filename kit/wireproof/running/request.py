@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypedDict, cast
 
 from wireproof.options.config import Settings
-from wireproof.options.target_choice import REFERENCE, Named
+from wireproof.options.target_choice import REFERENCE, NamedTarget
 from wireproof_kit.protocols import target_keys
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import RunOptions
@@ -68,7 +68,7 @@ def collect_narrowed(
 
 
 def make_request(
-    named: Named, given: RunParameters, settings: Settings, *, bundle: Path
+    named: NamedTarget, given: RunParameters, settings: Settings, *, bundle: Path
 ) -> RunRequest:
     """Return the request: what was given stands above the configuration.
 
@@ -98,7 +98,7 @@ def _with_settings(given: RunParameters, settings: Settings) -> RunParameters:
     return whole
 
 
-def _plan(named: Named, given: RunParameters) -> RunPlan:
+def _plan(named: NamedTarget, given: RunParameters) -> RunPlan:
     return RunPlan(
         url=named.url,
         protocol=named.protocol,
@@ -132,7 +132,7 @@ def _maxfail(given: RunParameters) -> int | None:
     return 1 if given["stop_at_first"] else given["maxfail"]
 
 
-def _command(named: Named, given: RunParameters) -> Iterator[str]:
+def _command(named: NamedTarget, given: RunParameters) -> Iterator[str]:
     """Return the words of the command that repeats the run."""
     yield from ("wireproof", "run")
     yield f"--{REFERENCE}" if named.url == REFERENCE else named.url
@@ -148,7 +148,7 @@ def _command(named: Named, given: RunParameters) -> Iterator[str]:
     yield from _value("-k", given["expression"] or None)
 
 
-def _target_words(named: Named) -> Iterator[str]:
+def _target_words(named: NamedTarget) -> Iterator[str]:
     known = target_keys()
     for key, value in named.keys:
         if known[key].form == "flag":

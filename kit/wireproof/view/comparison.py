@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from wireproof.view.style import COLUMNS, Style, Tone, wrapped
+from wireproof.view.style import COLUMNS, Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.verdicts.diff import KINDS, Change, Comparison, Kind, Pair
-from wireproof_reports.wording import counted
+from wireproof_reports.wording import count_noun
 
 LISTED = 20
 INDENT = 4
@@ -28,10 +28,12 @@ TONES: dict[Kind, Tone] = {
 def comparison(found: Comparison, *, verbose: int, style: Style) -> Iterator[str]:
     """Return all lines but the last; long classes are cut unless ``verbose``."""
     for letter, bundle in (("A", found.before), ("B", found.after)):
-        yield from wrapped(letter, printable(f"{bundle.path}   {bundle.header.target.url}"))
+        yield from wrap_after_heading(
+            letter, printable(f"{bundle.path}   {bundle.header.target.url}")
+        )
     for index, item in enumerate(found.differences):
         text = printable(f"{item.name}: {item.before} -> {item.after}")
-        yield from wrapped("" if index else "differs", text)
+        yield from wrap_after_heading("" if index else "differs", text)
     for kind in KINDS:
         changes = found.of(kind)
         if changes:
@@ -40,22 +42,22 @@ def comparison(found: Comparison, *, verbose: int, style: Style) -> Iterator[str
     yield ""
 
 
-def ending(found: Comparison, code: int, *, style: Style) -> str:
+def format_last_line(found: Comparison, code: int, *, style: Style) -> str:
     """Return the last line: the number of changes in each class, and the exit code."""
-    told = summed(found)
+    told = format_counts(found)
     end = f"exit {code}"
     room = max(COLUMNS - len(told) - len(end), 3)
     return style.paint(told, "bad" if code else "strong") + " " * room + end
 
 
-def summed(found: Comparison) -> str:
+def format_counts(found: Comparison) -> str:
     """Return the number of changes in each class: ``3 regressed, 1 fixed; 780 cases compared``."""
     classes = [found.of(kind) for kind in KINDS]
-    told = ", ".join(f"{len(c)} {titled(c[0].kind)}" for c in classes if c) or "no change"
-    return f"{told}; {counted(found.compared, 'case')} compared"
+    told = ", ".join(f"{len(c)} {display_name(c[0].kind)}" for c in classes if c) or "no change"
+    return f"{told}; {count_noun(found.compared, 'case')} compared"
 
 
-def titled(kind: Kind) -> str:
+def display_name(kind: Kind) -> str:
     """Return the display name of a class of changes."""
     return {"otherwise": "fail otherwise", "reading": "other reading"}.get(
         kind, kind.replace("-", " ")
@@ -70,7 +72,7 @@ def verdicts(pair: Pair) -> str:
 
 
 def _class(kind: Kind, changes: Sequence[Change], *, verbose: int, style: Style) -> Iterator[str]:
-    head = f"{titled(kind).upper()} {len(changes)}"
+    head = f"{display_name(kind).upper()} {len(changes)}"
     yield f"{style.paint(head, TONES[kind])}   {KINDS[kind]}"
     shown = changes if verbose else _worth_showing(kind, changes)[:LISTED]
     for change in shown:
@@ -95,4 +97,4 @@ def _case(change: Change) -> Iterator[str]:
     yield f"  {printable(pair.case)}   {verdicts(pair)}   {about}"
     if change.kind != "changed" and record.verdict != "pass":
         reason = printable(f"{'now' if pair.after else 'was'}: {record.reason}")
-        yield from wrapped("", reason, indent=INDENT)
+        yield from wrap_after_heading("", reason, indent=INDENT)

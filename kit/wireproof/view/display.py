@@ -12,7 +12,7 @@ from wireproof.view.output import write_lines
 from wireproof.view.rows import COUNT_WORDS, by_interface, row
 from wireproof.view.style import COLUMNS, TONES, Style
 from wireproof.view.summary import Result, summary
-from wireproof_kit.decoding.printable import clipped, printable
+from wireproof_kit.decoding.printable import clip, printable
 from wireproof_reports.wording import shown_time
 from wireproof_spec.record import CaseRecord, HeaderRecord, Verdict
 
@@ -214,9 +214,7 @@ def case_line(record: CaseRecord, style: Style) -> str:
     word = _WORDS[record.verdict]
     painted = style.paint(word, TONES[record.verdict])
     told = f"{painted} {record.case} {shown_time(record.duration_us)}"
-    return (
-        told if record.verdict == "pass" else f"{told}  {clipped(printable(record.reason), 200)}"
-    )
+    return told if record.verdict == "pass" else f"{told}  {clip(printable(record.reason), 200)}"
 
 
 _WORDS: dict[Verdict, str] = {

@@ -26,7 +26,7 @@ SLOW_PUSH, SLOW_REDELIVERY = 15.0, 30.0
 BEFORE_MEASURING = Patience(answer=2.0, push=PUSH_MOST, redelivery=REDELIVERY_MOST)
 
 
-def fixed(seconds: float) -> Patience:
+def make_fixed(seconds: float) -> Patience:
     """Return a patience with the same limit, given by the user, for every wait."""
     return Patience(answer=seconds, push=seconds, redelivery=seconds)
 
@@ -38,7 +38,7 @@ def answer_seconds(round_trip: Callable[[], float], so_far: float) -> float:
     return _within(budget, ANSWER_LEAST, ANSWER_MOST)
 
 
-def unmeasured(answer: float) -> Patience:
+def make_longest(answer: float) -> Patience:
     """Return the longest patience for deliveries, used when nothing was measured."""
     return Patience(answer=answer, push=PUSH_MOST, redelivery=REDELIVERY_MOST)
 
@@ -48,7 +48,7 @@ def hasty(answer: float) -> Patience:
     return Patience(answer=answer, push=HASTY, redelivery=HASTY)
 
 
-def measured(broker: Broker, topic: Topic, *, answer: float) -> Patience:
+def measure(broker: Broker, topic: Topic, *, answer: float) -> Patience:
     """Measure patience with some publishes, deliveries and one redelivery.
 
     Raises:
@@ -89,7 +89,7 @@ def _deliver_one(
 ) -> Delivery:
     body = broker.unique_body()
     started = time.monotonic()
-    broker.published(consumer.topic, body)
+    broker.publish_accepted(consumer.topic, body)
     publishes.append(time.monotonic() - started)
     delivery = consumer.take(body)
     if delivery is None:

@@ -102,11 +102,11 @@ def _plan(config: pytest.Config) -> RunPlan:
         topics=read_topics(_many(config, "--topic")),
         reading=cast(ReadingChoice, config.getoption("--reading")),
         profile=cast(str, config.getoption("--profile")),
-        spec_revision=_whole(config, "--spec-rev"),
+        spec_revision=_read_whole_number(config, "--spec-rev"),
         hazardous=bool(config.getoption("--hazardous")),
         timeout=_seconds(config, "--timeout-seconds"),
-        seed=_whole(config, "--seed"),
-        command=_typed(config),
+        seed=_read_whole_number(config, "--seed"),
+        command=_quote_command_line(config),
         reference_options=tuple(shlex.split(_one(config, "--reference-option") or "")),
     )
 
@@ -115,8 +115,8 @@ def _engine_options(config: pytest.Config) -> RunOptions:
     usual = RunOptions()
     command = _one(config, "--restart")
     return RunOptions(
-        repeats=_whole(config, "--repeat-failed") or usual.repeats,
-        waiters=_whole(config, "--waiters") or usual.waiters,
+        repeats=_read_whole_number(config, "--repeat-failed") or usual.repeats,
+        waiters=_read_whole_number(config, "--waiters") or usual.waiters,
         case_timeout_s=_seconds(config, "--case-timeout") or usual.case_timeout_s,
         restart=restart_with(command) if command else None,
     )
@@ -132,7 +132,7 @@ def today() -> date:
     return date.today()
 
 
-def _typed(config: pytest.Config) -> str:
+def _quote_command_line(config: pytest.Config) -> str:
     """Return the command line by which pytest itself was called."""
     return shlex.join(["pytest", *(str(word) for word in config.invocation_params.args)])
 
@@ -156,7 +156,7 @@ def _one(config: pytest.Config, option: str) -> str | None:
     return cast(str | None, config.getoption(option))
 
 
-def _whole(config: pytest.Config, option: str) -> int | None:
+def _read_whole_number(config: pytest.Config, option: str) -> int | None:
     text = _one(config, option)
     if text is None:
         return None

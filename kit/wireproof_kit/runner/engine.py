@@ -18,7 +18,14 @@ from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreacha
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.targets.session import Session
-from wireproof_kit.verdicts.judge import DIED, KIT_ERROR, UNAVAILABLE, UNDECIDED, Bench, judge
+from wireproof_kit.verdicts.judge import (
+    DIED,
+    KIT_ERROR,
+    UNAVAILABLE,
+    UNDECIDED,
+    JudgeContext,
+    judge,
+)
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import (
     CaseRecord,
@@ -27,7 +34,7 @@ from wireproof_spec.record import (
     SeenRecord,
     StepRecord,
     TranscriptRecord,
-    packed,
+    pack_bytes,
 )
 
 CASE_TIMEOUT_S = 120.0
@@ -69,7 +76,7 @@ class Engine:
     """Runs instances against one session; one per run."""
 
     session: Session
-    bench: Bench
+    bench: JudgeContext
     options: RunOptions = RunOptions()
     _pool: ThreadPoolExecutor | None = None
     _waiting: dict[str, Future[CaseRecord]] = field(default_factory=dict[str, Future[CaseRecord]])
@@ -97,11 +104,11 @@ class Engine:
         if self._died_at is not None:
             return self._not_run(instance)
         outcome = self._perform(instance)
-        first = self._seen(instance, outcome)
+        first = self._record_seen(instance, outcome)
         record = self._record(instance, first, outcome)
         if judge(record, self.bench).verdict == "fail" and not self._died_at:
             record = self._repeat(instance, record, outcome.seconds)
-        return judged(record, self.bench)
+        return judge_record(record, self.bench)
 
     def _perform(self, instance: Instance) -> _Outcome:
         transcript = Transcript()
@@ -134,11 +141,11 @@ class Engine:
         finally:
             self.session.release(arguments)
 
-    def _seen(self, instance: Instance, outcome: _Outcome) -> SeenRecord:
+    def _record_seen(self, instance: Instance, outcome: _Outcome) -> SeenRecord:
         observation = outcome.observation
         control = self.session.control().state if observation.overdue else None
         if control == "prompt" and self._hurries():
-            return _hurried(observation, self.options.hurry_after)
+            return _record_hurried(observation, self.options.hurry_after)
         if self._may_be_dead(instance, observation) and not self.session.is_alive():
             return self._bury(instance, observation)
         return SeenRecord(
@@ -168,16 +175,16 @@ class Engine:
     def _not_run(self, instance: Instance) -> CaseRecord:
         seen = SeenRecord(value=f"{UNDECIDED}:target-died", note=f"target died at {self._died_at}")
         empty = _Outcome(observed(seen.value), Transcript(), 0.0)
-        return judged(self._record(instance, seen, empty), self.bench)
+        return judge_record(self._record(instance, seen, empty), self.bench)
 
     def _repeat(self, instance: Instance, record: CaseRecord, seconds: float) -> CaseRecord:
         """Run a failing case again with fresh names; no repeat ever turns a failure green."""
-        first, *_ = record.seen()
+        first, *_ = record.list_seen()
         same, others = 1, list[SeenRecord]()
         left = min(self.options.repeat_budget_s, self.options.all_repeats_s - self._repeating_s)
         while same + len(others) < self.options.repeats and seconds < left:
             outcome = self._perform(instance)
-            seen = self._seen(instance, outcome)
+            seen = self._record_seen(instance, outcome)
             left -= outcome.seconds
             self._repeating_s += outcome.seconds
             if seen.value == first.value:
@@ -212,7 +219,7 @@ class Engine:
         )
 
 
-def judged(record: CaseRecord, bench: Bench) -> CaseRecord:
+def judge_record(record: CaseRecord, bench: JudgeContext) -> CaseRecord:
     """Return the record with the judge's verdict in it."""
     judgement = judge(record, bench)
     return _with(
@@ -226,7 +233,7 @@ def judged(record: CaseRecord, bench: Bench) -> CaseRecord:
     )
 
 
-def unsupported(instance: Instance, bench: Bench) -> CaseRecord:
+def record_unsupported(instance: Instance, bench: JudgeContext) -> CaseRecord:
     """Return the record of a case that is not run because the target lacks what it needs."""
     empty = _Outcome(observed(UNAVAILABLE), Transcript(), 0.0)
     record = CaseRecord(
@@ -241,7 +248,7 @@ def unsupported(instance: Instance, bench: Bench) -> CaseRecord:
         needs=instance.needs,
         hazard=instance.mark.hazard,
     )
-    return judged(record, bench)
+    return judge_record(record, bench)
 
 
 def transcript_record(transcript: Transcript) -> TranscriptRecord:
@@ -255,14 +262,14 @@ def transcript_record(transcript: Transcript) -> TranscriptRecord:
                 length=len(step.data),
                 parts=tuple((p.offset, p.length, p.label, p.wrong) for p in step.parts),
                 note=step.note,
-                **packed(step.data),
+                **pack_bytes(step.data),
             )
             for step in transcript.steps()
         )
     )
 
 
-def _hurried(observation: Observation, after: int) -> SeenRecord:
+def _record_hurried(observation: Observation, after: int) -> SeenRecord:
     note = (
         f"saw {observation.value}, but the kit no longer waits long after {after} overdue answers"
     )

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Self
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import kit_part, protocol_of, read_target, referenced
+from wireproof_kit.protocols import kit_part, list_with_reference, protocol_of, read_target
 from wireproof_kit.runner.engine import transcript_record
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
@@ -17,7 +17,12 @@ from wireproof_kit.runner.patience import Wait
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
 from wireproof_kit.targets.session import Session, SessionOptions
 from wireproof_kit.targets.target import Target
-from wireproof_kit.verdicts.judge import Bench, ReadingChoice, claim_state, missing_capability
+from wireproof_kit.verdicts.judge import (
+    JudgeContext,
+    ReadingChoice,
+    claim_state,
+    missing_capability,
+)
 from wireproof_kit.verdicts.revision import refuse_later
 from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.catalogue import Catalogue, is_below, load_catalogue
@@ -80,7 +85,7 @@ class Run:
     target: Target
     session: Session
     catalogue: Catalogue
-    bench: Bench
+    bench: JudgeContext
     embedded: EmbeddedReference | None = None
 
     @classmethod
@@ -135,13 +140,13 @@ class Run:
         session = kit_part(target.protocol).open_session(target, options)
         try:
             own = _of_protocol(target.protocol, instances)
-            session.begin(_needed(item for item in own if _is_asked_for(plan, item)))
+            session.begin(_count_needed(item for item in own if _is_asked_for(plan, item)))
             claims = _probe_claims(session, catalogue, plan.claims)
             readings = _bind_readings(session, catalogue)
         except BaseException:
             session.close()
             raise
-        bench = Bench(catalogue, claims, readings, plan.reading)
+        bench = JudgeContext(catalogue, claims, readings, plan.reading)
         return cls(plan, seed, target, session, catalogue, bench, embedded)
 
     def choose(self, instances: Sequence[Instance]) -> Choice:
@@ -173,7 +178,7 @@ class Run:
 
     def prepare(self, instances: Sequence[Instance]) -> None:
         """Create what the chosen cases need."""
-        self.session.prepare(_needed(instances))
+        self.session.prepare(_count_needed(instances))
 
     def header(self, choice: Choice) -> HeaderRecord:
         """Return the bundle's first record."""
@@ -187,7 +192,7 @@ class Run:
                 url=REFERENCE if self.embedded else self.target.url,
                 protocol=self.target.protocol,
                 fingerprint=self.session.fingerprint(),
-                given=self.target.given(),
+                given=self.target.list_given(),
             ),
             claims=dict(self.bench.claims),
             readings=dict(self.bench.readings),
@@ -195,7 +200,7 @@ class Run:
             profile=self.plan.profile,
             reading=self.plan.reading,
             selection=self.plan.selection,
-            not_selected={**choice.not_selected, **_excluded()},
+            not_selected={**choice.not_selected, **_list_excluded()},
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             command=self.plan.command,
         )
@@ -225,7 +230,7 @@ class Run:
 
     def _has(self, need: str) -> bool:
         capability = self.catalogue.capability(need)
-        return capability is not None and capability.given_by in self.target.given()
+        return capability is not None and capability.given_by in self.target.list_given()
 
     def _refuse_emptied(
         self, kept: Sequence[Instance], left_out: Sequence[Instance], reasons: Mapping[str, str]
@@ -245,7 +250,7 @@ def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
     Raises:
         UsageFault: a protocol is named that has none.
     """
-    known = referenced()
+    known = list_with_reference()
     if plan.protocol is not None and plan.protocol not in known:
         raise UsageFault(f"{plan.protocol!r} has no reference; expected one of {', '.join(known)}")
     asked = {protocol_of(item.id) for item in instances if _is_asked_for(plan, item)}
@@ -257,7 +262,7 @@ def _refuse_unmatched(plan: RunPlan, protocol: str, instances: Sequence[Instance
     own = _of_protocol(protocol, instances)
     for prefix in (*plan.selection, *plan.exclude):
         if instances and not any(item.is_selected_by(prefix) for item in own):
-            raise UsageFault(unmatched(prefix, own, [load_catalogue(protocol)]))
+            raise UsageFault(describe_unmatched(prefix, own, [load_catalogue(protocol)]))
 
 
 def _of_protocol(protocol: str, instances: Iterable[Instance]) -> list[Instance]:
@@ -272,12 +277,12 @@ def _is_asked_for(plan: RunPlan, item: Instance) -> bool:
     return not plan.selection or any(item.is_selected_by(p) for p in plan.selection)
 
 
-def _needed(instances: Iterable[Instance]) -> Counter[str]:
+def _count_needed(instances: Iterable[Instance]) -> Counter[str]:
     """Count the arguments of cases by name."""
     return Counter(name for item in instances for name in item.arguments)
 
 
-def _excluded() -> dict[str, str]:
+def _list_excluded() -> dict[str, str]:
     """Name what the kit itself leaves out, and why."""
     return {
         entry.id: f"known to be wrong, to be mended by {entry.until}: {entry.why}"
@@ -285,7 +290,9 @@ def _excluded() -> dict[str, str]:
     }
 
 
-def unmatched(prefix: str, instances: Sequence[Instance], catalogues: Sequence[Catalogue]) -> str:
+def describe_unmatched(
+    prefix: str, instances: Sequence[Instance], catalogues: Sequence[Catalogue]
+) -> str:
     """Say in one sentence that a prefix selects no case, with the nearest ids."""
     import difflib
 
@@ -335,7 +342,7 @@ def _bind_readings(session: Session, catalogue: Catalogue) -> dict[str, BindingR
         probe = session.probe_reading(decision.probe)
         seen = probe.observation.value
         bound[decision.id] = BindingRecord(
-            reading=decision.shown(seen),
+            reading=decision.find_shown(seen),
             observation=seen,
             transcript=transcript_record(probe.transcript),
         )

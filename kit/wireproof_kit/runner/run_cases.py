@@ -8,7 +8,7 @@ from typing import Protocol, Self
 
 from wireproof_kit.bundle.recorder import Ledger
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.runner.engine import Engine, unsupported
+from wireproof_kit.runner.engine import Engine, record_unsupported
 from wireproof_kit.runner.instance import Instance, known_ids
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run import Choice, Run
@@ -82,7 +82,7 @@ class OpenRun:
     def run_case(self, instance: Instance) -> CaseRecord:
         """Run a case and judge it; a failure that the deviations file lists is known."""
         if instance.id in self._unsupported:
-            record = unsupported(instance, self.run.bench)
+            record = record_unsupported(instance, self.run.bench)
         else:
             record = self._engine.run(instance)
         version = self.run.session.fingerprint().get("version", "")

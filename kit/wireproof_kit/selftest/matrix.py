@@ -39,7 +39,7 @@ class Matrix:
         """Return the results with this verdict."""
         return [row for row in self.rows if row.verdict == verdict]
 
-    def unexpected(self) -> list[TrialResult]:
+    def list_unexpected(self) -> list[TrialResult]:
         """Return the results of faults that made a case fail whose clause they do not declare."""
         return [row for row in self.rows if row.trial.kind == FAULT and row.unexpected]
 
@@ -58,7 +58,7 @@ class Matrix:
             "faults": len(self.of(FAULT)),
             "died": len(self.with_verdict("died")),
             "survived": sum(1 for row in self.rows if row.survived),
-            "unexpected": len(self.unexpected()),
+            "unexpected": len(self.list_unexpected()),
             "variants": len(self.of(VARIANT)),
             "mixes": len(self.of(MIX)),
             "false_alarms": len(self.with_verdict("alarm")),
@@ -145,8 +145,8 @@ def page(matrix: Matrix) -> Iterator[str]:
     yield (
         "A fault meets all cases of its clauses, until they are red. Of what must not turn red, "
         "the other clauses of its interfaces, and everything when what is on is legal, a trial "
-        f"meets {_met(matrix)}. Where what is on is legal, random histories are searched a "
-        "thirteenth as far as in a run."
+        f"meets {_describe_met(matrix)}. Where what is on is legal, random histories are searched "
+        "a thirteenth as far as in a run."
     )
     yield from _group_table(matrix)
     yield from _fault_table(matrix.of(FAULT))
@@ -154,7 +154,7 @@ def page(matrix: Matrix) -> Iterator[str]:
         yield from _legal_table(title, matrix.of(kind))
 
 
-def _met(matrix: Matrix) -> str:
+def _describe_met(matrix: Matrix) -> str:
     if all(row.trial.every for row in matrix.rows):
         return "every case"
     return (

@@ -9,7 +9,7 @@ import msgspec
 
 from wireproof_kit.errors import KitError
 from wireproof_kit.processes.forked_broker import BrokerForkServer
-from wireproof_kit.processes.worker_pool import Lost, WorkerPool
+from wireproof_kit.processes.worker_pool import JobLost, WorkerPool
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.rule_machine import LIGHT, PROFILE
@@ -39,7 +39,7 @@ def run_trials(
         pool = WorkerPool(work, workers, job_within_s=TRIAL_WITHIN_S)
         with closing(pool.run(trials)) as results:
             for trial, result in results:
-                if isinstance(result, Lost):
+                if isinstance(result, JobLost):
                     result = TrialResult(trial, trouble=result.why)
                 yield result
 

@@ -33,13 +33,13 @@ def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     other functions in each trial, and at least one case of each clause.
     """
     if trial.kind != FAULT:
-        return _drawn(trial, instances)
+        return _draw_cases(trial, instances)
     own = [item for item in instances if item.clause.id in trial.breaks]
     interfaces = {interface(item.id) for item in own}
     others = [item for item in instances if item.clause.id not in trial.breaks]
     near = [item for item in others if interface(item.id) in interfaces]
     by_clause: dict[str, list[Instance]] = {}
-    for item in own + _drawn(trial, near):
+    for item in own + _draw_cases(trial, near):
         by_clause.setdefault(item.clause.id, []).append(item)
     must_fail = [by_clause.pop(clause, []) for clause in trial.breaks]
     rounds = zip_longest(*must_fail)
@@ -47,7 +47,7 @@ def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     return first + [item for items in by_clause.values() for item in items]
 
 
-def _drawn(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
+def _draw_cases(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     """Return the cases that must not fail: all, or a random part of them."""
     if trial.every:
         return list(instances)
@@ -56,10 +56,10 @@ def _drawn(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     for item in instances:
         alike.setdefault((item.function, item.clause.id), []).append(item)
     drawn = [source.choice(items) for items in alike.values()]
-    return _thinned(drawn, SHARE.get(trial.kind, 1), source)
+    return _thin_out(drawn, SHARE.get(trial.kind, 1), source)
 
 
-def _thinned(drawn: list[Instance], share: int, source: random.Random) -> list[Instance]:
+def _thin_out(drawn: list[Instance], share: int, source: random.Random) -> list[Instance]:
     """Return one case in ``share`` and one of each clause, in the order they had."""
     mixed = source.sample(drawn, len(drawn))
     first = {item.clause.id: item.id for item in reversed(mixed)}

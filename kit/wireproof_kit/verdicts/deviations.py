@@ -41,7 +41,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedDeviations:
     """The records after known deviations were applied, and the problems in the file itself.
 
     ``stale`` names entries whose cases pass now, ``expired`` entries past their date,
@@ -103,15 +103,15 @@ def apply(
     *,
     version: str,
     today: date,
-) -> Applied:
+) -> AppliedDeviations:
     """Change listed failures to `known`, and report stale and expired entries.
 
     A failure whose only entry is past its date stays a failure and names that entry.
     """
     valid = [entry for entry in entries if _is_about(entry, version)]
     live = [entry for entry in valid if entry.expires >= today]
-    return Applied(
-        records=tuple(_marked(record, valid, today) for record in records),
+    return AppliedDeviations(
+        records=tuple(_mark_record(record, valid, today) for record in records),
         stale=tuple(entry.id for entry in live if _passes(entry, records)),
         expired=tuple(entry.id for entry in valid if entry.expires < today),
         unseen=tuple(entry.id for entry in live if not _cases(entry, records)),
@@ -161,7 +161,7 @@ def _passes(entry: Deviation, records: Sequence[CaseRecord]) -> bool:
     return bool(cases) and all(record.verdict in ("pass", "reading") for record in cases)
 
 
-def _marked(record: CaseRecord, entries: Sequence[Deviation], today: date) -> CaseRecord:
+def _mark_record(record: CaseRecord, entries: Sequence[Deviation], today: date) -> CaseRecord:
     if record.verdict != "fail":
         return record
     about = [e for e in entries if _cases(e, (record,)) and e.signature == record.signature]

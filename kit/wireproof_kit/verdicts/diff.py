@@ -119,7 +119,7 @@ class _Scene:
     footer: FooterRecord | None
 
     def same_bindings(self) -> bool:
-        return _bound(self.before) == _bound(self.after)
+        return _list_bound(self.before) == _list_bound(self.after)
 
 
 def compare(before: Bundle, after: Bundle) -> Comparison:
@@ -182,13 +182,13 @@ def _kind(pair: Pair, scene: _Scene) -> Kind | None:
     was = before.verdict if before and before.verdict in TESTED else None
     now = after.verdict if after and after.verdict in TESTED else None
     if was is None or now is None:
-        return _tested(was, now)
+        return _compare_tested(was, now)
     if before is None or after is None:
         return None
     return _both_tested(before, after, scene)
 
 
-def _tested(was: Verdict | None, now: Verdict | None) -> Kind | None:
+def _compare_tested(was: Verdict | None, now: Verdict | None) -> Kind | None:
     if now == "unstable":
         return "unstable"
     if was is None:
@@ -250,7 +250,7 @@ def _is_rejudged(before: CaseRecord, after: CaseRecord, scene: _Scene) -> bool:
 
 
 def _values(record: CaseRecord) -> set[tuple[str, bool]]:
-    return {(seen.value, seen.overdue) for seen in record.seen()}
+    return {(seen.value, seen.overdue) for seen in record.list_seen()}
 
 
 def _differences(before: Bundle, after: Bundle) -> Iterator[Difference]:
@@ -267,23 +267,23 @@ def _head(bundle: Bundle) -> dict[str, str]:
     cut = bundle.footer is not None and bundle.footer.interrupted
     return {
         "target": target.url,
-        **_named("target", target.fingerprint),
+        **_add_kind("target", target.fingerprint),
         "given": ", ".join(target.given),
         "kit": header.kit,
-        **_named("spec", {name: f"r{revision}" for name, revision in header.spec.items()}),
+        **_add_kind("spec", {name: f"r{revision}" for name, revision in header.spec.items()}),
         "level": header.profile,
         "readings": header.reading,
         "selection": ", ".join(header.selection) or "everything",
-        **_named("left out", header.not_selected),
-        **_named("reading", _bound(header)),
-        **_named("claim", {name: claim.state for name, claim in header.claims.items()}),
+        **_add_kind("left out", header.not_selected),
+        **_add_kind("reading", _list_bound(header)),
+        **_add_kind("claim", {name: claim.state for name, claim in header.claims.items()}),
         "interrupted": "yes" if cut else "no",
     }
 
 
-def _bound(header: HeaderRecord) -> dict[str, str]:
+def _list_bound(header: HeaderRecord) -> dict[str, str]:
     return {name: bound.reading or "none" for name, bound in header.readings.items()}
 
 
-def _named(kind: str, values: Mapping[str, str]) -> dict[str, str]:
+def _add_kind(kind: str, values: Mapping[str, str]) -> dict[str, str]:
     return {f"{kind} {name}": value for name, value in values.items()}

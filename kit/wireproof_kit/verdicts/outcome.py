@@ -19,7 +19,7 @@ EXIT_INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RunFactors:
     """What affects the conclusion besides the verdicts."""
 
     profile: str
@@ -33,7 +33,7 @@ def conclude(
     header: HeaderRecord,
     records: Sequence[CaseRecord],
     catalogue: Catalogue,
-    standing: Standing,
+    standing: RunFactors,
 ) -> FooterRecord:
     """Return the conclusion of a run, or of a bundle that was judged again."""
     groups = tuple(_groups(header, records, catalogue))
@@ -51,7 +51,7 @@ def conclude(
 
 
 def exit_code(
-    records: Sequence[CaseRecord], groups: Sequence[GroupRecord], standing: Standing
+    records: Sequence[CaseRecord], groups: Sequence[GroupRecord], standing: RunFactors
 ) -> int:
     """Return the exit code: 0 good, 1 failed, 2 not done, 3 undecided, 130 interrupted."""
     if standing.interrupted:
@@ -71,7 +71,7 @@ def exit_code(
 
 
 def _unless_undecided(
-    verdicts: AbstractSet[str], groups: Sequence[GroupRecord], standing: Standing
+    verdicts: AbstractSet[str], groups: Sequence[GroupRecord], standing: RunFactors
 ) -> int:
     if any(group.whole and not group.judged and not group.why for group in groups):
         return EXIT_UNDECIDED
@@ -106,7 +106,7 @@ def statement(
 
     ``above`` says that nothing was run that counts; it is told where that decides the end.
     """
-    said = [_said(group) for group in groups]
+    said = [_describe_group(group) for group in groups]
     if above and code == EXIT_NOT_DONE:
         said.append(above)
     for name, why in not_selected.items():
@@ -115,7 +115,7 @@ def statement(
     return "; ".join(said) + ending if said else "nothing was judged"
 
 
-def _above(records: Sequence[CaseRecord], standing: Standing) -> str:
+def _above(records: Sequence[CaseRecord], standing: RunFactors) -> str:
     """Return a note when every case is above the level up to which failures count."""
     levels = {record.level for record in records}
     if not levels or any(_counts(level, standing.profile) for level in levels):
@@ -124,7 +124,7 @@ def _above(records: Sequence[CaseRecord], standing: Standing) -> str:
     return f"nothing up to level {standing.profile} was run; --profile {last} lets these count"
 
 
-def _said(group: GroupRecord) -> str:
+def _describe_group(group: GroupRecord) -> str:
     name = group.group
     if group.whole and not group.judged:
         return f"{name} NOT JUDGED ({group.why or 'core cases undecided'})"

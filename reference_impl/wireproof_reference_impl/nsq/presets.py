@@ -6,13 +6,13 @@ from wireproof_reference_impl import preset as preset_table
 from wireproof_reference_impl.nsq import faulty, variants
 from wireproof_reference_impl.nsq.behaviour import (
     Behaviour,
-    changed,
+    change_settings,
     of_dialect,
 )
 from wireproof_reference_impl.nsq.core.commands import publish_pipelined
 from wireproof_reference_impl.nsq.preset import late_twin
-from wireproof_reference_impl.overrides import Override, replaced
-from wireproof_reference_impl.preset import Preset, named
+from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_reference_impl.preset import Preset, find_preset
 
 FAULTS: Mapping[str, Preset] = {
     each.name: each
@@ -27,7 +27,7 @@ def _never_fits(behaviour: Behaviour) -> bool:
     return False
 
 
-_ONE_BY_ONE = replaced(publish_pipelined, "fits", _never_fits)
+_ONE_BY_ONE = replace_function(publish_pipelined, "fits", _never_fits)
 
 
 def conflicts(preset: Preset) -> tuple[str, ...]:
@@ -43,9 +43,9 @@ def build(dialect: str, *, fault_names: Sequence[str], variant_names: Sequence[s
     """
     behaviour = of_dialect(dialect)
     for name in fault_names:
-        behaviour = changed(behaviour, named(FAULTS, "fault", name).settings)
+        behaviour = change_settings(behaviour, find_preset(FAULTS, "fault", name).settings)
     for name in variant_names:
-        behaviour = changed(behaviour, named(VARIANTS, "variant", name).settings)
+        behaviour = change_settings(behaviour, find_preset(VARIANTS, "variant", name).settings)
     return behaviour
 
 
@@ -59,6 +59,8 @@ def overrides(fault_names: Sequence[str]) -> tuple[Override, ...]:
         BadOption: a name that does not exist.
     """
     found = tuple(
-        override for name in fault_names for override in named(FAULTS, "fault", name).overrides
+        override
+        for name in fault_names
+        for override in find_preset(FAULTS, "fault", name).overrides
     )
     return (_ONE_BY_ONE, *found) if found else ()

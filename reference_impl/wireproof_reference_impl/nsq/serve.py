@@ -17,7 +17,7 @@ from wireproof_reference_impl.nsq.options import (
     Fsync,
     ServeOptions,
 )
-from wireproof_reference_impl.nsq.storage.place import QueueFault
+from wireproof_reference_impl.nsq.storage.queue_position import QueueFault
 from wireproof_reference_impl.nsq.wire.answers import one_piece
 from wireproof_reference_impl.overrides import apply
 from wireproof_reference_impl.shell import Clock, Shell, collect_seldom

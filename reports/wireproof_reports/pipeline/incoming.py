@@ -24,9 +24,9 @@ from wireproof_reports.pipeline.rows import (
     campaign_row,
     check_case,
     finding_row,
+    read_start,
     result_row,
     run_row,
-    started,
 )
 from wireproof_spec.history import NO_DAY
 from wireproof_spec.record import (
@@ -53,7 +53,7 @@ _KIND = msgspec.json.Decoder(_Kind)
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class BundleOpening:
     """A bundle's first line: where its rows will lie, before all of it is read."""
 
     path: Path
@@ -67,31 +67,31 @@ class Opening:
     @property
     def day(self) -> str:
         """The folder of the day on which the run began."""
-        moment = started(self.header)
+        moment = read_start(self.header)
         return moment.date().isoformat() if moment else NO_DAY
 
 
 @dataclass(slots=True)
-class Incoming:
+class IncomingBundle:
     """A whole bundle as rows by table; ``sha256`` is that of all its bytes, uncompressed."""
 
-    opening: Opening
+    opening: BundleOpening
     sha256: str
     rows: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
+class TargetNaming:
     """What the user says of a target that does not say it itself; empty leaves it to that."""
 
     vendor: str = ""
     version: str = ""
 
 
-NO_NAMING = Naming()
+NO_NAMING = TargetNaming()
 
 
-def open_one(path: Path) -> Opening:
+def open_one(path: Path) -> BundleOpening:
     """Read a bundle's header.
 
     Raises:
@@ -103,7 +103,7 @@ def open_one(path: Path) -> Opening:
     except UNREADABLE as error:
         raise BundleFault(f"cannot read {path}: {why_unreadable(error)}") from error
     law_of(str(path), header.target.protocol)
-    return Opening(path, header)
+    return BundleOpening(path, header)
 
 
 def bundle_hash(path: Path) -> str:
@@ -122,7 +122,9 @@ def bundle_hash(path: Path) -> str:
     return digest.hexdigest()
 
 
-def read_in(opening: Opening, sha256: str, naming: Naming = NO_NAMING) -> Incoming:
+def read_in(
+    opening: BundleOpening, sha256: str, naming: TargetNaming = NO_NAMING
+) -> IncomingBundle:
     """Read and check all of a bundle.
 
     Raises:
@@ -137,7 +139,7 @@ def read_in(opening: Opening, sha256: str, naming: Naming = NO_NAMING) -> Incomi
 
 
 class _Reading:
-    def __init__(self, opening: Opening, sha256: str, naming: Naming) -> None:
+    def __init__(self, opening: BundleOpening, sha256: str, naming: TargetNaming) -> None:
         header = opening.header
         self._opening = opening
         self._name = str(opening.path)
@@ -145,7 +147,7 @@ class _Reading:
             bundle=sha256,
             vendor=naming.vendor or target.vendor(header.target),
             version=naming.version or target.version(header.target),
-            started=started(header),
+            started=read_start(header),
         )
         self._grammar = Grammar()
         self._seen: set[str] = set()
@@ -155,11 +157,11 @@ class _Reading:
         self._take_in: dict[str, Callable[[bytes], None]] = {
             "": self._case,
             "case": self._case,
-            "finding": self._finding,
+            "finding": self._read_finding,
             "campaign": self._campaign,
         }
 
-    def read(self, lines: Iterator[bytes]) -> Incoming:
+    def read(self, lines: Iterator[bytes]) -> IncomingBundle:
         digest = hashlib.sha256(next(lines, b""))
         number = 1
         for number, line in enumerate(lines, start=2):
@@ -168,7 +170,7 @@ class _Reading:
             kind = _kind(line)
             if kind == "footer":
                 check_end(self._name, self._footer(line), digest.hexdigest(), rest=lines)
-                return self._whole(self._footer(line))
+                return self._finish(self._footer(line))
             if kind == "header":
                 raise BundleFault(
                     f"{self._name}: line {number} is a second header; is this two bundles?"
@@ -198,7 +200,7 @@ class _Reading:
         self._seen.add(record.case)
         self._grammar.add(record)
 
-    def _finding(self, line: bytes) -> None:
+    def _read_finding(self, line: bytes) -> None:
         self._rows["findings"].append(finding_row(_FINDING.decode(line), self._subject))
 
     def _campaign(self, line: bytes) -> None:
@@ -222,13 +224,13 @@ class _Reading:
         except _DAMAGED as error:
             raise BundleFault(f"{self._name}: its footer is damaged: {error}") from error
 
-    def _whole(self, footer: FooterRecord) -> Incoming:
+    def _finish(self, footer: FooterRecord) -> IncomingBundle:
         told = self._rows
         totals = Totals(len(told["results"]), len(told["findings"]), len(told["quarantine"]))
         file = self._opening.path.name
         run = run_row(self._opening.header, footer, self._subject, file=file, totals=totals)
         rows = {**told, "runs": [run], "grammar": list(self._grammar.rows(self._subject))}
-        return Incoming(self._opening, self._subject.bundle, rows)
+        return IncomingBundle(self._opening, self._subject.bundle, rows)
 
 
 def _kind(line: bytes) -> str:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from wireproof_reports.pipeline.incoming import (
     NO_NAMING,
-    Incoming,
-    Naming,
-    Opening,
+    BundleOpening,
+    IncomingBundle,
+    TargetNaming,
     bundle_hash,
     open_one,
     read_in,
@@ -40,7 +40,7 @@ Tell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Quarantined:
+class QuarantinedLine:
     """A line of a bundle that was put aside, and why."""
 
     file: str
@@ -49,7 +49,7 @@ class Quarantined:
 
 
 @dataclass(slots=True)
-class Taken:
+class IngestResult:
     """What an ingest came to; ``merged`` counts the files that were made into fewer."""
 
     bundles: int = 0
@@ -57,7 +57,7 @@ class Taken:
     results: int = 0
     findings: int = 0
     merged: int = 0
-    quarantined: list[Quarantined] = field(default_factory=list[Quarantined])
+    quarantined: list[QuarantinedLine] = field(default_factory=list[QuarantinedLine])
 
 
 def silent(_done: int, _total: int) -> None:
@@ -68,10 +68,10 @@ def ingest(
     bundles: Sequence[Path],
     history: Path,
     *,
-    naming: Naming = NO_NAMING,
+    naming: TargetNaming = NO_NAMING,
     kit: str = "",
     tell: Tell = silent,
-) -> Taken:
+) -> IngestResult:
     """Take bundles into a history, which is made if it is not there yet.
 
     Raises:
@@ -80,7 +80,7 @@ def ingest(
     """
     openings = sorted(map(open_one, bundles), key=lambda each: (each.protocol, each.day))
     try:
-        with _held(history), _begun(history, kit) as manifest:
+        with _lock(history), _begin(history, kit) as manifest:
             return _take(openings, history, manifest, naming=naming, kit=kit, tell=tell)
     except OSError as error:
         raise HistoryFault(
@@ -91,15 +91,15 @@ def ingest(
 
 
 def _take(
-    openings: Sequence[Opening],
+    openings: Sequence[BundleOpening],
     history: Path,
     manifest: Manifest,
     *,
-    naming: Naming,
+    naming: TargetNaming,
     kit: str,
     tell: Tell,
-) -> Taken:
-    taken = Taken()
+) -> IngestResult:
+    taken = IngestResult()
     staging = Staging(history, manifest)
     with staging:
         for incoming in _new(openings, history, manifest, naming=naming, taken=taken, tell=tell):
@@ -112,16 +112,16 @@ def _take(
 
 
 def _new(
-    openings: Sequence[Opening],
+    openings: Sequence[BundleOpening],
     history: Path,
     manifest: Manifest,
     *,
-    naming: Naming,
-    taken: Taken,
+    naming: TargetNaming,
+    taken: IngestResult,
     tell: Tell,
-) -> Iterator[Incoming]:
+) -> Iterator[IncomingBundle]:
     """Read the bundles that are not in the history yet, and count what they come to."""
-    known = _known(history, manifest)
+    known = _list_known(history, manifest)
     for number, opening in enumerate(openings, start=1):
         sha256 = bundle_hash(opening.path)
         if sha256 in known:
@@ -134,19 +134,21 @@ def _new(
         tell(number, len(openings))
 
 
-def _known(history: Path, manifest: Manifest) -> set[object]:
+def _list_known(history: Path, manifest: Manifest) -> set[object]:
     places = (history / part.place for part in manifest.of("runs"))
     return {sha256 for place in places for sha256 in column(place, "bundle")}
 
 
-def _count(incoming: Incoming, taken: Taken) -> None:
+def _count(incoming: IncomingBundle, taken: IngestResult) -> None:
     taken.bundles += 1
     taken.results += len(incoming.rows["results"])
     taken.findings += len(incoming.rows["findings"])
     for row in incoming.rows["quarantine"]:
         line = row["line"]
         assert isinstance(line, int)
-        taken.quarantined.append(Quarantined(str(incoming.opening.path), line, str(row["reason"])))
+        taken.quarantined.append(
+            QuarantinedLine(str(incoming.opening.path), line, str(row["reason"]))
+        )
 
 
 def _publish(history: Path, manifest: Manifest) -> None:
@@ -164,7 +166,7 @@ def _publish(history: Path, manifest: Manifest) -> None:
 
 
 @contextmanager
-def _held(history: Path) -> Generator[None]:
+def _lock(history: Path) -> Generator[None]:
     """Have the history for this process alone; a folder made in vain goes again."""
     is_new = not history.exists()
     history.mkdir(parents=True, exist_ok=True)
@@ -183,7 +185,7 @@ def _held(history: Path) -> Generator[None]:
 
 
 @contextmanager
-def _begun(history: Path, kit: str) -> Generator[Manifest]:
+def _begin(history: Path, kit: str) -> Generator[Manifest]:
     """Have a history that may be written to, begun where the folder is empty.
 
     In the end nothing is left that the manifest does not name, whatever has happened.

@@ -22,7 +22,7 @@ class HistoryFault(Exception):
     """A history that cannot be read or written; ``str()`` is one sentence for the user."""
 
 
-class Part(msgspec.Struct, frozen=True, omit_defaults=True):
+class TableFile(msgspec.Struct, frozen=True, omit_defaults=True):
     """One Parquet file: its table, where it lies, and what it holds."""
 
     table: str
@@ -52,9 +52,9 @@ class Manifest(msgspec.Struct, frozen=True):
     version: int = VERSION
     kit: str = ""
     sequence: int = 0
-    parts: tuple[Part, ...] = ()
+    parts: tuple[TableFile, ...] = ()
 
-    def of(self, table: str) -> Iterator[Part]:
+    def of(self, table: str) -> Iterator[TableFile]:
         """Return the files of one table."""
         return (part for part in self.parts if part.table == table)
 

@@ -111,7 +111,7 @@ def read_completed(path: Path, wanted: pa.Schema) -> Iterator[pa.Table]:
         if unknown:
             raise ForeignRows(f"{path}: column {min(unknown)} is unknown to this version")
         for number in range(file.num_row_groups):
-            yield _completed(path, file.read_row_group(number), wanted)
+            yield _complete(path, file.read_row_group(number), wanted)
 
 
 def column(path: Path, name: str) -> list[object]:
@@ -120,7 +120,7 @@ def column(path: Path, name: str) -> list[object]:
         return file.read([name]).column(name).to_pylist()
 
 
-def _completed(path: Path, rows: pa.Table, wanted: pa.Schema) -> pa.Table:
+def _complete(path: Path, rows: pa.Table, wanted: pa.Schema) -> pa.Table:
     for name in wanted.names:
         if name not in rows.column_names:
             missing = pa.field(name, _type_of(wanted, name))

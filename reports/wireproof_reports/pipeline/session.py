@@ -68,7 +68,7 @@ def session(
     check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    wanted = {**SETTINGS, **_network(master), **_shipped(code), **settings}
+    wanted = {**SETTINGS, **_network(master), **_ship(code), **settings}
     with tempfile.TemporaryDirectory(prefix="wireproof-spark-") as scratch:
         builder = SparkSession.Builder().appName("wireproof aggregate")
         if master:
@@ -76,7 +76,7 @@ def session(
         builder.config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
         for name, value in wanted.items():
             builder.config(name, value)
-        spark = _started(builder, log)
+        spark = _start_session(builder, log)
         try:
             with in_words(log):
                 _refuse_without_workers(spark, master)
@@ -151,11 +151,11 @@ def _network(master: str) -> dict[str, str]:
     return {}
 
 
-def _shipped(code: Sequence[Path]) -> dict[str, str]:
+def _ship(code: Sequence[Path]) -> dict[str, str]:
     return {"spark.submit.pyFiles": ",".join(map(str, code))} if code else {}
 
 
-def _started(builder: SparkSession.Builder, log: Path) -> SparkSession:
+def _start_session(builder: SparkSession.Builder, log: Path) -> SparkSession:
     try:
         with _quiet(log):
             return builder.getOrCreate()

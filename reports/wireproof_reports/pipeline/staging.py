@@ -7,8 +7,8 @@ from types import TracebackType
 
 import msgspec
 
-from wireproof_reports.pipeline.incoming import Incoming
-from wireproof_reports.pipeline.manifest import STAGING, Manifest, Part
+from wireproof_reports.pipeline.incoming import IncomingBundle
+from wireproof_reports.pipeline.manifest import STAGING, Manifest, TableFile
 from wireproof_reports.pipeline.parquet import TableWriter
 from wireproof_spec.history import VERSION
 
@@ -24,8 +24,8 @@ _Partition = tuple[str, str, str]
 class Change:
     """The files that an ingest adds, and those that they replace."""
 
-    added: tuple[Part, ...]
-    replaced: tuple[Part, ...]
+    added: tuple[TableFile, ...]
+    replaced: tuple[TableFile, ...]
 
     def new_manifest(self, manifest: Manifest, *, kit: str) -> Manifest:
         """Return the manifest after this change."""
@@ -50,10 +50,10 @@ class Staging:
     history: Path
     manifest: Manifest
     _open: dict[_Partition, TableWriter] = field(default_factory=dict[_Partition, TableWriter])
-    _added: list[Part] = field(default_factory=list[Part])
-    _replaced: list[Part] = field(default_factory=list[Part])
+    _added: list[TableFile] = field(default_factory=list[TableFile])
+    _replaced: list[TableFile] = field(default_factory=list[TableFile])
 
-    def add(self, incoming: Incoming) -> None:
+    def add(self, incoming: IncomingBundle) -> None:
         """Take in one bundle's rows."""
         protocol, day = incoming.opening.protocol, incoming.opening.day
         for key in [key for key in self._open if key[1:] != (protocol, day)]:
@@ -100,12 +100,12 @@ class Staging:
         part = self._part(key)
         self._added.append(msgspec.structs.replace(part, rows=writer.rows, size_bytes=size))
 
-    def _small(self, key: _Partition) -> Iterator[Part]:
+    def _small(self, key: _Partition) -> Iterator[TableFile]:
         for part in self.manifest.parts:
             if (part.table, part.protocol, part.day) == key and part.size_bytes < SMALL_BYTES:
                 yield part
 
-    def _part(self, key: _Partition) -> Part:
+    def _part(self, key: _Partition) -> TableFile:
         table, protocol, day = key
         name = f"part-{self.manifest.sequence + 1:08d}.parquet"
-        return Part(table, protocol, day, name, rows=0, size_bytes=0)
+        return TableFile(table, protocol, day, name, rows=0, size_bytes=0)

@@ -65,7 +65,7 @@ def open_tables(
     """
     frames = {name: _table(spark, history, manifest, name) for name in TABLES}
     results = frames["results"]
-    counts, failing = _ones(results), _failing(results)
+    counts, failing = _ones(results), _select_failing(results)
     if manifest.count("results") > FEW if kept is None else kept:
         counts = _counts(results).persist(StorageLevel.MEMORY_AND_DISK)
         failing = failing.persist(StorageLevel.MEMORY_AND_DISK)
@@ -118,7 +118,7 @@ def _counts(results: DataFrame) -> DataFrame:
     )
 
 
-def _failing(results: DataFrame) -> DataFrame:
+def _select_failing(results: DataFrame) -> DataFrame:
     told = ("bundle", "started", "protocol", "vendor", "version", "case", "clause", "verdict")
     more = ("cause_field", "cause_value", "deviation", "deviation_expires")
     failed = F.col("verdict").isin("fail", "known") | (F.col("deviation") != "")

@@ -27,7 +27,7 @@ LOG = "spark.log"
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AnalysisRequest:
     """What is asked of which history, and where Spark is to work.
 
     ``master`` is empty under spark-submit. ``settings`` are Spark's own, by their names.
@@ -46,7 +46,7 @@ def silent(_done: int, _name: str) -> None:
     """Tell nothing."""
 
 
-def aggregate(wish: Wish, tell: Tell = silent) -> list[dict[str, object]]:
+def aggregate(wish: AnalysisRequest, tell: Tell = silent) -> list[dict[str, object]]:
     """Answer all questions and write ``data/`` below the site's folder; return its index.
 
     Raises:
@@ -55,7 +55,7 @@ def aggregate(wish: Wish, tell: Tell = silent) -> list[dict[str, object]]:
     """
     try:
         wish.out.mkdir(parents=True, exist_ok=True)
-        with _shared(wish.history), _replaced(wish.out / DATA) as data:
+        with _lock_shared(wish.history), _replace_folder(wish.out / DATA) as data:
             return _ask(wish, data, tell)
     except OSError as error:
         raise HistoryFault(
@@ -63,7 +63,7 @@ def aggregate(wish: Wish, tell: Tell = silent) -> list[dict[str, object]]:
         ) from error
 
 
-def _ask(wish: Wish, data: Path, tell: Tell) -> list[dict[str, object]]:
+def _ask(wish: AnalysisRequest, data: Path, tell: Tell) -> list[dict[str, object]]:
     if not is_url(wish.history):
         read_manifest(Path(wish.history))  # before anybody waits for Spark
     log = wish.out / LOG
@@ -76,7 +76,9 @@ def _ask(wish: Wish, data: Path, tell: Tell) -> list[dict[str, object]]:
             answers = all_answers(tables, wish.names, tell)
             lines = [write_answer(answer, data) for answer in answers]
     made = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    write_index(data, {"kit": wish.kit, "made": made, "history": _told(manifest)}, lines)
+    write_index(
+        data, {"kit": wish.kit, "made": made, "history": _describe_history(manifest)}, lines
+    )
     return lines
 
 
@@ -84,7 +86,7 @@ def _code(scratch: str) -> Path:
     return archive(Path(scratch) / "wireproof.zip")
 
 
-def _told(manifest: Manifest) -> dict[str, object]:
+def _describe_history(manifest: Manifest) -> dict[str, object]:
     days = sorted(part.day for part in manifest.of("runs") if part.day[:1].isdigit())
     return {
         "bundles": manifest.count("runs"),
@@ -98,7 +100,7 @@ def _told(manifest: Manifest) -> dict[str, object]:
 
 
 @contextmanager
-def _shared(history: str) -> Generator[None]:
+def _lock_shared(history: str) -> Generator[None]:
     """Keep ingests away while the history's files are read."""
     if is_url(history) or not Path(history).is_dir():
         yield
@@ -114,7 +116,7 @@ def _shared(history: str) -> Generator[None]:
 
 
 @contextmanager
-def _replaced(folder: Path) -> Generator[Path]:
+def _replace_folder(folder: Path) -> Generator[Path]:
     """Have an empty folder that takes the place of another one when all went well."""
     new, old = folder.with_name(f"{folder.name}.new"), folder.with_name(f"{folder.name}.old")
     for left in (new, old):

@@ -8,7 +8,7 @@ from wireproof_reports.questions.question import (
     PROTOCOL,
     VENDOR,
     VERSION,
-    Answered,
+    AnswerColumn,
     Question,
 )
 from wireproof_reports.questions.verdicts import (
@@ -41,7 +41,7 @@ def ask(tables: Tables) -> DataFrame:
         *KEYS,
         *(f"{level}_{name}" for level in LEVELS for name in ("conforming", "asserted")),
         judged.alias("judged"),
-        F.when(judged, _reached()).otherwise(F.lit(NOT_JUDGED)).alias("reached"),
+        F.when(judged, _find_reached()).otherwise(F.lit(NOT_JUDGED)).alias("reached"),
     )
 
 
@@ -60,7 +60,7 @@ def _same_keys(days: DataFrame) -> Column:
     return same
 
 
-def _reached() -> Column:
+def _find_reached() -> Column:
     """Return the last level with cases, all of which conform, as do those of all before it."""
     reached, holds = F.lit(NONE), F.lit(True)
     for level in LEVELS:
@@ -77,15 +77,15 @@ QUESTION = Question(
         PROTOCOL,
         VENDOR,
         VERSION,
-        Answered("day", "day", "day on which the runs began"),
-        Answered("group", "text", "clause group"),
+        AnswerColumn("day", "day", "day on which the runs began"),
+        AnswerColumn("group", "text", "clause group"),
         *(
-            Answered(f"{level}_{name}", "integer", f"{level} cases {words}")
+            AnswerColumn(f"{level}_{name}", "integer", f"{level} cases {words}")
             for level in LEVELS
             for name, words in (("conforming", "that conform"), ("asserted", "asserted"))
         ),
-        Answered("judged", "boolean", "whether every run of the day judged the group"),
-        Answered("reached", "text", "highest level up to which all cases conform"),
+        AnswerColumn("judged", "boolean", "whether every run of the day judged the group"),
+        AnswerColumn("reached", "text", "highest level up to which all cases conform"),
     ),
     ask,
 )

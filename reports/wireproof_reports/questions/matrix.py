@@ -10,7 +10,7 @@ from wireproof_reports.questions.question import (
     PROTOCOL,
     VENDOR,
     VERSION,
-    Answered,
+    AnswerColumn,
     Question,
 )
 from wireproof_reports.questions.verdicts import TARGET, cases, version_order
@@ -46,11 +46,11 @@ def ask(tables: Tables) -> DataFrame:
     )
     joined = clauses.join(version_order(tables), "version")
     return joined.orderBy("protocol", "vendor", "version_key", "version", "clause").select(
-        *KEYS, "level", *VERDICTS, "readings", _standing().alias("standing"), "last"
+        *KEYS, "level", *VERDICTS, "readings", _compute_standing().alias("standing"), "last"
     )
 
 
-def _standing() -> Column:
+def _compute_standing() -> Column:
     standing = F.lit("")
     for verdict, words in reversed(STANDINGS.items()):
         standing = F.when(F.col(verdict) > 0, F.lit(words)).otherwise(standing)
@@ -66,10 +66,13 @@ QUESTION = Question(
         VERSION,
         CLAUSE,
         LEVEL,
-        *(Answered(verdict, "integer", f"results with verdict {verdict}") for verdict in VERDICTS),
-        Answered("readings", "texts", "registered readings followed, as decision=reading"),
-        Answered("standing", "text", "what all of them come to; the worst counts"),
-        Answered("last", "time", "start of the last run"),
+        *(
+            AnswerColumn(verdict, "integer", f"results with verdict {verdict}")
+            for verdict in VERDICTS
+        ),
+        AnswerColumn("readings", "texts", "registered readings followed, as decision=reading"),
+        AnswerColumn("standing", "text", "what all of them come to; the worst counts"),
+        AnswerColumn("last", "time", "start of the last run"),
     ),
     ask,
 )

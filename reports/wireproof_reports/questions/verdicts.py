@@ -24,7 +24,7 @@ def fails() -> Column:
     return F.col("verdict").isin(*FAILING)
 
 
-def tested() -> Column:
+def is_tested() -> Column:
     """Tell whether the case came to something; repeats that disagree are something, too."""
     return F.col("verdict").isin(*TESTED)
 

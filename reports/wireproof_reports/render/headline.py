@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.causes import Cause, counts_up_to
-from wireproof_reports.wording import counted
+from wireproof_reports.wording import count_noun
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ def headline(bundle: Bundle, causes: Sequence[Cause]) -> Headline:
 def _title(bundle: Bundle, counting: Sequence[Cause], profile: str) -> tuple[str, str]:
     footer = bundle.footer
     if counting:
-        return "bad", f"{counted(len(counting), 'cause')} of failure up to level {profile}"
+        return "bad", f"{count_noun(len(counting), 'cause')} of failure up to level {profile}"
     if footer.stale or footer.expired:
         return "bad", "The list of known deviations is out of date"
     if footer.interrupted:
@@ -44,17 +44,19 @@ def _details(bundle: Bundle, causes: Sequence[Cause], counting: Sequence[Cause])
     footer = bundle.footer
     failed = sum(len(cause.cases) for cause in counting)
     beyond = len(causes) - len(counting)
-    sentences = [f"{counted(len(bundle.cases), 'case')} run."]
+    sentences = [f"{count_noun(len(bundle.cases), 'case')} run."]
     if failed:
-        sentences.append(f"{counted(failed, 'case')} failed, folded by what went wrong.")
+        sentences.append(f"{count_noun(failed, 'case')} failed, folded by what went wrong.")
     if beyond:
-        sentences.append(f"{counted(beyond, 'cause')} at a weaker level, shown but not counted.")
+        sentences.append(
+            f"{count_noun(beyond, 'cause')} at a weaker level, shown but not counted."
+        )
     if footer.interrupted and counting:
         sentences.append("The run was interrupted.")
     if footer.stale:
-        sentences.append(f"{counted(len(footer.stale), 'listed deviation')} no longer seen.")
+        sentences.append(f"{count_noun(len(footer.stale), 'listed deviation')} no longer seen.")
     if footer.expired:
-        sentences.append(f"{counted(len(footer.expired), 'listed deviation')} expired.")
+        sentences.append(f"{count_noun(len(footer.expired), 'listed deviation')} expired.")
     waiting = [g.group for g in footer.groups if g.whole and not g.judged]
     if waiting:
         sentences.append(f"Not judged: {', '.join(waiting)}.")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from wireproof_reports.render.clauses import CaseView, GroupView
 from wireproof_reports.render.page import Page, read_page
-from wireproof_reports.wording import counted
+from wireproof_reports.wording import count_noun
 from wireproof_spec.catalogue import LEVELS
 
 
@@ -33,17 +33,17 @@ def _lines(page: Page) -> Iterator[str]:
     yield ""
     yield f"**{plain(page.headline.title)}.** {plain(' '.join(page.headline.details))}"
     yield ""
-    yield from _reached(page)
+    yield from _format_reached(page)
     yield from _groups(page.groups)
     yield from _causes(page)
     yield from _cases("Known deviations", page.known)
     yield from _readings(page)
-    yield from _unsupported(page)
+    yield from _format_unsupported(page)
     yield from _cases("Undecided", page.undecided)
     yield from _run(page)
 
 
-def _reached(page: Page) -> Iterator[str]:
+def _format_reached(page: Page) -> Iterator[str]:
     yield "| Protocol | Level reached | Known deviations | |"
     yield "|---|---|---:|---|"
     for item in page.reached:
@@ -70,7 +70,7 @@ def _causes(page: Page) -> Iterator[str]:
     yield "## Failures, by root cause"
     yield ""
     for cause in page.causes:
-        size = counted(cause.size, "case")
+        size = count_noun(cause.size, "case")
         weaker = "" if cause.counts else ", not counted at this profile"
         about = f"{cause.level} {code(cause.clause)}, {size}{weaker}"
         yield f"{cause.number}. {plain(cause.law)} ({about})"
@@ -107,11 +107,11 @@ def _readings(page: Page) -> Iterator[str]:
     yield ""
 
 
-def _unsupported(page: Page) -> Iterator[str]:
+def _format_unsupported(page: Page) -> Iterator[str]:
     yield "## Unsupported"
     yield ""
     for lack in page.lacks:
-        yield f"- {plain(lack.title)}: {counted(len(lack.cases), 'case')}"
+        yield f"- {plain(lack.title)}: {count_noun(len(lack.cases), 'case')}"
     yield from ([] if page.lacks else ["Nothing that was selected."])
     yield ""
 

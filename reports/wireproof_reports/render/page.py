@@ -12,7 +12,7 @@ from wireproof_reports.render.choices import ClaimView, ReadingView, claim_views
 from wireproof_reports.render.clauses import CaseView, ClauseView, GroupView, group_views
 from wireproof_reports.render.findings import CauseView, Lack, cause_views, lacks, with_verdict
 from wireproof_reports.render.headline import Headline, headline
-from wireproof_reports.render.reached import Reached, levels_reached
+from wireproof_reports.render.level_reached import LevelReached, levels_reached
 from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word
 
 NAMING = ("name", "product", "server")
@@ -57,7 +57,7 @@ class Page:
     started: str
     statement: str
     headline: Headline
-    reached: tuple[Reached, ...]
+    reached: tuple[LevelReached, ...]
     facts: tuple[Fact, ...]
     fingerprint: tuple[Fact, ...]
     tally: tuple[tuple[Word, int], ...]

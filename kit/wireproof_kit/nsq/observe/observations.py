@@ -14,7 +14,7 @@ import re
 
 from wireproof_kit.nsq.observe.delivery import AS_DUE, UNKNOWN, Delivery
 from wireproof_kit.nsq.observe.trace_layout import looks_like_trace, observe_trace
-from wireproof_kit.nsq.wire.answers import Answer, Nonsense, Refusal, Response
+from wireproof_kit.nsq.wire.answers import Answer, ErrorFrame, Nonsense, Response
 from wireproof_kit.nsq.wire.frames import Header, header_bytes
 from wireproof_kit.nsq.wire.http import HttpAnswer
 from wireproof_kit.observation import Difference, Observation, observed
@@ -46,7 +46,7 @@ def observe(
 def _observe(answer: Answer, trace_id: int | None) -> Observation:
     if isinstance(answer, Response):
         return _observe_response(answer.data, trace_id)
-    if isinstance(answer, Refusal):
+    if isinstance(answer, ErrorFrame):
         return observed(f"error:{_code(answer.code)}", note=answer.text[:200])
     if isinstance(answer, Nonsense):
         fault = answer.fault
@@ -63,8 +63,8 @@ def _observe_response(data: bytes, trace_id: int | None) -> Observation:
         return observe_trace(data, trace_id)
     if _is_json_object(data):
         return observed("json")
-    difference = Difference("data", 0, "OK", _shown(data))
-    return observed(f"response:{_shown(data)}", difference=difference)
+    difference = Difference("data", 0, "OK", _format_excerpt(data))
+    return observed(f"response:{_format_excerpt(data)}", difference=difference)
 
 
 def observe_delivery(
@@ -82,7 +82,7 @@ def observe_delivery(
     if delivery.message is None:
         return observed("delivered:undecodable", difference=_fault(delivery))
     if delivery.body != body:
-        found = differing("body", expected=body, found=delivery.body)
+        found = find_difference("body", expected=body, found=delivery.body)
         return observed("delivered:body-changed", difference=found)
     return _observe_header(delivery, None if header is None else header_bytes(header), as_json)
 
@@ -101,7 +101,7 @@ def _observe_header(delivery: Delivery, sent: bytes | None, as_json: bool) -> Ob
     found = delivery.header or None
     if found == (sent or None) or (as_json and _same_json(sent, found)):
         return observed("delivered:as-sent")
-    difference = differing("json_header", expected=sent or b"", found=found or b"")
+    difference = find_difference("json_header", expected=sent or b"", found=found or b"")
     word = "no-header" if found is None else "header-changed"
     return observed(f"delivered:{word}", difference=difference)
 
@@ -113,7 +113,7 @@ def observe_http(answer: HttpAnswer) -> Observation:
     return observed(f"http:{answer.status},{answer.word}")
 
 
-def differing(field: str, *, expected: bytes, found: bytes) -> Difference:
+def find_difference(field: str, *, expected: bytes, found: bytes) -> Difference:
     """Return the first difference between two byte strings, with an excerpt of each."""
     at = next(
         (i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b),
@@ -154,7 +154,7 @@ def _code(code: str) -> str:
     return code if re.fullmatch(r"[A-Za-z0-9_]+", code) else "unreadable"
 
 
-def _shown(data: bytes) -> str:
+def _format_excerpt(data: bytes) -> str:
     text = data[:SHOWN].decode("ascii", "replace")
     if not text.isprintable() or "�" in text:
         return f"binary-{len(data)}"

@@ -13,7 +13,7 @@ from wireproof_kit.nsq.lookup.servers import (
     creation_query,
 )
 from wireproof_kit.nsq.observe.observations import observe, observe_http
-from wireproof_kit.nsq.topics.topic import Address, Place, Topic
+from wireproof_kit.nsq.topics.topic import Address, LedPartition, Topic
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
@@ -71,7 +71,7 @@ KINDS: Mapping[str, TopicKind] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ReachableServices:
     """The services reachable beside the broker's own port, and the login to that port."""
 
     address: Address
@@ -90,7 +90,7 @@ class TopicMaker:
     """
 
     def __init__(
-        self, around: Surroundings, *, run_token: str, given: Mapping[str, str] | None = None
+        self, around: ReachableServices, *, run_token: str, given: Mapping[str, str] | None = None
     ) -> None:
         self._around = around
         self._given = dict(given or {})
@@ -114,7 +114,7 @@ class TopicMaker:
         """
         kind = KINDS[argument]
         if argument in self._given:
-            return self._named(kind, self._given[argument])
+            return self._use_named(kind, self._given[argument])
         if self._around.lookup is not None:
             return self._by_lookup(kind, name, self._around.lookup)
         tried: list[str] = []
@@ -136,7 +136,7 @@ class TopicMaker:
         around = self._around
         if around.lookup is not None:
             with self._upgrading:
-                lookup = around.lookup.recording(transcript)
+                lookup = around.lookup.record_to(transcript)
                 answer = lookup.update_meta(topic.name, upgradeext="true")
             if answer.status == 200:
                 around.lookup.wait_for_extend(topic.name)
@@ -144,7 +144,7 @@ class TopicMaker:
         if around.http is None:
             raise ArrangementFailed("upgrading needs a lookup server or the broker's HTTP API")
         query = {"topic": topic.name, "upgradeext": "true"}
-        client = around.http.at(topic.http_address).recording(transcript)
+        client = around.http.at(topic.http_address).record_to(transcript)
         return client.request("POST", UPDATE_PATH, query=query)
 
     def future(self, name: str) -> Topic:
@@ -162,7 +162,7 @@ class TopicMaker:
             query = {"topic": topic.name, "partition": "**"}
             self._around.http.request("POST", DELETE_PATH, query=query)
 
-    def _named(self, kind: TopicKind, text: str) -> Topic:
+    def _use_named(self, kind: TopicKind, text: str) -> Topic:
         """Return a topic that the user named."""
         name, _, partition = text.partition(":")
         lookup = self._around.lookup
@@ -200,7 +200,7 @@ class TopicMaker:
 
     def _places(
         self, name: str, partitions: int, expected: int, lookup: LookupClient
-    ) -> tuple[Place, ...]:
+    ) -> tuple[LedPartition, ...]:
         """Wait until enough partitions have leaders; return them, the target's own first.
 
         Once all that are expected are led, none of them need be the target's own.
@@ -208,7 +208,9 @@ class TopicMaker:
         leaders = lookup.wait_for(
             name, near=self._around.address, partitions=expected, least=partitions
         )
-        return tuple(Place(each.partition, each.address, each.http_address) for each in leaders)
+        return tuple(
+            LedPartition(each.partition, each.address, each.http_address) for each in leaders
+        )
 
     def _by_tcp(self, kind: TopicKind, name: str) -> Topic | str:
         if kind.ordered:
@@ -236,18 +238,18 @@ class TopicMaker:
             return self._topic(kind, name, "http", self._own_places(*range(kind.partitions)))
         return f"POST {CREATE_PATHS[0]} was answered {observe_http(answer).value}"
 
-    def _own_places(self, *partitions: int) -> tuple[Place, ...]:
+    def _own_places(self, *partitions: int) -> tuple[LedPartition, ...]:
         """Return the partitions that the target itself leads."""
         around = self._around
         http_address = around.http.address if around.http else None
-        return tuple(Place(number, around.address, http_address) for number in partitions)
+        return tuple(LedPartition(number, around.address, http_address) for number in partitions)
 
     def _topic(
         self,
         kind: TopicKind,
         name: str,
         way: str,
-        places: tuple[Place, ...],
+        places: tuple[LedPartition, ...],
     ) -> Topic:
         """Return the topic as seen at the first of its partitions."""
         http = self._around.http

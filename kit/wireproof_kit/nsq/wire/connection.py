@@ -17,9 +17,9 @@ from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.answers import (
     Answer,
     Closed,
+    ErrorFrame,
     Nonsense,
     Pushed,
-    Refusal,
     Response,
     Silent,
     refusal,
@@ -46,9 +46,9 @@ __all__ = [
     "Answer",
     "Closed",
     "Connection",
+    "ErrorFrame",
     "Nonsense",
     "Pushed",
-    "Refusal",
     "Response",
     "Silent",
 ]
@@ -177,7 +177,7 @@ class Connection:
             frame = frames.pub_ext(topic, {"goes": "on"}, GOES_ON)
         else:
             frame = frames.pub(topic, GOES_ON)
-        return self.ask(frame.called("one more publish, to see whether the connection goes on"))
+        return self.ask(frame.rename("one more publish, to see whether the connection goes on"))
 
     def _pause(self, deadline: float) -> bool:
         """Wait a moment; return False when the deadline has passed."""
@@ -230,7 +230,7 @@ class Connection:
 
 
 def _is_not_writable(answer: Answer) -> bool:
-    return isinstance(answer, Refusal) and answer.code == E_FAILED_ON_NOT_WRITABLE
+    return isinstance(answer, ErrorFrame) and answer.code == E_FAILED_ON_NOT_WRITABLE
 
 
 def _cut_off(pending: bytes) -> WireError:

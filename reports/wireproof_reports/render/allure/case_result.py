@@ -15,7 +15,7 @@ from wireproof_reports.render.allure.result import (
     Label,
     Link,
     Parameter,
-    Rendered,
+    RenderedResult,
     Result,
 )
 from wireproof_reports.render.allure.steps import steps_of
@@ -55,7 +55,9 @@ def wants_capture(case: CaseRecord) -> bool:
     return case.verdict not in _PLAIN
 
 
-def rendered(case: CaseRecord, run: Run, *, start: int, capture: bytes | None) -> Rendered:
+def render_case(
+    case: CaseRecord, run: Run, *, start: int, capture: bytes | None
+) -> RenderedResult:
     """Render a case that began at ``start`` (ms since 1970); ``capture`` is its pcap file."""
     identity = uuid.uuid5(_SPACE, f"{run.key}\n{case.case}")
     protocol = run.header.target.protocol
@@ -89,7 +91,7 @@ def rendered(case: CaseRecord, run: Run, *, start: int, capture: bytes | None) -
         steps=tuple(steps_of(shown, case.transcript.steps, start=start)),
         attachments=tuple(attachments),
     )
-    return Rendered(result, files)
+    return RenderedResult(result, files)
 
 
 def _files(
@@ -98,14 +100,14 @@ def _files(
     """Yield name, media type, file ending and content of each attachment."""
     text = as_text(shown)
     if text:
-        yield "Annotated dump", "text/plain", "txt", _encoded(text)
+        yield "Annotated dump", "text/plain", "txt", _encode(text)
     if capture is not None:
         yield "Capture", "application/vnd.tcpdump.pcap", "pcapng", capture
     if again is not None and again.streams:
-        yield "Reproducer", "text/x-python", "py", _encoded(again.script)
+        yield "Reproducer", "text/x-python", "py", _encode(again.script)
         hexes = [f"{s.connection} {s.hex}" for s in again.streams if s.hex]
         if hexes:
-            yield "Bytes to send, hex", "text/plain", "txt", _encoded("\n".join(hexes) + "\n")
+            yield "Bytes to send, hex", "text/plain", "txt", _encode("\n".join(hexes) + "\n")
 
 
 def _details(case: CaseRecord, category: str, again: Reproducer | None) -> Details:
@@ -165,5 +167,5 @@ def _labels(case: CaseRecord) -> Iterator[Label]:
     yield from (Label("tag", word) for word in [case.verdict, *["hazard"] * case.hazard])
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")

@@ -51,7 +51,7 @@ def test_publish_to_a_follower_again(
     """A follower still refuses publishes after the leader has accepted some."""
     topic = cluster.elsewhere(shared_replicated_topic)
     first = ask_at(broker, topic, frames.pub(topic, broker.unique_body()))
-    broker.published(shared_replicated_topic, broker.unique_body())
+    broker.publish_accepted(shared_replicated_topic, broker.unique_body())
     second = ask_at(broker, topic, frames.pub(topic, broker.unique_body()))
     return second if second.value != first.value else first
 
@@ -66,7 +66,7 @@ def test_refused_message_is_not_delivered(
     refused, sentinel = broker.unique_body(), broker.unique_body()
     if ask_at(broker, elsewhere, frames.pub(elsewhere, refused)).value == "ok":
         return observed("ok")
-    broker.published(shared_replicated_topic, sentinel)
+    broker.publish_accepted(shared_replicated_topic, sentinel)
     return observe_absence(consumer.until(sentinel), of=refused)
 
 
@@ -148,7 +148,7 @@ def test_read_an_unwritable_partition(
     topic = fresh_plain_topic
     consumer = broker.subscribe(topic)
     body = broker.unique_body()
-    broker.published(topic, body)
+    broker.publish_accepted(topic, body)
     cluster.make_unwritable(topic)
     delivery = consumer.next(body)
     return observed("delivered") if delivery else observed("missing", overdue=True)

@@ -201,7 +201,7 @@ def test_identify_again(broker: Broker, fresh_plain_topic: Topic) -> Observation
             return again
         answer = client.ask(subscribe(topic, channel))
         client.send(rdy(1))
-        broker.published(topic, body)
+        broker.publish_accepted(topic, body)
         delivery = broker.consumer(client, topic, channel).next()
 
         return answered_and(answer, observe_delivery(delivery, body=body))
@@ -297,7 +297,7 @@ def test_batch_unpublished(broker: Broker, fresh_plain_topic: Topic) -> Observat
     topic, body, sentinel = fresh_plain_topic, broker.unique_body(), broker.unique_body()
     with broker.subscribe(topic) as consumer, broker.connect(topic=topic) as client:
         client.ask(mpub(topic, [body, b""]))
-        broker.published(topic, sentinel)
+        broker.publish_accepted(topic, sentinel)
 
         return observe_absence(consumer.until(sentinel), of=body)
 
@@ -307,7 +307,7 @@ def test_put_back_for_later(broker: Broker, fresh_plain_topic: Topic) -> Observa
     """A message requeued with a delay is not redelivered before the delay has passed."""
     topic = fresh_plain_topic
     with broker.subscribe(topic) as consumer:
-        broker.published(topic, broker.unique_body())
+        broker.publish_accepted(topic, broker.unique_body())
         held = consumer.take()
         # What was sent twice right away comes before the answer to a publish here.
         consumer.connection.ask(pub(topic, broker.unique_body()))
@@ -330,7 +330,7 @@ def test_ready(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     with broker.subscribe(topic) as consumer:
         bodies = [broker.unique_body(), broker.unique_body()]
         for body in bodies:
-            broker.published(topic, body)
+            broker.publish_accepted(topic, body)
         held = consumer.take()
         if held is None:
             return observed("missing", overdue=True)
@@ -349,7 +349,7 @@ def test_ready_again(broker: Broker, fresh_plain_topic: Topic) -> Observation:
         for _ in range(3):
             bodies = [broker.unique_body(), broker.unique_body()]
             for body in bodies:
-                broker.published(topic, body)
+                broker.publish_accepted(topic, body)
             seen = receive_all(consumer, bodies)
             if seen.value != "delivered:all":
                 return seen

@@ -149,10 +149,10 @@ def test_leaders(
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 
-    def leading() -> Observation:
+    def find_leaders() -> Observation:
         return observe_leading(broker, topic, look(lookup, topic, access=access))
 
-    return eventually(broker, leading, due=["leads"])
+    return eventually(broker, find_leaders, due=["leads"])
 
 
 @case("nsq/lookup/leader-of-copies", clause="smart.lookup.leader", needs=("replica",))
@@ -163,12 +163,12 @@ def test_leader_of_copies(
     """Of the nodes that store a partition, a lookup lists the leader, which accepts messages."""
     with_channel(broker, shared_replicated_topic)
 
-    def leading() -> Observation:
+    def find_leaders() -> Observation:
         return observe_leading(
             broker, shared_replicated_topic, look(lookup, shared_replicated_topic, access=access)
         )
 
-    return eventually(broker, leading, due=["leads"])
+    return eventually(broker, find_leaders, due=["leads"])
 
 
 @case("nsq/lookup/producers-of-copies", clause="smart.lookup.producers", needs=("replica",))

@@ -21,7 +21,7 @@ from wireproof_suites.nsq.steps.ordered_delivery import (
     publish,
     put_back,
     read_firsts,
-    subscribed,
+    subscribe_in_order,
     take_of,
 )
 from wireproof_suites.nsq.steps.publish_results import first_unlike
@@ -37,27 +37,27 @@ SMALLEST_RECORD = 30
 @case("nsq/order/layout", clause="smart.order.layout", waiting=True)
 def test_one_byte(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """An ordered client receives a one-byte body preceded by its offset and size."""
-    return _delivered(broker, fresh_ordered_topic, b"~")
+    return _observe_delivery(broker, fresh_ordered_topic, b"~")
 
 
 @case("nsq/order/layout/size", clause="smart.order.layout", waiting=True)
 @pytest.mark.parametrize("size", SIZES)
 def test_size(broker: Broker, fresh_ordered_topic: Topic, size: int) -> Observation:
     """An ordered client receives a body of any size preceded by its offset and size."""
-    return _delivered(broker, fresh_ordered_topic, broker.unique_body(b"x" * size))
+    return _observe_delivery(broker, fresh_ordered_topic, broker.unique_body(b"x" * size))
 
 
 @case("nsq/order/layout/content", clause="smart.order.layout", waiting=True)
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_content(broker: Broker, fresh_ordered_topic: Topic, content: bytes) -> Observation:
     """An ordered client receives a body unchanged, whatever its bytes."""
-    return _delivered(broker, fresh_ordered_topic, broker.unique_body(content))
+    return _observe_delivery(broker, fresh_ordered_topic, broker.unique_body(content))
 
 
 @case("nsq/order/layout-traced", clause="smart.order.layout", needs=("trace",), waiting=True)
 def test_traced(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """An ordered client receives a traced message preceded by its offset and size."""
-    return _delivered(broker, fresh_ordered_topic, broker.unique_body(), trace_id=2**64 - 1)
+    return _observe_delivery(broker, fresh_ordered_topic, broker.unique_body(), trace_id=2**64 - 1)
 
 
 @case("nsq/order/layout-batch", clause="smart.order.layout", waiting=True)
@@ -108,7 +108,7 @@ def test_place_behind_header(
 ) -> Observation:
     """On an ordered ext topic, offset and size come between the ext part and the body."""
     header = header_of(length)
-    return _delivered(broker, fresh_ordered_ext_topic, broker.unique_body(), header=header)
+    return _observe_delivery(broker, fresh_ordered_ext_topic, broker.unique_body(), header=header)
 
 
 @case("nsq/order/ext-place-bare", clause="smart.order.ext-place", waiting=True)
@@ -118,7 +118,7 @@ def test_place_without_header(
 ) -> Observation:
     """In an ordered ext message without a header, offset and size follow the version."""
     body = broker.unique_body()
-    return _delivered(broker, fresh_ordered_ext_topic, body, trace_id=trace_id)
+    return _observe_delivery(broker, fresh_ordered_ext_topic, body, trace_id=trace_id)
 
 
 @case("nsq/order/ext-place-bare/mpub", clause="smart.order.ext-place", waiting=True)
@@ -135,7 +135,7 @@ def test_position(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     bodies = [broker.unique_body(b"x" * size) for size in (0, 1, 100, 10_000, 3)]
     answers: list[Answer] = []
     for number, body in enumerate(bodies):
-        answers.append(broker.published(topic, body, trace_id=number))
+        answers.append(broker.publish_accepted(topic, body, trace_id=number))
         publish(broker, topic, 1)
 
     deliveries = read_firsts(client, bodies)
@@ -152,9 +152,9 @@ def test_position_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -
     bodies = [broker.unique_body() for _ in range(3)]
     headers: list[Header] = [{TRACE_ID: "5"}, {"k": "v" * 500, TRACE_ID: "6"}]
     answers = [
-        broker.published(topic, bodies[0], headers[0]),
-        broker.published(topic, bodies[1], headers[1]),
-        broker.published(topic, bodies[2], trace_id=7),
+        broker.publish_accepted(topic, bodies[0], headers[0]),
+        broker.publish_accepted(topic, bodies[1], headers[1]),
+        broker.publish_accepted(topic, bodies[2], trace_id=7),
     ]
 
     deliveries = read_firsts(client, bodies)
@@ -169,20 +169,20 @@ def test_position_again(broker: Broker, fresh_ordered_topic: Topic) -> Observati
     topic = fresh_ordered_topic
     client = open_consumer(broker, topic)
     body = broker.unique_body()
-    answer = broker.published(topic, body, trace_id=7)
+    answer = broker.publish_accepted(topic, body, trace_id=7)
     first = take_of(client, [body])
     if first is None:
         return MISSING
     put_back(client, first)
     again = take_of(client, [body], REDELIVERY)
     client.close()
-    later = subscribed(broker, topic, channel=client.channel)
+    later = subscribe_in_order(broker, topic, channel=client.channel)
     elsewhere = take_of(later, [body], REDELIVERY)
 
     return first_unlike((position_of(each, answer) for each in (first, again, elsewhere)), "true")
 
 
-def _delivered(
+def _observe_delivery(
     broker: Broker,
     topic: Topic,
     body: bytes,
@@ -191,7 +191,7 @@ def _delivered(
     trace_id: int | None = None,
 ) -> Observation:
     client = open_consumer(broker, topic)
-    broker.published(topic, body, header, trace_id=trace_id)
+    broker.publish_accepted(topic, body, header, trace_id=trace_id)
     return as_sent(take_of(client, [body]), body, header)
 
 

@@ -10,14 +10,14 @@ from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.ordered_delivery import (
     IN_ORDER,
     MISSING,
-    increasing,
+    observe_increase,
     open_consumer,
     publish,
     put_back,
     read_by_turns,
     read_firsts,
     read_in_order,
-    subscribed,
+    subscribe_in_order,
 )
 from wireproof_suites.nsq.steps.tag_dispatch import both
 
@@ -43,7 +43,7 @@ def test_in_order_when_they_waited(broker: Broker, fresh_ordered_topic: Topic) -
     channel.close()
     bodies = publish(broker, fresh_ordered_topic, 20)
 
-    client = subscribed(broker, fresh_ordered_topic, channel=channel.channel)
+    client = subscribe_in_order(broker, fresh_ordered_topic, channel=channel.channel)
 
     return read_in_order(client, bodies)
 
@@ -83,7 +83,7 @@ def test_in_order_for_one_client_after_the_other(
             return seen
         client.connection.ask(pub(topic, b"x"))  # its answer shows that the FIN was read
         client.close()
-        client = subscribed(broker, topic, channel=client.channel)
+        client = subscribe_in_order(broker, topic, channel=client.channel)
     return seen
 
 
@@ -94,7 +94,7 @@ def test_in_order_for_two_clients(
 ) -> Observation:
     """Two ordered clients of one channel together receive the messages in publish order."""
     first = open_consumer(broker, fresh_ordered_topic, ready=ready)
-    second = subscribed(broker, fresh_ordered_topic, channel=first.channel, ready=ready)
+    second = subscribe_in_order(broker, fresh_ordered_topic, channel=first.channel, ready=ready)
 
     bodies = publish(broker, fresh_ordered_topic, 10)
 
@@ -123,7 +123,7 @@ def test_increasing(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
         broker, fresh_ordered_topic, 30
     )
 
-    return increasing(read_firsts(client, bodies), count=len(bodies))
+    return observe_increase(read_firsts(client, bodies), count=len(bodies))
 
 
 @case("nsq/order/increasing-ext", clause="smart.order.increasing", needs=("ext",), waiting=True)
@@ -133,7 +133,7 @@ def test_increasing_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic)
 
     bodies = publish(broker, fresh_ordered_ext_topic, 12, BY_TURNS)
 
-    return increasing(read_firsts(client, bodies), count=len(bodies))
+    return observe_increase(read_firsts(client, bodies), count=len(bodies))
 
 
 @case("nsq/order/increasing-anew", clause="smart.order.increasing", waiting=True)
@@ -149,10 +149,10 @@ def test_increasing_for_one_client_after_the_other(
         return MISSING
     client.close()
 
-    later = subscribed(broker, topic, channel=client.channel)
+    later = subscribe_in_order(broker, topic, channel=client.channel)
     # The one given back last may come again to the later client.
     after = read_firsts(later, bodies[3:])
-    return increasing([*before, *after], count=len(bodies))
+    return observe_increase([*before, *after], count=len(bodies))
 
 
 def _publish_every_kind(broker: Broker, topic: Topic) -> list[bytes]:
@@ -162,8 +162,8 @@ def _publish_every_kind(broker: Broker, topic: Topic) -> list[bytes]:
         for size in SIZES:
             single, traced = broker.unique_body(b"x" * size), broker.unique_body(b"y" * size)
             batch = [broker.unique_body() for _ in range(3)]
-            broker.published(topic, single)
-            broker.published(topic, traced, trace_id=2**64 - 1 - size)
+            broker.publish_accepted(topic, single)
+            broker.publish_accepted(topic, traced, trace_id=2**64 - 1 - size)
             other.ask(mpub(topic, batch))
             bodies += [single, traced, *batch]
     return bodies

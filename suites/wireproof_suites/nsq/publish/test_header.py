@@ -178,7 +178,7 @@ def test_message_under_a_refused_header(
     refused, sentinel = broker.unique_body(), broker.unique_body()
     with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         client.ask(pub_ext(ext_topic, header, refused))
-        broker.published(ext_topic, sentinel, {})
+        broker.publish_accepted(ext_topic, sentinel, {})
 
         return observe_absence(consumer.until(sentinel), of=refused)
 

@@ -45,7 +45,7 @@ def deliver_all(broker: Broker, topic: Topic, messages: Sequence[Sent]) -> Obser
     """Publish messages, then read them: ``delivered:as-sent``, or the first that is not."""
     with broker.subscribe(topic) as consumer:
         for header, body in messages:
-            broker.published(topic, body, header)
+            broker.publish_accepted(topic, body, header)
         return read_all(consumer, messages)
 
 

@@ -137,7 +137,7 @@ class Story:
         """Publish messages that must be acknowledged, each after the one before."""
         for _ in range(count):
             body = self.broker.unique_body()
-            self.broker.published(self.topic, body)
+            self.broker.publish_accepted(self.topic, body)
             self.owed.append(body)
 
     def finish(self, consumer: Consumer, count: int) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.lookup.answer import Leader, read_topic
-from wireproof_kit.nsq.lookup.errors import Asked
+from wireproof_kit.nsq.lookup.errors import LookupRequest
 from wireproof_kit.nsq.observe.observations import observe, observe_http
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.http import HttpAnswer
@@ -183,7 +183,7 @@ def observe_leading(broker: Broker, topic: Topic, answer: HttpAnswer) -> Observa
     """
     if answer.status != 200:
         return observe_http(answer)
-    info = read_topic(answer, Asked(broker.address, "GET /lookup"))
+    info = read_topic(answer, LookupRequest(broker.address, "GET /lookup"))
     for leader in info.leaders:
         seen = _publish_at(broker, topic, leader)
         if seen.value != "ok":

@@ -8,7 +8,7 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.lookup.answer import TopicInfo
 from wireproof_kit.nsq.lookup.servers import CREATE_PATHS, LookupClient, best_refusal
 from wireproof_kit.nsq.observe.observations import observe_http
-from wireproof_kit.nsq.topics.topic import Place, Topic
+from wireproof_kit.nsq.topics.topic import LedPartition, Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.observation import Difference, Observation, observed
@@ -61,7 +61,7 @@ def create_and_wait(
     info = wait_until_led(broker, lookup, name, partitions=partitions)
     if info is None:
         return observed("not-led", overdue=True)
-    quiet = lookup.recording(Transcript())
+    quiet = lookup.record_to(Transcript())
     if not quiet.wait_until_registered(name, partitions=partitions, seconds=REGISTER_SECONDS):
         raise ArrangementFailed(f"no node registered {name} within {REGISTER_SECONDS:g} s")
     return _topic(broker, name, info, parameters)
@@ -146,7 +146,9 @@ def _kind(broker: Broker, topic: Topic) -> str:
 
 
 def _topic(broker: Broker, name: str, info: TopicInfo, parameters: Parameters) -> Topic:
-    places = tuple(Place(led.partition, led.address, led.http_address) for led in info.leaders)
+    places = tuple(
+        LedPartition(led.partition, led.address, led.http_address) for led in info.leaders
+    )
     return Topic(
         name=name,
         partition=places[0].partition,

@@ -74,7 +74,7 @@ def test_old_attempts(broker: Broker, upgradable_topic: Topic) -> Observation:
     """A message from before an upgrade is delivered after it with a plain attempts count."""
     body = broker.unique_body()
     with broker.subscribe(upgradable_topic, ready=0) as old:
-        broker.published(upgradable_topic, body)
+        broker.publish_accepted(upgradable_topic, body)
     topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED
@@ -85,4 +85,4 @@ def test_old_attempts(broker: Broker, upgradable_topic: Topic) -> Observation:
 
 def _publish(broker: Broker, topic: Topic, messages: list[Sent]) -> None:
     for header, body in messages:
-        broker.published(topic, body, header)
+        broker.publish_accepted(topic, body, header)

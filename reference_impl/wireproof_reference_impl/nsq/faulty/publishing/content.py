@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.faulty.consuming.consume import Part, extending, with_body
+from wireproof_reference_impl.nsq.faulty.consuming.consume import Part, override_extend, with_body
 from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -100,7 +100,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=f"{_HEADER} {_LAYOUT}",
         may_break="consume.batch consume.body-intact http.header-stored parser.header-length",
-        settings=extending(_limited_length(255)),
+        settings=override_extend(_limited_length(255)),
     ),
     fault(
         "header-cut-at-4096",
@@ -108,7 +108,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=f"{_HEADER} {_LAYOUT}",
         may_break="consume.body-intact parser.header-length",
-        settings=extending(_limited_length(4096)),
+        settings=override_extend(_limited_length(4096)),
     ),
     fault(
         "header-cut-at-32767",
@@ -116,7 +116,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_LAYOUT,
         may_break="consume.body-intact parser.header-length",
-        settings=extending(_limited_length(32767)),
+        settings=override_extend(_limited_length(32767)),
     ),
     fault(
         "header-lost",
@@ -124,7 +124,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=f"{_HEADER} {_VERSION} {_LAYOUT}",
         may_break=READERS,
-        settings=extending(lambda version, header: b"\0"),
+        settings=override_extend(lambda version, header: b"\0"),
     ),
     fault(
         "body-without-last-line-feed",

@@ -9,7 +9,7 @@ from wireproof_spec.record import GroupRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class LevelReached:
     """What came of one document (a name in the header's ``spec``).
 
     ``level`` is the weakest level up to which every asserted case conforms, empty when that is
@@ -23,19 +23,20 @@ class Reached:
     known: int
 
 
-def levels_reached(bundle: Bundle) -> tuple[Reached, ...]:
+def levels_reached(bundle: Bundle) -> tuple[LevelReached, ...]:
     """Return the level reached in each document that the run was about."""
     return tuple(
-        _reached(bundle, document, revision) for document, revision in bundle.header.spec.items()
+        _find_reached(bundle, document, revision)
+        for document, revision in bundle.header.spec.items()
     )
 
 
-def _reached(bundle: Bundle, document: str, revision: int) -> Reached:
+def _find_reached(bundle: Bundle, document: str, revision: int) -> LevelReached:
     own = [g for g in bundle.footer.groups if g.group.partition(".")[0] == document]
     judged = [group for group in own if group.judged]
     if not judged:
         why = "none of its groups was judged" if own else "nothing of it was selected"
-        return Reached(document, revision, "", f"not judged: {why}", 0)
+        return LevelReached(document, revision, "", f"not judged: {why}", 0)
     level, stop = _climb(judged)
     known = sum(
         case.verdict == "known" and case.clause.partition(".")[0] == document
@@ -48,7 +49,7 @@ def _reached(bundle: Bundle, document: str, revision: int) -> Reached:
     }
     doubts = [stop] if stop else []
     doubts += [f"{words}: {', '.join(names)}" for words, names in missing.items() if names]
-    return Reached(document, revision, level, "; ".join(doubts), known)
+    return LevelReached(document, revision, level, "; ".join(doubts), known)
 
 
 def _absent(

@@ -4,7 +4,7 @@ import pytest
 from bundle_fixture import case, failed, header, others, write_bundle
 
 from wireproof_reports.bundle_file import read_bundle
-from wireproof_reports.render.reached import Reached, levels_reached
+from wireproof_reports.render.level_reached import LevelReached, levels_reached
 from wireproof_spec.record import CaseRecord
 
 MUST = case("publish/accept", "ext.publish.accept", "t", "ok,open")
@@ -13,13 +13,13 @@ WEAK = failed("publish/name", "ext.publish.header-name", "t", "ok,open", ["error
 FAIL = failed("publish/accept/x", "ext.publish.accept", "t", "closed", ["ok,open"])
 
 
-def reached(tmp_path: Path, *cases: CaseRecord, **first: object) -> Reached:
+def reached(tmp_path: Path, *cases: CaseRecord, **first: object) -> LevelReached:
     path = write_bundle(tmp_path / "run.jsonl", cases, first=header(**first))
     (found,) = levels_reached(read_bundle(path))
     return found
 
 
-def against(found: Reached) -> str:
+def against(found: LevelReached) -> str:
     """Return which cases stand against more, without the groups of which none was run."""
     first = found.but.split("; ")[0]
     return "" if first.startswith("not ") else first
