@@ -26,6 +26,11 @@ class Cause:
     cases: tuple[CaseRecord, ...]
 
     @property
+    def origin(self) -> str:
+        """The origin of its clause when the case was judged; empty in bundles before that."""
+        return self.cases[0].origin
+
+    @property
     def anchor(self) -> str:
         """The id of its block in a page."""
         return f"cause-{self.number}"
@@ -61,11 +66,6 @@ def value_class(observation: str, accepted: Iterable[str]) -> str:
         return observation
     kind, colon, _ = answer.partition(":")
     return "response:*" if colon and kind == "response" else answer
-
-
-def counts_up_to(profile: str, level: str) -> bool:
-    """Tell whether a failure at this level counts against a run with this profile."""
-    return _rank(level) <= _rank(profile)
 
 
 def cause_key(case: CaseRecord) -> tuple[str, str, str]:

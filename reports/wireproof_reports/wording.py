@@ -63,10 +63,10 @@ VERDICT_WORDS: dict[Verdict, Word] = {
 }
 
 LEVEL_MEANINGS: dict[Level, str] = {
-    "must": "the text states it as what happens, or says needs, must or should not",
+    "must": "a text or a premise states it as what happens, or says needs, must or should not",
     "should": "the text expects it, or gives a rule whose violation it does not forbid",
     "may": "the text says could or may",
-    "observed": "the text is silent; real peers do so",
+    "observed": "no text says so; real peers do",
 }
 
 CLAIM_WORDS: dict[str, tuple[str, str]] = {

@@ -10,6 +10,9 @@ from typing import Literal, TypedDict
 
 import msgspec
 
+from wireproof_spec.catalogue import LEVELS
+from wireproof_spec.origin import BINDING
+
 FORMAT = 1
 
 Verdict = Literal[
@@ -127,7 +130,11 @@ class DeviationRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
-    """One case: what was observed, and the judge's verdict at the time of the run."""
+    """One case: what was observed, and the judge's verdict at the time of the run.
+
+    ``level`` and ``origin`` are those of the clause when the case was judged; records from before
+    revision 2 of the law have no origin.
+    """
 
     case: str
     case_hash: str
@@ -137,6 +144,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     observation: str
     verdict: Verdict
     reason: str
+    origin: str = ""
     overdue: bool = False
     control: ControlState | None = None
     difference: DifferenceRecord | None = None
@@ -194,7 +202,10 @@ class TargetRecord(msgspec.Struct, frozen=True):
 
 
 class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
-    """The first line of a bundle."""
+    """The first line of a bundle.
+
+    A failure counts up to the level ``profile``, and a must only if its origin is in ``origins``.
+    """
 
     format: int
     kit: str
@@ -205,15 +216,39 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     readings: dict[str, BindingRecord]
     patience: dict[str, float]
     profile: str = "must"
+    origins: tuple[str, ...] = BINDING
     reading: str = "any"
     selection: tuple[str, ...] = ()
     not_selected: dict[str, str] = {}
     started: str = ""
     command: str = ""
 
+    def counts(self, level: str, origin: str) -> bool:
+        """Return True if a failure at this level, from this origin, counts for the exit code.
+
+        A must whose origin is not recorded counts.
+        """
+        return not self.leaves_out(level, origin) and _rank(level) <= _rank(self.profile)
+
+    def leaves_out(self, level: str, origin: str) -> bool:
+        """Return True if this is a must from an origin that was not asked for."""
+        return level == "must" and origin in set(BINDING) - set(self.origins)
+
+    def scope(self) -> str:
+        """Return what counts, in words: ``level must``, ``level must (origin text, base)``."""
+        few = "" if set(self.origins) >= set(BINDING) else f" (origin {', '.join(self.origins)})"
+        return f"level {self.profile}{few}"
+
+
+def _rank(level: str) -> int:
+    names: tuple[str, ...] = LEVELS
+    return names.index(level) if level in names else len(names)
+
 
 class GroupRecord(msgspec.Struct, frozen=True):
     """A clause group's standing: level → (conforming, asserted) cases.
+
+    ``origins`` has the same for the musts alone, by origin.
 
     ``judged`` is true only when every core clause of the group was asserted; ``whole`` says
     that the selection asked for the whole group.
@@ -225,6 +260,7 @@ class GroupRecord(msgspec.Struct, frozen=True):
     whole: bool
     why: str = ""
     counts: dict[str, tuple[int, int]] = {}
+    origins: dict[str, tuple[int, int]] = {}
 
 
 class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):

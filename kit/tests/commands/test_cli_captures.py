@@ -141,7 +141,7 @@ def test_findings_of_the_fuzzer_have_captures_too() -> None:
     )
     writer = BundleWriter(Path("b.jsonl"), made.header())
     writer.add(finding)
-    writer.close(conclude(made.header(), [], made.catalogue(), RunFactors(profile="must")))
+    writer.close(conclude(made.header(), [], made.catalogue(), RunFactors()))
 
     assert main(["report", "b.jsonl", "--pcap", "captures"]) == 0
 

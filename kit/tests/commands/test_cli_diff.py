@@ -57,6 +57,14 @@ def test_a_regression_is_shown_and_fails_only_when_asked(
     assert all(len(line) <= 80 or broken().case in line for line in out.splitlines())
 
 
+def test_a_must_whose_origin_does_not_count_fails_nothing() -> None:
+    fails = ["diff", good(), bad(), "--fail-on", "regressed"]
+
+    assert main([*fails, "--origin", "text"]) == 1
+    assert main([*fails, "--origin", "base,premise"]) == 0
+    assert main([*fails, "--origin", "law"]) == 2
+
+
 def test_the_head_shows_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
     a = good()
     first = made.header(target=TargetRecord(made.URL, "nsq", {"version": "4.3"}))

@@ -11,10 +11,11 @@ from wireproof_spec.record import CaseRecord
 CORE = Clause(
     id="t.i.core",
     level="must",
+    origin="text",
     role="broker",
     since=1,
     section="s",
-    words="w",
+    words=("w",),
     law="l",
     observed="o",
     status="tested",
@@ -57,74 +58,69 @@ def side(verdict: str) -> CaseRecord:
     ],
 )
 def test_exit_codes(records: list[CaseRecord], profile: str, code: int) -> None:
-    assert conclude(header(), records, LAWS, RunFactors(profile)).exit == code
+    assert conclude(header(profile=profile), records, LAWS, RunFactors()).exit == code
 
 
 def test_an_unstable_case_may_be_allowed_by_the_user() -> None:
     records = [core("pass"), core("unstable")]
-    assert conclude(header(), records, LAWS, RunFactors("must", allow_unstable=True)).exit == 0
+    assert conclude(header(), records, LAWS, RunFactors(allow_unstable=True)).exit == 0
 
 
-@pytest.mark.parametrize(
-    "standing", [RunFactors("must", stale=("a",)), RunFactors("must", expired=("a",))]
-)
+@pytest.mark.parametrize("standing", [RunFactors(stale=("a",)), RunFactors(expired=("a",))])
 def test_a_stale_or_expired_deviation_fails_the_run(standing: RunFactors) -> None:
     assert conclude(header(), [core("pass")], LAWS, standing).exit == 1
 
 
 def test_an_interrupted_run_says_so() -> None:
-    footer = conclude(header(), [core("pass")], LAWS, RunFactors("must", interrupted=True))
+    footer = conclude(header(), [core("pass")], LAWS, RunFactors(interrupted=True))
     assert footer.exit == 130
     assert "interrupted" in footer.statement
 
 
 def test_a_group_without_its_core_asserted_is_not_judged() -> None:
-    footer = conclude(header(), [side("pass")], LAWS, RunFactors("must"))
+    footer = conclude(header(), [side("pass")], LAWS, RunFactors())
     assert [group.judged for group in footer.groups] == [False]
     assert "NOT JUDGED" in footer.statement
 
 
 def test_a_narrow_selection_is_judged_as_a_part_and_says_so() -> None:
     narrow = header(selection=("p/i/side",))
-    footer = conclude(narrow, [side("pass")], LAWS, RunFactors("must"))
+    footer = conclude(narrow, [side("pass")], LAWS, RunFactors())
     assert footer.exit == 0
     assert footer.statement == "t.i (part) 1/1 should"
 
 
 @pytest.mark.parametrize("prefix", ["t", "t.i", "p", "p/i", "p/i/core"])
 def test_a_selection_that_holds_the_core_is_a_whole_group(prefix: str) -> None:
-    footer = conclude(header(selection=(prefix,)), [side("pass")], LAWS, RunFactors("must"))
+    footer = conclude(header(selection=(prefix,)), [side("pass")], LAWS, RunFactors())
     assert footer.exit == 2
 
 
 def test_a_selection_above_the_profile_is_not_green_when_it_fails() -> None:
     narrow = header(selection=("p/i/side",))
-    footer = conclude(narrow, [side("pass"), side("fail")], LAWS, RunFactors("must"))
+    footer = conclude(narrow, [side("pass"), side("fail")], LAWS, RunFactors())
     assert footer.exit == 2
     assert footer.statement.endswith(
         "nothing up to level must was run; --profile should lets these count"
     )
-    good = conclude(narrow, [side("pass")], LAWS, RunFactors("must"))
+    good = conclude(narrow, [side("pass")], LAWS, RunFactors())
     assert (good.exit, "nothing up to" in good.statement) == (0, False)
 
 
 def test_what_passes_above_the_profile_does_not_make_up_for_what_was_not_judged() -> None:
     narrow = header(selection=("p/i/core", "p/i/side"))
     missing = [core("unsupported"), side("pass")]
-    assert conclude(narrow, missing, LAWS, RunFactors("must")).exit == 2
-    assert conclude(narrow, [core("unstable"), side("pass")], LAWS, RunFactors("must")).exit == 3
+    assert conclude(narrow, missing, LAWS, RunFactors()).exit == 2
+    assert conclude(narrow, [core("unstable"), side("pass")], LAWS, RunFactors()).exit == 3
 
 
 def test_the_statement_counts_conforming_and_asserted_cases_by_level() -> None:
     records = [core("pass"), core("fail"), side("pass"), side("unsupported")]
-    assert (
-        conclude(header(), records, LAWS, RunFactors("must")).statement
-        == "t.i 1/2 must, 1/1 should"
-    )
+    assert conclude(header(), records, LAWS, RunFactors()).statement == "t.i 1/2 must, 1/1 should"
 
 
 def test_coverage_counts_every_clause_once() -> None:
-    footer = conclude(header(), [core("inconclusive"), core("pass")], LAWS, RunFactors("must"))
+    footer = conclude(header(), [core("inconclusive"), core("pass")], LAWS, RunFactors())
     assert footer.coverage == {
         "clauses": 2,
         "asserted": 1,
@@ -132,3 +128,43 @@ def test_coverage_counts_every_clause_once() -> None:
         "not_testable": 0,
         "untested": 1,
     }
+
+
+def must(origin: str, verdict: str) -> CaseRecord:
+    return record("x", case="p/i/core", clause="t.i.core", origin=origin, verdict=verdict)
+
+
+MUSTS = [must("text", "pass"), must("base", "pass"), must("premise", "fail")]
+
+
+@pytest.mark.parametrize(
+    ("origins", "code", "counts"),
+    [
+        (("text", "base", "premise"), 1, "1/1 text, 1/1 base, 0/1 premise"),
+        (("premise",), 1, "1/1 text not counted, 1/1 base not counted, 0/1 premise"),
+        (("text", "base"), 0, "1/1 text, 1/1 base, 0/1 premise not counted"),
+    ],
+)
+def test_musts_count_by_origin(origins: tuple[str, ...], code: int, counts: str) -> None:
+    footer = conclude(header(origins=origins), MUSTS, LAWS, RunFactors())
+    assert footer.exit == code
+    assert footer.statement == f"t.i 2/3 must ({counts})"
+    assert footer.groups[0].origins == {"text": (1, 1), "base": (1, 1), "premise": (0, 1)}
+
+
+def test_where_all_conform_each_origin_has_one_number() -> None:
+    footer = conclude(header(), [*MUSTS[:2], must("text", "reading")], LAWS, RunFactors())
+    assert footer.statement == "t.i 3/3 must (2 text, 1 base)"
+
+
+def test_a_must_whose_origin_is_not_recorded_counts() -> None:
+    narrow = header(origins=("text",))
+    assert conclude(narrow, [core("fail")], LAWS, RunFactors()).exit == 1
+
+
+def test_a_run_of_musts_that_do_not_count_is_not_green() -> None:
+    footer = conclude(header(origins=("text",)), [must("premise", "fail")], LAWS, RunFactors())
+    assert footer.exit == 2
+    assert footer.statement.endswith(
+        "nothing up to level must (origin text) was run; --origin premise lets these count"
+    )

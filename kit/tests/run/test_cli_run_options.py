@@ -41,6 +41,7 @@ def test_every_option_reaches_the_request() -> None:
     made = request(
         named,
         profile="may",
+        origin="premise,text",
         reading="deployed",
         spec_rev=3,
         expression="x or y",
@@ -68,14 +69,15 @@ def test_every_option_reaches_the_request() -> None:
         topics={"ext": "t"},
         reading="deployed",
         profile="may",
+        origins=("text", "premise"),
         spec_revision=3,
         hazardous=True,
         timeout=2.5,
         seed=0,
         command="wireproof run nsq://a:1 ext nsq/http --exclude e --http a:2 --lookupd l:1 "
-        "--claim ext=true --topic ext=t --hazardous --profile may --reading deployed "
-        "--spec-rev 3 --baseline d.toml --allow-unstable --timeout 2.5 --case-timeout 9.0 -n 4 "
-        "--repeat-failed 3 --seed 0 --maxfail 2 -k 'x or y'",
+        "--claim ext=true --topic ext=t --hazardous --profile may --origin premise,text "
+        "--reading deployed --spec-rev 3 --baseline d.toml --allow-unstable --timeout 2.5 "
+        "--case-timeout 9.0 -n 4 --repeat-failed 3 --seed 0 --maxfail 2 -k 'x or y'",
     )
     engine = RunOptions(repeats=3, waiters=4, case_timeout_s=9.0)
     assert made == RunRequest(plan, engine, 2, Path("d.toml"), Path("b"), allow_unstable=True)

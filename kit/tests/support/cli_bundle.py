@@ -127,7 +127,7 @@ def seal(path: Path, head: HeaderRecord, records: Sequence[CaseRecord]) -> None:
     writer = BundleWriter(path, head)
     for record in records:
         writer.add(record)
-    writer.close(conclude(head, records, catalogue(), RunFactors(profile=head.profile)))
+    writer.close(conclude(head, records, catalogue(), RunFactors()))
 
 
 def law(record: CaseRecord) -> Law:

@@ -1,7 +1,6 @@
 """``wireproof explain``: a clause, a case, a reading or a capability, in words."""
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import cast
 
@@ -24,6 +23,7 @@ from wireproof_spec.catalogue import (
     is_below,
     load_catalogue,
 )
+from wireproof_spec.origin import ORIGIN_MEANINGS, PREMISES
 
 EXAMPLES = (
     (
@@ -90,10 +90,8 @@ def _find_subject(catalogue: Catalogue, identifier: str) -> Subject | None:
 
 
 def _find_by_number(catalogue: Catalogue, identifier: str) -> list[Clause]:
-    """Return the clauses whose section carries the number of a rule."""
-    if not re.fullmatch(r"[A-Z]+-\d+", identifier):
-        return []
-    return [c for c in catalogue.clauses() if identifier in re.findall(r"[A-Z]+-\d+", c.section)]
+    """Return the clauses that carry the number of a rule."""
+    return [clause for clause in catalogue.clauses() if identifier in clause.rules]
 
 
 def _law(catalogue: Catalogue, identifier: str) -> tuple[Clause, Law] | None:
@@ -160,8 +158,8 @@ def _law_lines(catalogue: Catalogue, clause: Clause) -> Iterator[str]:
     core = ["core: its group is not judged without it"] if clause.core else []
     yield from flow_pieces(clause.id, [clause.level.upper(), *core])
     yield from wrap_after_heading("", clause.law, indent=2)
-    yield from _row("stands in", f"published text {clause.document}, {clause.section}")
-    yield from _row("its words", f'"{clause.words}"')
+    yield from _row("origin", f"{clause.origin}: {ORIGIN_MEANINGS[clause.origin]}")
+    yield from _source(clause)
     yield from _row("level", f"{clause.level}: {LEVEL_MEANINGS[clause.level]}")
     yield from _row("real peers", clause.observed)
     needs = [catalogue.capability(need) for need in clause.needs]
@@ -169,6 +167,19 @@ def _law_lines(catalogue: Catalogue, clause: Clause) -> Iterator[str]:
     yield from _row("binds", f"{clause.role}, since revision {clause.since}")
     why = f": {clause.why}" if clause.why else ""
     yield from _row("status", f"{clause.status}{why}")
+
+
+def _source(clause: Clause) -> Iterator[str]:
+    """Return the lines on what a clause rests on: words of a document, or a premise."""
+    if clause.premise is not None:
+        yield from _row("premise", PREMISES[clause.premise])
+    kind = "base document" if clause.origin == "base" else "published text"
+    section = f", {clause.section}" if clause.section else ""
+    rules = f" ({', '.join(clause.rules)})" if clause.rules else ""
+    yield from _row(
+        "stands in" if clause.words else "is about", f"{kind} {clause.document}{section}{rules}"
+    )
+    yield from _row("its words", " … ".join(f'"{words}"' for words in clause.words))
 
 
 def _case(catalogue: Catalogue, law: Law, clause: Clause, identifier: str) -> Iterator[str]:
@@ -223,9 +234,11 @@ def _group(group: Group) -> Iterator[str]:
     yield from wrap_after_heading("", f"{group.title} (published text {group.document})", indent=2)
     width = max(len(clause.id) for clause in group.clause) if group.clause else 0
     for clause in group.clause:
-        status = "" if clause.status == "tested" else f" [{clause.status}]"
+        status = "" if clause.status == "tested" else f", {clause.status}"
         head = f"  {clause.id:<{width}}  {clause.level:<8} "
-        yield from wrap_after_heading(head, f"{clause.law}{status}", indent=len(head))
+        yield from wrap_after_heading(
+            head, f"{clause.law} [{clause.origin}{status}]", indent=len(head)
+        )
 
 
 def _decisions(laws: Sequence[Law]) -> list[str]:

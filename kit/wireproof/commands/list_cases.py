@@ -68,6 +68,11 @@ def facts(instance: Instance) -> dict[str, object]:
         "case": instance.id,
         "clause": instance.clause.id,
         "level": instance.clause.level,
+        "origin": instance.clause.origin,
+        "document": instance.clause.document,
+        "section": instance.clause.section,
+        "words": list(instance.clause.words),
+        "premise": instance.clause.premise,
         "needs": list(instance.needs),
         "hazard": instance.mark.hazard,
         "waiting": instance.mark.waiting,
@@ -82,7 +87,9 @@ def _text(instances: Sequence[Instance]) -> Iterator[str]:
     clause_width = max((len(item.clause.id) for item in instances), default=0)
     for item in instances:
         remarks = list(item.needs) + ["hazard"] * item.mark.hazard
-        told = f"{item.id:<{width}}  {item.clause.level:<8}  {item.clause.id:<{clause_width}}"
+        clause = item.clause
+        force = f"{clause.level:<8}  {clause.origin:<9}"
+        told = f"{item.id:<{width}}  {force}  {clause.id:<{clause_width}}"
         yield f"{told}  {', '.join(remarks)}".rstrip()
     yield f"{len(instances)} cases of {len({item.clause.id for item in instances})} clauses"
 
@@ -92,12 +99,14 @@ def _json(instances: Sequence[Instance]) -> Iterator[str]:
 
 
 def _markdown(instances: Sequence[Instance]) -> Iterator[str]:
-    yield "| case | level | clause | needs | what it does |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield "| case | level | origin | clause | needs | what it does |"
+    yield "| --- | --- | --- | --- | --- | --- |"
     for item in instances:
         needs = ", ".join(item.needs)
         title = item.title.replace("|", "\\|")
-        yield f"| `{item.id}` | {item.clause.level} | `{item.clause.id}` | {needs} | {title} |"
+        clause = item.clause
+        force = f"{clause.level} | {clause.origin} | `{clause.id}`"
+        yield f"| `{item.id}` | {force} | {needs} | {title} |"
 
 
 _FORMS: dict[Form, Callable[[Sequence[Instance]], Iterator[str]]] = {

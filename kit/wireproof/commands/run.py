@@ -42,7 +42,7 @@ from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.last_failed import write_last_failed
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run_cases import Listener, RunRecords, run_cases
-from wireproof_kit.verdicts.revision import refuse_later
+from wireproof_kit.verdicts.revision import check_revision
 from wireproof_spec.catalogue import is_below, load_catalogue
 
 OUT = Path("out")
@@ -200,7 +200,7 @@ def _dry_run(named: NamedTarget, options: RunParameters) -> int:
     chosen = select(instances, named.prefixes)
     select(instances, options["exclude"])
     for protocol in {item.id.partition("/")[0] for item in chosen}:
-        refuse_later(load_catalogue(protocol), options["spec_rev"])
+        check_revision(load_catalogue(protocol), options["spec_rev"])
     kept = [
         item
         for item in chosen

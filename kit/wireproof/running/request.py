@@ -12,7 +12,13 @@ from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.last_failed import keep_last_failed
-from wireproof_kit.runner.request import RunRequest, check_seconds, read_claims, read_topics
+from wireproof_kit.runner.request import (
+    RunRequest,
+    check_seconds,
+    read_claims,
+    read_origins,
+    read_topics,
+)
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import option_of
@@ -26,6 +32,7 @@ class RunParameters(TypedDict):
 
     reference: bool
     profile: str | None
+    origin: str | None
     reading: str | None
     spec_rev: int | None
     expression: str | None
@@ -89,6 +96,7 @@ def make_request(
 def _with_settings(given: RunParameters, settings: Settings) -> RunParameters:
     whole = given.copy()
     whole["profile"] = given["profile"] or settings.profile
+    whole["origin"] = given["origin"] or settings.origin
     whole["reading"] = given["reading"] or settings.reading
     if not given["baseline"] and settings.baseline:
         whole["baseline"] = Path(settings.baseline)
@@ -109,6 +117,7 @@ def _plan(named: NamedTarget, given: RunParameters) -> RunPlan:
         topics=read_topics(given["topic"]),
         reading=cast(ReadingChoice, given["reading"] or "any"),
         profile=given["profile"] or "must",
+        origins=read_origins(given["origin"]),
         spec_revision=given["spec_rev"],
         hazardous=given["hazardous"],
         timeout=check_seconds("--timeout", given["timeout"]),
@@ -159,6 +168,7 @@ def _target_words(named: NamedTarget) -> Iterator[str]:
 
 def _judgement_words(given: RunParameters) -> Iterator[str]:
     yield from _value("--profile", given["profile"])
+    yield from _value("--origin", given["origin"])
     yield from _value("--reading", given["reading"])
     yield from _value("--spec-rev", given["spec_rev"])
     yield from _value("--baseline", given["baseline"])

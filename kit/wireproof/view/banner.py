@@ -38,7 +38,7 @@ def _target(header: HeaderRecord) -> Iterator[str]:
     )
     if waits:
         yield f"patience: {waits}"
-    yield f"level {header.profile}, readings {header.reading}"
+    yield f"{header.scope()}, readings {header.reading}"
 
 
 def _claim(name: str, claim: ClaimRecord) -> str:

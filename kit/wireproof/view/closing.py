@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from wireproof.view.style import COLUMNS, Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
-from wireproof_reports.causes import Cause, counts_up_to
+from wireproof_reports.causes import Cause
 from wireproof_reports.wording import count_noun
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
@@ -56,20 +56,20 @@ def verdict(
 
 def _word(header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause]) -> tuple[Tone, str]:
     words: dict[int, tuple[Tone, str]] = {
-        0: ("good", f"NO FAILURE up to level {header.profile}"),
+        0: ("good", f"NO FAILURE up to {header.scope()}"),
         2: ("bad", "NOT JUDGED"),
         3: ("doubt", "UNDECIDED"),
         130: ("doubt", "INTERRUPTED"),
     }
     if footer.exit in words:
         return words[footer.exit]
-    if any(counts_up_to(header.profile, cause.level) for cause in causes):
+    if any(header.counts(cause.level, cause.origin) for cause in causes):
         return "bad", "NOT CONFORMANT"
     return "bad", "DEVIATIONS FILE OUT OF DATE"
 
 
 def _new(header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause]) -> str:
-    counting = [cause for cause in causes if counts_up_to(header.profile, cause.level)]
+    counting = [cause for cause in causes if header.counts(cause.level, cause.origin)]
     known = footer.verdicts.get("known", 0)
     pieces: list[str] = []
     if counting:

@@ -7,7 +7,7 @@ from pathlib import Path
 from wireproof.view.exchange import TO_TARGET, key_exchange, whole_exchange
 from wireproof.view.style import Style, flow_pieces, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
-from wireproof_reports.causes import Cause, counts_up_to
+from wireproof_reports.causes import Cause
 from wireproof_reports.wording import count_noun, spoken
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.record import CaseRecord, DifferenceRecord, HeaderRecord
@@ -35,13 +35,14 @@ def failure(cause: Cause, scene: FailureContext) -> Iterator[str]:
         [
             case.case,
             f"{cause.level.upper()} {cause.clause}",
+            *([f"origin {cause.origin}"] if cause.origin else []),
             f"{repeats.same}/{repeats.runs} repeats",
         ],
     )
     yield scene.style.paint("FAIL", "bad") + head.removeprefix("FAIL")
     yield from rest
-    if not counts_up_to(scene.header.profile, cause.level):
-        yield f"  (not counted: this run counts levels up to {scene.header.profile})"
+    if not scene.header.counts(cause.level, cause.origin):
+        yield f"  (not counted: this run counts up to {scene.header.scope()})"
     yield from _law(cause.clause, scene.header.target.protocol)
     yield from _outcome(case)
     yield from _bytes(case, scene)

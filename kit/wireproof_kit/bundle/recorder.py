@@ -44,7 +44,6 @@ class Ledger:
         version = self.header.target.fingerprint.get("version", "")
         applied = apply(self.records, self.deviations, version=version, today=today)
         standing = RunFactors(
-            profile=self.header.profile,
             stale=applied.stale,
             expired=applied.expired,
             interrupted=interrupted,

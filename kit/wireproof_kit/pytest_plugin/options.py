@@ -11,7 +11,13 @@ import pytest
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import target_keys
 from wireproof_kit.runner.engine import RunOptions
-from wireproof_kit.runner.request import RunRequest, check_seconds, read_claims, read_topics
+from wireproof_kit.runner.request import (
+    RunRequest,
+    check_seconds,
+    read_claims,
+    read_origins,
+    read_topics,
+)
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import TargetKey, option_of
@@ -59,6 +65,7 @@ _SINGLE = {
     "--waiters": "how many cases may wait at once",
     "--repeat-failed": "how often a failing case is run in all",
     "--seed": "seed of names and bodies",
+    "--origin": "origins whose musts count: text,base,premise or some of them",
     "--spec-rev": "only clauses known at that revision",
     "--baseline": "deviations file",
     "--bundle": "file the run's bundle is written to",
@@ -102,6 +109,7 @@ def _plan(config: pytest.Config) -> RunPlan:
         topics=read_topics(_many(config, "--topic")),
         reading=cast(ReadingChoice, config.getoption("--reading")),
         profile=cast(str, config.getoption("--profile")),
+        origins=read_origins(_one(config, "--origin")),
         spec_revision=_read_whole_number(config, "--spec-rev"),
         hazardous=bool(config.getoption("--hazardous")),
         timeout=_seconds(config, "--timeout-seconds"),

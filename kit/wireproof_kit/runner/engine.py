@@ -220,10 +220,13 @@ class Engine:
 
 
 def judge_record(record: CaseRecord, bench: JudgeContext) -> CaseRecord:
-    """Return the record with the judge's verdict in it."""
+    """Return the record with the judge's verdict, and the level and origin of today's clause."""
     judgement = judge(record, bench)
+    clause = bench.catalogue.clause(record.clause)
     return _with(
         record,
+        level=clause.level if clause else record.level,
+        origin=clause.origin if clause else record.origin,
         verdict=judgement.verdict,
         reason=judgement.reason,
         reading=judgement.reading,

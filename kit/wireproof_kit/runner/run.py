@@ -23,9 +23,10 @@ from wireproof_kit.verdicts.judge import (
     claim_state,
     missing_capability,
 )
-from wireproof_kit.verdicts.revision import refuse_later
+from wireproof_kit.verdicts.revision import check_revision
 from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.catalogue import Catalogue, is_below, load_catalogue
+from wireproof_spec.origin import BINDING, Binding
 from wireproof_spec.record import (
     FORMAT,
     BindingRecord,
@@ -57,6 +58,7 @@ class RunPlan:
     topics: Mapping[str, str] = field(default_factory=dict[str, str])
     reading: ReadingChoice = "any"
     profile: str = "must"
+    origins: tuple[Binding, ...] = BINDING
     spec_revision: int | None = None
     hazardous: bool = False
     timeout: float | None = None
@@ -128,7 +130,7 @@ class Run:
     ) -> Self:
         target = read_target(url, plan.keys)
         catalogue = load_catalogue(target.protocol)
-        refuse_later(catalogue, plan.spec_revision)
+        check_revision(catalogue, plan.spec_revision)
         token = f"{random.Random(seed).randrange(36**4):x}{secrets.token_hex(3)}"
         options = SessionOptions(
             seed=seed,
@@ -198,6 +200,7 @@ class Run:
             readings=dict(self.bench.readings),
             patience=patience,
             profile=self.plan.profile,
+            origins=self.plan.origins,
             reading=self.plan.reading,
             selection=self.plan.selection,
             not_selected={**choice.not_selected, **_list_excluded()},

@@ -14,7 +14,8 @@ from pathlib import Path
 import msgspec
 
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.catalogue import is_below
+from wireproof_spec.catalogue import is_below, load_catalogue
+from wireproof_spec.protocol import protocols
 from wireproof_spec.record import CaseRecord, DeviationRecord
 
 LONGEST = timedelta(days=366)
@@ -97,6 +98,16 @@ def is_known(entry_id: str, known_ids: Iterable[str]) -> bool:
     )
 
 
+def absence(entry: Deviation, known_ids: Iterable[str]) -> str:
+    """Say what an entry names that the law does not have, or no longer has; else nothing."""
+    if not is_known(entry.id, known_ids):
+        return f"id {entry.id!r} is no case and no prefix of one"
+    protocol = entry.id.partition("/")[0]
+    if protocol in protocols() and load_catalogue(protocol).clause(entry.clause) is None:
+        return f"{entry.id}: the law has no clause {entry.clause!r}"
+    return ""
+
+
 def apply(
     records: Sequence[CaseRecord],
     entries: Sequence[Deviation],
@@ -135,9 +146,11 @@ def _toml_value(value: object) -> str:
 
 
 def _check(path: Path, entry: Deviation, ids: Sequence[str] | None, today: date) -> None:
-    if ids is not None and not is_known(entry.id, ids):
+    absent = "" if ids is None else absence(entry, ids)
+    if absent:
         raise UsageFault(
-            f"deviations file {path}: id {entry.id!r} is no case and no prefix of one"
+            f"deviations file {path}: {absent}; if a revision of the law took it away, remove the "
+            "entry with `wireproof baseline prune`"
         )
     if not entry.reason.strip():
         raise UsageFault(f"deviations file {path}: {entry.id} has no reason")

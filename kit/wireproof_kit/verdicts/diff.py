@@ -104,12 +104,18 @@ class Comparison:
     def meets(self, kinds: Sequence[Kind]) -> bool:
         """Return True if there is a change in one of these classes.
 
-        A case that fails as its deviations file lists is no news.
+        A case that fails as its deviations file lists is no news. A must from an origin that B
+        does not count meets none.
         """
         return any(
             change.kind in kinds and not (change.kind == "regressed" and change.pair.is_listed())
             for change in self.changes
+            if not self._is_left_out(change.pair)
         )
+
+    def _is_left_out(self, pair: Pair) -> bool:
+        record = pair.after or pair.before
+        return record is not None and self.after.header.leaves_out(record.level, record.origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +278,7 @@ def _head(bundle: Bundle) -> dict[str, str]:
         "kit": header.kit,
         **_add_kind("spec", {name: f"r{revision}" for name, revision in header.spec.items()}),
         "level": header.profile,
+        "origins": ", ".join(header.origins),
         "readings": header.reading,
         "selection": ", ".join(header.selection) or "everything",
         **_add_kind("left out", header.not_selected),

@@ -1,11 +1,12 @@
 """The conclusion of a run: clause coverage, the statement by group, the exit code."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from wireproof_spec.catalogue import LEVELS, Catalogue, Clause, Group, is_below
+from wireproof_spec.origin import ORIGINS, by_origin
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, GroupRecord, HeaderRecord
 
 CONFORMING = frozenset({"pass", "reading"})
@@ -20,9 +21,8 @@ EXIT_INTERRUPTED = 130
 
 @dataclass(frozen=True, slots=True)
 class RunFactors:
-    """What affects the conclusion besides the verdicts."""
+    """What affects the conclusion besides the verdicts and what the header says counts."""
 
-    profile: str
     stale: tuple[str, ...] = ()
     expired: tuple[str, ...] = ()
     interrupted: bool = False
@@ -37,13 +37,13 @@ def conclude(
 ) -> FooterRecord:
     """Return the conclusion of a run, or of a bundle that was judged again."""
     groups = tuple(_groups(header, records, catalogue))
-    code = exit_code(records, groups, standing)
+    code = exit_code(header, records, groups, standing)
     return FooterRecord(
         verdicts=dict(Counter(record.verdict for record in records)),
         groups=groups,
         coverage=coverage(records, catalogue),
         exit=code,
-        statement=statement(groups, header.not_selected, code, above=_above(records, standing)),
+        statement=statement(header, groups, code, above=_above(header, records)),
         stale=standing.stale,
         expired=standing.expired,
         interrupted=standing.interrupted,
@@ -51,12 +51,15 @@ def conclude(
 
 
 def exit_code(
-    records: Sequence[CaseRecord], groups: Sequence[GroupRecord], standing: RunFactors
+    header: HeaderRecord,
+    records: Sequence[CaseRecord],
+    groups: Sequence[GroupRecord],
+    standing: RunFactors,
 ) -> int:
     """Return the exit code: 0 good, 1 failed, 2 not done, 3 undecided, 130 interrupted."""
     if standing.interrupted:
         return EXIT_INTERRUPTED
-    counted = [record for record in records if _counts(record.level, standing.profile)]
+    counted = [record for record in records if header.counts(record.level, record.origin)]
     verdicts = {record.verdict for record in counted}
     if "fail" in verdicts or standing.stale or standing.expired:
         return EXIT_FAILED
@@ -100,42 +103,43 @@ def coverage(records: Iterable[CaseRecord], catalogue: Catalogue) -> dict[str, i
 
 
 def statement(
-    groups: Sequence[GroupRecord], not_selected: Mapping[str, str], code: int, *, above: str = ""
+    header: HeaderRecord, groups: Sequence[GroupRecord], code: int, *, above: str = ""
 ) -> str:
     """Return the statement of what was shown by group; never a bare `conformant`.
 
     ``above`` says that nothing was run that counts; it is told where that decides the end.
     """
-    said = [_describe_group(group) for group in groups]
+    said = [_describe_group(header, group) for group in groups]
     if above and code == EXIT_NOT_DONE:
         said.append(above)
-    for name, why in not_selected.items():
+    for name, why in header.not_selected.items():
         said.append(f"{name} not selected ({why})")
     ending = {EXIT_GOOD: "", EXIT_INTERRUPTED: "; interrupted"}.get(code, "")
     return "; ".join(said) + ending if said else "nothing was judged"
 
 
-def _above(records: Sequence[CaseRecord], standing: RunFactors) -> str:
-    """Return a note when every case is above the level up to which failures count."""
-    levels = {record.level for record in records}
-    if not levels or any(_counts(level, standing.profile) for level in levels):
+def _above(header: HeaderRecord, records: Sequence[CaseRecord]) -> str:
+    """Return a note when no case counts: each is above the level, or of another origin."""
+    kinds = {(record.level, record.origin) for record in records}
+    if not kinds or any(header.counts(*kind) for kind in kinds):
         return ""
-    last = max(levels, key=LEVELS.index)
-    return f"nothing up to level {standing.profile} was run; --profile {last} lets these count"
+    musts = sorted({origin for level, origin in kinds if level == "must"})
+    last = max((level for level, _ in kinds), key=LEVELS.index)
+    option = f"--origin {','.join(musts)}" if musts else f"--profile {last}"
+    return f"nothing up to {header.scope()} was run; {option} lets these count"
 
 
-def _describe_group(group: GroupRecord) -> str:
+def _describe_group(header: HeaderRecord, group: GroupRecord) -> str:
     name = group.group
     if group.whole and not group.judged:
         return f"{name} NOT JUDGED ({group.why or 'core cases undecided'})"
-    counts = ", ".join(f"{a}/{b} {level}" for level, (a, b) in group.counts.items() if b)
+    origins = by_origin(group.origins, header.origins)
+    ends = {"must": f" ({origins})" if origins else ""}
+    counts = ", ".join(
+        f"{a}/{b} {level}{ends.get(level, '')}" for level, (a, b) in group.counts.items() if b
+    )
     part = "" if group.whole else " (part)"
     return f"{name}{part} {counts or 'nothing asserted'}"
-
-
-def _counts(level: str, profile: str) -> bool:
-    order: Sequence[str] = LEVELS
-    return order.index(level) <= order.index(profile)
 
 
 def _groups(
@@ -158,7 +162,8 @@ def _group(header: HeaderRecord, group: Group, own: Sequence[CaseRecord]) -> Gro
         judged=whole and not missing and bool(own),
         whole=whole,
         why=_why(missing, own) if missing else "",
-        counts={level: _tally(own, level) for level in LEVELS},
+        counts={level: _tally(r for r in own if r.level == level) for level in LEVELS},
+        origins=_by_origin([r for r in own if r.level == "must"]),
     )
 
 
@@ -174,8 +179,13 @@ def _why(missing: Sequence[Clause], own: Sequence[CaseRecord]) -> str:
     return ""
 
 
-def _tally(own: Sequence[CaseRecord], level: str) -> tuple[int, int]:
-    asserted = [r for r in own if r.level == level and r.verdict in CONCLUSIVE]
+def _by_origin(musts: Sequence[CaseRecord]) -> dict[str, tuple[int, int]]:
+    told = {origin: _tally(r for r in musts if r.origin == origin) for origin in ORIGINS}
+    return {origin: count for origin, count in told.items() if count[1]}
+
+
+def _tally(own: Iterable[CaseRecord]) -> tuple[int, int]:
+    asserted = [record for record in own if record.verdict in CONCLUSIVE]
     return sum(record.verdict in CONFORMING for record in asserted), len(asserted)
 
 

@@ -47,6 +47,17 @@ def test_a_level_is_reached_when_all_up_to_it_conforms(
     assert (found.level, against(found)) == (level, but)
 
 
+def test_musts_of_an_origin_that_does_not_count_are_named_and_hold_nothing_up(
+    tmp_path: Path,
+) -> None:
+    lost = failed("publish/x", "ext.publish.accept", "t", "closed", ["ok"], origin="premise")
+    found = reached(tmp_path, MUST, lost, origins=("text", "base"))
+
+    assert found.level == "must"
+    assert against(found) == "1 of 1 must cases of an origin not counted deviate"
+    assert reached(tmp_path, MUST, lost).level == ""
+
+
 def test_a_known_deviation_is_counted_and_no_level_is_reached_by_it(tmp_path: Path) -> None:
     known = [record for record in others() if record.verdict == "known"]
     found = reached(tmp_path, MUST, *known)

@@ -90,6 +90,7 @@ def result_row(record: CaseRecord, subject: Subject) -> Row:
         "overdue": record.overdue,
         **_deviation(deviation),
         "deviation_expired": bool(deviation and deviation.expired),
+        "origin": record.origin,
     }
 
 
@@ -170,6 +171,7 @@ def run_row(
         "statement": footer.statement,
         "interrupted": footer.interrupted,
         "findings": totals.findings,
+        "origins": list(header.origins),
     }
 
 

@@ -23,7 +23,7 @@ _TYPES: dict[Kind, T.DataType] = {
 }
 
 _TARGET = ("protocol", "vendor", "version")
-_CASE = ("case", "case_hash", "clause", "level")
+_CASE = ("case", "case_hash", "clause", "level", "origin")
 _TOLD_APART = (*_TARGET, *_CASE, "verdict", "reading")
 
 FEW = 5_000_000
@@ -64,7 +64,8 @@ def open_tables(
     Whether counts are kept is decided by how many results there are, unless it is said.
     """
     frames = {name: _table(spark, history, manifest, name) for name in TABLES}
-    results = frames["results"]
+    # Rows from before version 3 of the tables have no origin.
+    frames["results"] = results = frames["results"].fillna("", ["origin"])
     counts, failing = _ones(results), _select_failing(results)
     if manifest.count("results") > FEW if kept is None else kept:
         counts = _counts(results).persist(StorageLevel.MEMORY_AND_DISK)

@@ -7,6 +7,7 @@ from wireproof_reports.pipeline.tables import Tables
 from wireproof_reports.questions.question import (
     CLAUSE,
     LEVEL,
+    ORIGIN,
     PROTOCOL,
     VENDOR,
     VERSION,
@@ -33,11 +34,12 @@ STANDINGS = {
 def ask(tables: Tables) -> DataFrame:
     """Count verdicts by vendor, version and clause over all runs."""
     # Texts cannot be collected in place: there should be few rows left when they are.
-    counted = tables.counts.groupBy(*KEYS, "level", "verdict", "reading").agg(
+    counted = tables.counts.groupBy(*KEYS, "level", "origin", "verdict", "reading").agg(
         F.sum("cases").alias("cases"), F.max("last").alias("last")
     )
     clauses = counted.groupBy(*KEYS).agg(
         F.min("level").alias("level"),
+        F.max("origin").alias("origin"),
         *(cases(F.col("verdict") == verdict).alias(verdict) for verdict in VERDICTS),
         F.sort_array(F.collect_set(F.when(F.col("reading") != "", F.col("reading")))).alias(
             "readings"
@@ -46,7 +48,13 @@ def ask(tables: Tables) -> DataFrame:
     )
     joined = clauses.join(version_order(tables), "version")
     return joined.orderBy("protocol", "vendor", "version_key", "version", "clause").select(
-        *KEYS, "level", *VERDICTS, "readings", _compute_standing().alias("standing"), "last"
+        *KEYS,
+        "level",
+        "origin",
+        *VERDICTS,
+        "readings",
+        _compute_standing().alias("standing"),
+        "last",
     )
 
 
@@ -66,6 +74,7 @@ QUESTION = Question(
         VERSION,
         CLAUSE,
         LEVEL,
+        ORIGIN,
         *(
             AnswerColumn(verdict, "integer", f"results with verdict {verdict}")
             for verdict in VERDICTS

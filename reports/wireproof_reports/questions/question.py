@@ -36,5 +36,8 @@ VERSION = AnswerColumn("version", "text", "version of the target")
 CASE = AnswerColumn("case", "text", "case id")
 CLAUSE = AnswerColumn("clause", "text", "clause id")
 LEVEL = AnswerColumn("level", "text", "must, should, may or observed")
+ORIGIN = AnswerColumn(
+    "origin", "text", "text, base, premise, inference or deployed; empty if untold"
+)
 FIRST = AnswerColumn("first", "time", "start of the first run that showed it")
 LAST = AnswerColumn("last", "time", "start of the last run that showed it")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from wireproof_reports.render.clauses import CaseView, GroupView
+from wireproof_reports.render.clauses import CaseView, GroupView, Score
 from wireproof_reports.render.page import Page, read_page
 from wireproof_reports.wording import count_noun
 from wireproof_spec.catalogue import LEVELS
@@ -58,7 +58,7 @@ def _groups(groups: Sequence[GroupView]) -> Iterator[str]:
     yield f"| Group | {' | '.join(LEVELS)} | |"
     yield f"|---|{'---:|' * len(LEVELS)}---|"
     for group in groups:
-        scores = {score.level: f"{score.conforming}/{score.asserted}" for score in group.scores}
+        scores = {score.level: _score(score) for score in group.scores}
         shown = scores if group.state in ("judged", "part") else {}
         cells = " | ".join(shown.get(level, "") for level in LEVELS)
         note = "" if group.state == "judged" else f"{group.state}: {plain(group.why)}"
@@ -66,13 +66,20 @@ def _groups(groups: Sequence[GroupView]) -> Iterator[str]:
     yield ""
 
 
+def _score(score: Score) -> str:
+    return f"{score.conforming}/{score.asserted}" + (
+        f" ({score.origins})" if score.origins else ""
+    )
+
+
 def _causes(page: Page) -> Iterator[str]:
     yield "## Failures, by root cause"
     yield ""
     for cause in page.causes:
         size = count_noun(cause.size, "case")
-        weaker = "" if cause.counts else ", not counted at this profile"
-        about = f"{cause.level} {code(cause.clause)}, {size}{weaker}"
+        weaker = "" if cause.counts else ", not counted by this run"
+        origin = f" (origin {cause.origin})" if cause.origin else ""
+        about = f"{cause.level}{origin} {code(cause.clause)}, {size}{weaker}"
         yield f"{cause.number}. {plain(cause.law)} ({about})"
         yield f"   - observed: {plain(cause.observed)}, {code(cause.first.observation)}"
         if cause.difference is not None:

@@ -122,6 +122,7 @@ def _law(answers: Iterable[Json]) -> Iterator[tuple[str, dict[str, object]]]:
         for group in load_catalogue(protocol).groups:
             for clause in group.clause:
                 told = {"level": clause.level, "law": clause.law, "source": source(clause)}
+                told["origin"] = clause.origin
                 more = {"group": group.group, "title": group.title, "status": clause.status}
                 yield clause.id, {**told, **more, "why": clause.why}
 

@@ -48,8 +48,8 @@ def verdicts(document: Document) -> dict[str, str]:
 
 
 def decided_by(rule: str) -> set[str]:
-    """Return the clauses about documents that carry a rule's number in their section."""
-    return {clause.id for clause in TESTED.values() if rule in clause.section}
+    """Return the clauses about documents that carry a rule's number."""
+    return {clause.id for clause in TESTED.values() if rule in clause.rules}
 
 
 def of(kind: str, found: dict[str, str]) -> set[str]:

@@ -72,7 +72,7 @@ def render_case(
         attachments.append(Attachment(name, file, kind))
         files[file] = data
     history = hashlib.md5(f"wireproof:{case.case}".encode(), usedforsecurity=False).hexdigest()
-    category = category_of(case, run.header.profile)
+    category = category_of(case, run.header)
     result = Result(
         uuid=str(identity),
         history_id=history,
@@ -133,7 +133,8 @@ def _details(case: CaseRecord, category: str, again: Reproducer | None) -> Detai
 
 def _description(case: CaseRecord, run: Run) -> Iterator[str]:
     clause = run.catalogue.clause(case.clause) or unknown_clause(case.clause)
-    yield f"**{case.level}** {code(case.clause)}: {plain(clause.law)}"
+    origin = f" (origin {case.origin})" if case.origin else ""
+    yield f"**{case.level}**{origin} {code(case.clause)}: {plain(clause.law)}"
     if source(clause):
         yield f"Source: {plain(source(clause))}"
     conforming = "; ".join(spoken_patterns(case.accepted, case.case))
@@ -164,7 +165,15 @@ def _labels(case: CaseRecord) -> Iterator[Label]:
         CASE_LABEL: case.case,
     }
     yield from (Label(name, value) for name, value in values.items())
-    yield from (Label("tag", word) for word in [case.verdict, *["hazard"] * case.hazard])
+    yield from (Label("tag", word) for word in _tags(case))
+
+
+def _tags(case: CaseRecord) -> list[str]:
+    return [
+        case.verdict,
+        *[f"origin {case.origin}"] * bool(case.origin),
+        *["hazard"] * case.hazard,
+    ]
 
 
 def _encode(text: str) -> bytes:

@@ -83,6 +83,7 @@ def _facts(header: HeaderRecord, whole: Bundle | None) -> Iterator[tuple[str, st
     for name, revision in header.spec.items():
         yield f"spec.{name}", f"r{revision}"
     yield "profile", header.profile
+    yield "origins", ", ".join(header.origins)
     yield "readings", header.reading
     yield "seed", str(header.seed)
     if whole is not None:
