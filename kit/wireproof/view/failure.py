@@ -72,7 +72,7 @@ def _outcome(case: CaseRecord) -> Iterator[str]:
 def _difference(difference: DifferenceRecord) -> str:
     place = "" if difference.offset is None else f" at byte {difference.offset}"
     found, due = printable(difference.found), printable(difference.expected)
-    return f"{difference.field}{place}: {due} was due, {found} came"
+    return f"{difference.field}{place}: expected {due}, found {found}"
 
 
 def _bytes(case: CaseRecord, scene: FailureContext) -> Iterator[str]:

@@ -61,7 +61,7 @@ class Exchange:
 
     @property
     def is_marked(self) -> bool:
-        """Tell whether a line that is shown says what was due instead of it."""
+        """Return True if a shown line says which value was expected instead."""
         shown = (line for step in (*self.head, *self.tail) for line in step.lines)
         return any(line.differs for line in shown)
 
@@ -177,7 +177,7 @@ def _mark(views: list[StepView], difference: DifferenceRecord) -> None:
     other = [place for place in places if _line_at(views, place).value != difference.expected]
     for index, number in [*found, *other][:1]:
         view = views[index]
-        marked = replace(view.lines[number], differs=f"{difference.expected} was due")
+        marked = replace(view.lines[number], differs=f"expected {difference.expected}")
         after = view.lines[number + 1 :]
         views[index] = replace(view, lines=(*view.lines[:number], marked, *after))
 

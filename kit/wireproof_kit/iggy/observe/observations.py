@@ -89,7 +89,9 @@ def observe_messages(
     if len(polled.seen) < len(sent):
         return observed(MISSING, overdue=True, note=f"{len(polled.seen)} of {len(sent)} came")
     if len(polled.seen) > len(sent):
-        return observed("delivered:more", note=f"{len(polled.seen)} came, {len(sent)} were due")
+        return observed(
+            "delivered:more", note=f"expected {len(sent)} messages, received {len(polled.seen)}"
+        )
     return observed(AS_SENT)
 
 
