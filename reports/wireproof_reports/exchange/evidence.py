@@ -183,7 +183,7 @@ def _mark(views: list[StepView], difference: DifferenceRecord) -> None:
 
 
 def _places(views: Sequence[StepView], field: str) -> Iterator[tuple[int, int]]:
-    """Return where a field was received: after what was made wrong first, then from the end."""
+    """Yield the received lines of a field: those after a deliberate error first, then the last."""
     wrong = [i for i, view in enumerate(views) if any(line.wrong for line in view.lines)]
     start = wrong[-1] if wrong else len(views)
     answers = [*range(start, len(views)), *range(start - 1, -1, -1)]
