@@ -1,7 +1,7 @@
-"""The shell: asyncio protocols that move bytes between sockets and the served protocols.
+"""The shell: asyncio protocols that move bytes between sockets and the servers.
 
-It does not know what the bytes mean. What one received chunk causes is written at once, on
-every connection of every node.
+It does not know what the bytes mean. The output caused by one received chunk is written at once,
+on every connection of every node.
 """
 
 import asyncio
