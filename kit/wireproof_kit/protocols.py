@@ -32,7 +32,8 @@ class KitPart:
     ``reference`` are the options with which the example server offers all that cases need; of
     what that says when it is ready, ``keys`` name what its URL carries, by target key.
     ``several`` are arguments that a target has several of: a function names them, and a case
-    that takes one is run once for each. ``open_fuzz_session`` opens a target for the fuzzer.
+    that takes one is run once for each. ``needs`` are the capabilities without which an argument
+    cannot be had. ``open_fuzz_session`` opens a target for the fuzzer.
     """
 
     open_session: OpenSession
@@ -43,6 +44,7 @@ class KitPart:
     reference: tuple[str, ...] = ()
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     several: Mapping[str, Names] = field(default_factory=dict[str, Names])
+    needs: Mapping[str, str] = field(default_factory=dict[str, str])
     open_fuzz_session: "OpenFuzzSession | None" = None
 
 

@@ -12,6 +12,7 @@ from wireproof_reference_impl.settings import Settings
 CLAUSE = "clause"
 PARSER = "parser"
 VARIANT = "variant"
+ALTERNATIVE = "alternative"
 
 MISSING = "missing"
 BOUNDARY = "boundary"
@@ -25,7 +26,7 @@ something else in its place; something comes on top; it is wrong only in some co
 
 
 class Preset(Struct, frozen=True):
-    """One fault or variant: its name and text, the clauses it concerns, and what it changes.
+    """One fault, variant or alternative: name, text, the clauses it concerns, and what it changes.
 
     A dialect, a variant and some faults change `settings` of the behaviour table; what only a
     fault does is an override of the core, in `overrides`.
@@ -34,7 +35,9 @@ class Preset(Struct, frozen=True):
     other fault breaks every clause of `breaks` and may break those of `may_break`; if anything
     else turns red, the judge is wrong. `way` is one of `WAYS`; `late` are the settings of its
     twin, which delivers 3 s late what it should not deliver at all. A variant is legal and breaks
-    nothing; it is never combined with those in `not_with`.
+    nothing; it is never combined with those in `not_with`. An alternative is a variant that takes
+    another way where the texts leave a choice: it may lack what a case needs, but it breaks no
+    must clause.
     """
 
     name: str
@@ -53,6 +56,21 @@ class Preset(Struct, frozen=True):
 def variant(name: str, text: str, settings: Settings, *, not_with: str = "") -> Preset:
     """Return a legal variant; the string `not_with` names those it cannot be combined with."""
     return Preset(name, VARIANT, text, settings, not_with=tuple(not_with.split()))
+
+
+def alternative(
+    name: str,
+    text: str,
+    settings: Settings | None = None,
+    *,
+    overrides: Sequence[Override] = (),
+    not_with: str = "",
+) -> Preset:
+    """Return a permitted alternative; `not_with` names the variants it excludes, as above."""
+    excluded = tuple(not_with.split())
+    return Preset(
+        name, ALTERNATIVE, text, settings or {}, not_with=excluded, overrides=tuple(overrides)
+    )
 
 
 def parser_fault(
@@ -83,7 +101,8 @@ def format_preset(preset: Preset, variants: Mapping[str, Preset]) -> str:
     variants that a variant cannot be combined with.
     """
     clauses = ",".join([*preset.breaks, *(f"{each}?" for each in preset.may_break)])
-    last = ",".join(conflicts(preset, variants)) if preset.kind == VARIANT else preset.way
+    legal = preset.kind in (VARIANT, ALTERNATIVE)
+    last = ",".join(conflicts(preset, variants)) if legal else preset.way
     return "\t".join((preset.name, preset.kind, clauses, preset.text, last))
 
 

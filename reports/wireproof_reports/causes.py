@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wireproof_spec.catalogue import LEVELS, matches
+from wireproof_spec.catalogue import level_rank, matches
 from wireproof_spec.record import CaseRecord
 
 BRIEF_BYTES = 4096
@@ -47,7 +47,9 @@ def fold(cases: Iterable[CaseRecord]) -> tuple[Cause, ...]:
     for case in cases:
         if case.verdict == "fail":
             folded.setdefault(cause_key(case), []).append(case)
-    ordered = sorted(folded.items(), key=lambda item: (_rank(item[1][0].level), -len(item[1])))
+    ordered = sorted(
+        folded.items(), key=lambda item: (level_rank(item[1][0].level), -len(item[1]))
+    )
     return tuple(
         Cause(number, clause, members[0].level, field, value, tuple(members))
         for number, ((clause, field, value), members) in enumerate(ordered, start=1)
@@ -79,11 +81,6 @@ def cause_key(case: CaseRecord) -> tuple[str, str, str]:
     is_named = bool(named) and flaw not in UNSPECIFIC
     field = case.difference.field if case.difference and not is_named else ""
     return case.clause, field, value
-
-
-def _rank(level: str) -> int:
-    names: tuple[str, ...] = LEVELS
-    return names.index(level) if level in names else len(names)
 
 
 def _is_brief(case: CaseRecord) -> bool:

@@ -118,8 +118,11 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Something a target may offer, the probe that shows it, and what the user must provide.
 
-    If the probe does not show it, the cases that need it are unsupported. They are left out
-    instead if ``left_out`` gives a reason, or if the user did not provide ``given_by``.
+    It is absent only if none of the ``witnesses``, other probes of the same thing, shows it: a
+    target must not hide a fault with one wrong answer. If it is not shown, the cases that need it
+    are unsupported. They are left out instead if ``left_out`` gives a reason, or if the user did
+    not provide ``given_by``. Observations in ``small_by`` only mean that the deployment is too
+    small for it: one node, one lookup server.
     """
 
     id: str
@@ -127,8 +130,10 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     probe: str
     shown_by: tuple[str, ...]
     absent_by: tuple[str, ...] = ()
+    small_by: tuple[str, ...] = ()
     given_by: str = ""
     left_out: str = ""
+    witnesses: tuple[str, ...] = ()
 
 
 class Catalogue(msgspec.Struct, frozen=True, dict=True):
@@ -244,6 +249,12 @@ def is_above_origin(clause: Clause) -> bool:
 def matches(observation: str, patterns: Iterable[str]) -> bool:
     """Return True if an observation matches a pattern (`*`: any text without a comma)."""
     return any(_compile(pattern).fullmatch(observation) for pattern in patterns)
+
+
+def level_rank(level: str) -> int:
+    """Return the position of a level, the strictest first; an unknown one is last."""
+    names: tuple[str, ...] = LEVELS
+    return names.index(level) if level in names else len(names)
 
 
 def is_below(identifier: str, prefix: str) -> bool:

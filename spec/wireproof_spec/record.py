@@ -10,7 +10,7 @@ from typing import Literal, TypedDict
 
 import msgspec
 
-from wireproof_spec.catalogue import LEVELS
+from wireproof_spec.catalogue import level_rank
 from wireproof_spec.origin import BINDING
 
 FORMAT = 1
@@ -179,6 +179,7 @@ class ClaimRecord(msgspec.Struct, frozen=True):
     observation: str
     claimed: bool = False
     transcript: TranscriptRecord = TranscriptRecord()
+    note: str = ""
 
 
 class BindingRecord(msgspec.Struct, frozen=True):
@@ -205,6 +206,7 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     """The first line of a bundle.
 
     A failure counts up to the level ``profile``, and a must only if its origin is in ``origins``.
+    ``narrowed`` are the options that left cases out besides the selection: ``-k trace``, ``--lf``.
     """
 
     format: int
@@ -220,6 +222,7 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     reading: str = "any"
     selection: tuple[str, ...] = ()
     not_selected: dict[str, str] = {}
+    narrowed: tuple[str, ...] = ()
     started: str = ""
     command: str = ""
 
@@ -228,7 +231,7 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
 
         A must whose origin is not recorded counts.
         """
-        return not self.leaves_out(level, origin) and _rank(level) <= _rank(self.profile)
+        return not self.leaves_out(level, origin) and level_rank(level) <= level_rank(self.profile)
 
     def leaves_out(self, level: str, origin: str) -> bool:
         """Return True if this is a must from an origin that was not asked for."""
@@ -240,15 +243,12 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
         return f"level {self.profile}{few}"
 
 
-def _rank(level: str) -> int:
-    names: tuple[str, ...] = LEVELS
-    return names.index(level) if level in names else len(names)
-
-
 class GroupRecord(msgspec.Struct, frozen=True):
     """A clause group's standing: level → (conforming, asserted) cases.
 
-    ``origins`` has the same for the musts alone, by origin.
+    ``origins`` has the same for the musts alone, by origin. ``asked`` is level → how many cases
+    the law has for the group, ``unsupported`` how many of them were not run because the target
+    lacks what they need.
 
     ``judged`` is true only when every core clause of the group was asserted; ``whole`` says
     that the selection asked for the whole group.
@@ -261,6 +261,8 @@ class GroupRecord(msgspec.Struct, frozen=True):
     why: str = ""
     counts: dict[str, tuple[int, int]] = {}
     origins: dict[str, tuple[int, int]] = {}
+    asked: dict[str, int] = {}
+    unsupported: dict[str, int] = {}
 
 
 class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):

@@ -222,6 +222,27 @@ def test_short_runs_tell_no_progress(bundle: Bundle) -> None:
     assert progress.getvalue() == ""
 
 
+def test_a_log_shows_what_a_long_wait_is_for() -> None:
+    progress = io.StringIO()
+    LineDisplay(io.StringIO(), progress, PLAIN).wait("the topics that the cases need", 20.4)
+    assert progress.getvalue() == "waiting  [ 20 s for the topics that the cases need ]\n"
+
+
+def test_a_terminal_shows_a_long_wait_below_the_rows_and_draws_over_it(bundle: Bundle) -> None:
+    out, clock = Terminal(), Clock()
+    display = LiveDisplay(out, PLAIN, height=24, clock=clock)
+    display.begin(bundle.header, selected=2)
+    display.case(bundle.cases[0])
+    drawn = len(out.getvalue().splitlines())
+    display.wait("nsq/cluster/moved", 30.0)
+    clock.now += 1
+    display.case(bundle.cases[1])
+
+    assert out.getvalue().splitlines()[drawn] == "waiting  [ 30 s for nsq/cluster/moved ]"
+    rows_and_progress = 2
+    assert f"\x1b[{rows_and_progress + 1}F" in out.getvalue()
+
+
 def test_progress_at_the_end_is_a_speed() -> None:
     clock = Clock()
     progress = Progress(clock)

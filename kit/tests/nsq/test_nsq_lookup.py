@@ -96,7 +96,7 @@ def never(*_: object, **__: object) -> None:
     raise ArrangementFailed("did not appear")
 
 
-def unreachable() -> Connection:
+def unreachable(transcript: Transcript) -> Connection:
     raise ArrangementFailed("nobody is there")
 
 
@@ -161,6 +161,7 @@ def test_nodes_are_counted() -> None:
         assert client(peer).node_count() == 2
     with ScriptedPeer(lambda peer: None) as peer:
         assert client(peer).node_count() == 1
+        assert client(peer).listed_nodes() is None
 
 
 HOSTILE = {

@@ -25,6 +25,7 @@ from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.message import Extend, Message, message_schema
 from wireproof_spec.strict_json import read
 from wireproof_spec.wire_error import WireError
+from wireproof_suites.nsq.steps.publish_results import observe_left_out
 
 FAULT = WireError(clause="c", field="size", offset=0, expected="at least 4", found="0")
 EXT = Layout(extend=True, ordered=False)
@@ -103,17 +104,33 @@ def test_each_delivery_has_its_word(data: bytes, header: bytes | None, word: str
 def test_a_header_may_be_respelled_where_only_its_value_counts() -> None:
     found = delivered(message(b'{ "k" : "v" }'))
 
-    assert observe_delivery(found, body=BODY, header=HEADER, as_json=True).value.endswith(
-        "as-sent"
-    )
+    assert observe_delivery(found, body=BODY, header=HEADER).value.endswith("as-sent")
 
 
 @pytest.mark.parametrize("header", [b"{", b'{"k":"w"}'])
 def test_another_value_is_a_change_however_it_is_spelled(header: bytes) -> None:
     found = delivered(message(header))
 
-    word = observe_delivery(found, body=BODY, header=HEADER, as_json=True).value
+    word = observe_delivery(found, body=BODY, header=HEADER).value
     assert word == "delivered:header-changed"
+
+
+LEFT_OUT = {
+    "left-out": (message(b'{"k": "v"}'), "delivered:header-changed"),
+    "stored": (message(b'{"k":"v","##x":"1"}'), "delivered:as-sent"),
+    "stored-in-another-order": (message(b'{"##x":"1","k":"v"}'), "delivered:as-sent"),
+    "value-changed": (message(b'{"k":"v","##x":"2"}'), "delivered:header-corrupted"),
+    "another-name-lost": (message(b'{"##x":"1"}'), "delivered:header-corrupted"),
+    "all-lost": (message(None), "delivered:header-corrupted"),
+    "body-changed": (message(b'{"k":"v"}', b"the tidy"), "delivered:body-changed"),
+}
+
+
+@pytest.mark.parametrize(("data", "word"), LEFT_OUT.values(), ids=LEFT_OUT)
+def test_a_corrupted_header_is_not_one_without_the_reserved_name(data: bytes, word: str) -> None:
+    seen = observe_left_out(delivered(data), body=BODY, kept={"k": "v"}, reserved={"##x": "1"})
+
+    assert seen.value == word
 
 
 def test_a_delivery_in_another_layout_is_named_by_it() -> None:

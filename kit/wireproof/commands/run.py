@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Unpack
@@ -29,6 +30,7 @@ from wireproof.running.request import (
     RunParameters,
     collect_narrowed,
     make_request,
+    narrowing_options,
 )
 from wireproof.running.reset import run_reset
 from wireproof.view import captures
@@ -125,7 +127,11 @@ def _run(request: RunRequest, options: RunParameters, display: Display) -> RunRe
     with interruption.handles_signals():
         protocols = _protocols(request, options)
         instances = collect_narrowed(options, *protocols, url=request.plan.url)
-        records = run_cases(request, instances, told, is_stopped=interruption.is_asked)
+        narrowed = narrowing_options(options, *protocols, url=request.plan.url)
+        plan = replace(request.plan, narrowed=narrowed)
+        records = run_cases(
+            replace(request, plan=plan), instances, told, is_stopped=interruption.is_asked
+        )
     write_last_failed(LAST_FAILED, records.cases)
     return records
 

@@ -74,6 +74,17 @@ def collect_narrowed(
     return keep_last_failed(LAST_FAILED, found, collect(*protocols, url=url))
 
 
+def narrowing_options(
+    given: RunParameters, *protocols: str, url: str | None = None
+) -> tuple[str, ...]:
+    """Return the options among ``-k`` and ``--lf`` as given, if they leave any case out."""
+    left = collect_narrowed(given, *protocols, url=url)
+    if len(left) == len(collect(*protocols, url=url)):
+        return ()
+    expression = (f"-k {given['expression']}",) if given["expression"] else ()
+    return (*expression, *(("--lf",) if given["last_failed"] else ()))
+
+
 def make_request(
     named: NamedTarget, given: RunParameters, settings: Settings, *, bundle: Path
 ) -> RunRequest:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from wireproof.view.comparison import display_name, format_counts, verdicts
+from wireproof.view.comparison import display_name, format_counts, verdicts, why
 from wireproof_kit.verdicts.diff import KINDS, Change, Comparison
 from wireproof_reports.render.markdown import code, plain
 
@@ -45,6 +45,6 @@ def _cases(changes: Sequence[Change]) -> Iterator[str]:
     for change in changes:
         record = change.pair.after or change.pair.before
         if record is not None:
-            why = "" if change.kind == "changed" else plain(record.reason)
             about = f"{record.level} {code(record.clause)}"
-            yield f"| {code(record.case)} | {about} | {verdicts(change.pair)} | {why} |"
+            told = plain(why(change))
+            yield f"| {code(record.case)} | {about} | {verdicts(change.pair)} | {told} |"

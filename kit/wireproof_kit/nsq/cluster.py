@@ -16,7 +16,7 @@ from wireproof_kit.nsq.observe.observations import observe_http
 from wireproof_kit.nsq.topics.topic import Address, Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
-from wireproof_kit.runner.patience import REDELIVERY, Patience
+from wireproof_kit.runner.patience import Patience
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.strict_json import JsonValue
 
@@ -258,7 +258,7 @@ class Cluster:
         return None
 
     def _seconds(self) -> float:
-        return self._patience.seconds(REDELIVERY)
+        return self._patience.settling_seconds()
 
 
 def _info(server: HttpClient, name: str, access: str) -> TopicInfo | None:

@@ -23,7 +23,10 @@ DELAY_MS = 100
 # A target whose rounds take longer than this has been seen to be late by any of 2 to 15 s.
 SLOW_ROUND = 0.5
 SLOW_PUSH, SLOW_REDELIVERY = 15.0, 30.0
-BEFORE_MEASURING = Patience(answer=2.0, push=PUSH_MOST, redelivery=REDELIVERY_MOST)
+SETTLING = 45.0
+BEFORE_MEASURING = Patience(
+    answer=2.0, push=PUSH_MOST, redelivery=REDELIVERY_MOST, settling=SETTLING
+)
 
 
 def make_fixed(seconds: float) -> Patience:
@@ -40,7 +43,7 @@ def answer_seconds(round_trip: Callable[[], float], so_far: float) -> float:
 
 def make_longest(answer: float) -> Patience:
     """Return the longest patience for deliveries, used when nothing was measured."""
-    return Patience(answer=answer, push=PUSH_MOST, redelivery=REDELIVERY_MOST)
+    return Patience(answer=answer, push=PUSH_MOST, redelivery=REDELIVERY_MOST, settling=SETTLING)
 
 
 def hasty(answer: float) -> Patience:
@@ -56,11 +59,12 @@ def measure(broker: Broker, topic: Topic, *, answer: float) -> Patience:
     """
     publish, push, lag = _deliver(broker, topic)
     if lag > SLOW_ROUND:
-        return Patience(answer, SLOW_PUSH, SLOW_REDELIVERY, in_rounds=True)
+        return Patience(answer, SLOW_PUSH, SLOW_REDELIVERY, in_rounds=True, settling=SETTLING)
     return Patience(
         answer=_within(max(answer, FACTOR * publish), ANSWER_LEAST, ANSWER_MOST),
         push=_within(FACTOR * push, PUSH_LEAST, PUSH_MOST),
         redelivery=_within(FACTOR * max(push, lag), REDELIVERY_LEAST, REDELIVERY_MOST),
+        settling=SETTLING,
     )
 
 

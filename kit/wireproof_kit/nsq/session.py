@@ -192,6 +192,8 @@ class NsqSession:
             observation = function(bench)
         except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
             observation = observed(UNAVAILABLE, note=str(error))
+            if isinstance(error, ArrangementFailed) and error.transcript is not None:
+                transcript.extend(error.transcript)
         finally:
             cluster.close()
             self._close(broker)
@@ -263,10 +265,10 @@ class NsqSession:
             lookup=self._lookup,
         )
 
-    def _connect(self) -> Connection:
+    def _connect(self, transcript: Transcript) -> Connection:
         return Broker(
             self.address,
-            transcript=Transcript(),
+            transcript=transcript,
             patience=patience.BEFORE_MEASURING,
             bodies=Bodies(""),
             login=self._login,

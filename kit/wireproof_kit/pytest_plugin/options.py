@@ -83,6 +83,15 @@ def broker_url(config: pytest.Config) -> str | None:
     return cast(str | None, config.getoption("--broker-url"))
 
 
+def narrowing_options(config: pytest.Config) -> tuple[str, ...]:
+    """Return pytest's own options by which cases can be left out, as given."""
+    given = (
+        (option, config.getoption(name))
+        for option, name in (("-k", "keyword"), ("-m", "markexpr"))
+    )
+    return tuple(f"{option} {value}" for option, value in given if value)
+
+
 def make_request(config: pytest.Config) -> RunRequest:
     """Return what pytest's options ask for.
 

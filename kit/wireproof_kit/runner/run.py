@@ -10,12 +10,13 @@ from typing import Self
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import kit_part, list_with_reference, protocol_of, read_target
+from wireproof_kit.runner.activity import Activity
 from wireproof_kit.runner.engine import transcript_record
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.runner.patience import Wait
+from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
-from wireproof_kit.targets.session import Session, SessionOptions
+from wireproof_kit.targets.session import Probe, Session, SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.verdicts.judge import (
     JudgeContext,
@@ -23,9 +24,16 @@ from wireproof_kit.verdicts.judge import (
     claim_state,
     missing_capability,
 )
+from wireproof_kit.verdicts.outcome import EXCLUDED
 from wireproof_kit.verdicts.revision import check_revision
 from wireproof_kit.version import KIT_VERSION
-from wireproof_spec.catalogue import Catalogue, is_below, load_catalogue
+from wireproof_spec.catalogue import (
+    Capability,
+    Catalogue,
+    is_below,
+    load_catalogue,
+    matches,
+)
 from wireproof_spec.origin import BINDING, Binding
 from wireproof_spec.record import (
     FORMAT,
@@ -45,8 +53,9 @@ class RunPlan:
     ``url`` is a target URL or ``reference``: that of ``protocol``, or else of the first one whose
     cases are asked for; ``keys`` are target keys given beside the URL;
     ``claims`` are NAME → true or false; ``selection`` and ``exclude`` are prefixes of case or
-    clause ids; ``timeout`` in seconds replaces measured patience; a ``passing`` target ends with
-    the run, as the embedded reference does.
+    clause ids, ``narrowed`` the options that left cases out before; ``timeout`` in seconds
+    replaces measured patience; a ``passing`` target ends with the run, as the embedded reference
+    does.
     """
 
     url: str
@@ -54,6 +63,7 @@ class RunPlan:
     keys: tuple[tuple[str, str], ...] = ()
     selection: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    narrowed: tuple[str, ...] = ()
     claims: Mapping[str, bool] = field(default_factory=dict[str, bool])
     topics: Mapping[str, str] = field(default_factory=dict[str, str])
     reading: ReadingChoice = "any"
@@ -91,7 +101,12 @@ class Run:
     embedded: EmbeddedReference | None = None
 
     @classmethod
-    def open(cls, plan: RunPlan, instances: Sequence[Instance] = ()) -> Self:
+    def open(
+        cls,
+        plan: RunPlan,
+        instances: Sequence[Instance] = (),
+        activity: Activity | None = None,
+    ) -> Self:
         """Open the target, or the embedded reference.
 
         What the cases among ``instances`` that are asked for need is begun before anything is
@@ -113,7 +128,7 @@ class Run:
             embedded = start_reference(protocol, plan.reference_options)
             url = embedded.url
         try:
-            return cls._open_target(plan, url, seed, embedded, instances)
+            return cls._open_target(plan, url, seed, embedded, instances, activity or Activity())
         except BaseException:
             if embedded is not None:
                 embedded.close()
@@ -127,6 +142,7 @@ class Run:
         seed: int,
         embedded: EmbeddedReference | None,
         instances: Sequence[Instance],
+        activity: Activity,
     ) -> Self:
         target = read_target(url, plan.keys)
         catalogue = load_catalogue(target.protocol)
@@ -143,8 +159,8 @@ class Run:
         try:
             own = _of_protocol(target.protocol, instances)
             session.begin(_count_needed(item for item in own if _is_asked_for(plan, item)))
-            claims = _probe_claims(session, catalogue, plan.claims)
-            readings = _bind_readings(session, catalogue)
+            claims = _probe_claims(session, catalogue, plan.claims, activity)
+            readings = _bind_readings(session, catalogue, activity)
         except BaseException:
             session.close()
             raise
@@ -184,7 +200,8 @@ class Run:
 
     def header(self, choice: Choice) -> HeaderRecord:
         """Return the bundle's first record."""
-        patience = {wait.value: self.session.patience.seconds(wait) for wait in Wait}
+        limits, shown = self.session.patience, (ANSWER, PUSH, REDELIVERY)
+        patience = {wait.value: limits.seconds(wait) for wait in shown}
         return HeaderRecord(
             format=FORMAT,
             kit=KIT_VERSION,
@@ -203,7 +220,12 @@ class Run:
             origins=self.plan.origins,
             reading=self.plan.reading,
             selection=self.plan.selection,
-            not_selected={**choice.not_selected, **_list_excluded()},
+            not_selected={
+                **choice.not_selected,
+                **dict.fromkeys(self.plan.exclude, EXCLUDED),
+                **_list_excluded(),
+            },
+            narrowed=self.plan.narrowed,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             command=self.plan.command,
         )
@@ -318,7 +340,7 @@ def _prefixes(identifier: str, separator: str) -> list[str]:
 
 
 def _probe_claims(
-    session: Session, catalogue: Catalogue, claimed: Mapping[str, bool]
+    session: Session, catalogue: Catalogue, claimed: Mapping[str, bool], activity: Activity
 ) -> dict[str, ClaimRecord]:
     unknown = set(claimed) - {capability.id for capability in catalogue.capabilities}
     if unknown:
@@ -326,8 +348,9 @@ def _probe_claims(
         raise UsageFault(f"claim {sorted(unknown)[0]!r} is unknown; known claims: {known}")
     claims: dict[str, ClaimRecord] = {}
     for capability in catalogue.capabilities:
-        probe = session.probe_capability(capability.probe)
+        activity.begin(f"the probe of {capability.id}, and the topics that it needs")
         said = claimed.get(capability.id)
+        probe = _probe(session, capability)
         seen = probe.observation.value
         state = claim_state(capability, seen, claimed=said is True)
         claims[capability.id] = ClaimRecord(
@@ -335,13 +358,29 @@ def _probe_claims(
             observation=seen,
             claimed=said is True,
             transcript=transcript_record(probe.transcript),
+            note=probe.observation.note,
         )
     return claims
 
 
-def _bind_readings(session: Session, catalogue: Catalogue) -> dict[str, BindingRecord]:
+def _probe(session: Session, capability: Capability) -> Probe:
+    """Return what the first witness of a capability shows that shows it, else the probe's own."""
+    first = session.probe_capability(capability.probe)
+    if matches(first.observation.value, capability.shown_by):
+        return first
+    for witness in capability.witnesses:
+        probe = session.probe_capability(witness)
+        if matches(probe.observation.value, capability.shown_by):
+            return probe
+    return first
+
+
+def _bind_readings(
+    session: Session, catalogue: Catalogue, activity: Activity
+) -> dict[str, BindingRecord]:
     bound: dict[str, BindingRecord] = {}
     for decision in catalogue.decisions:
+        activity.begin(f"the probe of the reading {decision.id}")
         probe = session.probe_reading(decision.probe)
         seen = probe.observation.value
         bound[decision.id] = BindingRecord(

@@ -7,7 +7,13 @@ from pathlib import Path
 import msgspec
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.selftest.plan import FAULT, MIX, VARIANT, TrialResult
+from wireproof_kit.selftest.plan import (
+    ALTERNATIVE,
+    FAULT,
+    MIX,
+    VARIANT,
+    TrialResult,
+)
 
 FORMAT = "wireproof-selftest-1"
 PAGE = ".md"
@@ -60,6 +66,7 @@ class Matrix:
             "survived": sum(1 for row in self.rows if row.survived),
             "unexpected": len(self.list_unexpected()),
             "variants": len(self.of(VARIANT)),
+            "alternatives": len(self.of(ALTERNATIVE)),
             "mixes": len(self.of(MIX)),
             "false_alarms": len(self.with_verdict("alarm")),
             "troubles": len(self.with_verdict("trouble")),
@@ -121,7 +128,7 @@ def write_matrix(path: Path, matrix: Matrix) -> None:
         path.write_text("\n".join(page(matrix)) + "\n", encoding="utf-8")
         return
     lines: list[object] = [{"format": FORMAT, "seed": matrix.seed}]
-    for kind in (FAULT, VARIANT, MIX):
+    for kind in (FAULT, VARIANT, ALTERNATIVE, MIX):
         lines += [{"verdict": row.verdict, **_fields(row)} for row in matrix.of(kind)]
     lines.append(matrix.summary())
     path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
@@ -136,10 +143,11 @@ def page(matrix: Matrix) -> Iterator[str]:
     yield f"Made by `{command}`; not edited by hand."
     yield ""
     yield (
-        f"{figures['faults']} faults, {figures['variants']} variants and {figures['mixes']} mixes "
-        f"of variants in {matrix.seconds:.0f} s, seed {matrix.seed}: {figures['died']} faults "
-        f"died, {figures['survived']} survived, {figures['unexpected']} turned red what they did "
-        f"not declare; {figures['false_alarms']} false alarms."
+        f"{figures['faults']} faults, {figures['variants']} variants, "
+        f"{figures['alternatives']} permitted alternatives and {figures['mixes']} mixes of "
+        f"variants in {matrix.seconds:.0f} s, seed {matrix.seed}: {figures['died']} faults died, "
+        f"{figures['survived']} survived, {figures['unexpected']} turned red what they did not "
+        f"declare; {figures['false_alarms']} false alarms."
     )
     yield ""
     yield (
@@ -150,7 +158,11 @@ def page(matrix: Matrix) -> Iterator[str]:
     )
     yield from _group_table(matrix)
     yield from _fault_table(matrix.of(FAULT))
-    for title, kind in (("Variants", VARIANT), ("Mixes of variants", MIX)):
+    for title, kind in (
+        ("Variants", VARIANT),
+        ("Permitted alternatives", ALTERNATIVE),
+        ("Mixes of variants", MIX),
+    ):
         yield from _legal_table(title, matrix.of(kind))
 
 

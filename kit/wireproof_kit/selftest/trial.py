@@ -14,7 +14,15 @@ from zlib import crc32
 from wireproof_kit.runner.engine import Engine, RunOptions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.run import Run, RunPlan
-from wireproof_kit.selftest.plan import FAULT, MIX, VARIANT, RedCase, Trial, TrialResult
+from wireproof_kit.selftest.plan import (
+    ALTERNATIVE,
+    FAULT,
+    MIX,
+    VARIANT,
+    RedCase,
+    Trial,
+    TrialResult,
+)
 from wireproof_spec.record import CaseRecord
 
 PATIENCE_S = {FAULT: 4.0}
@@ -22,6 +30,7 @@ LEGAL_PATIENCE_S = 6.0
 WAITERS = 12
 SEEDS = 1_000_000
 SHARE = {FAULT: 3, VARIANT: 3, MIX: 4}
+_RED = ("fail", "unstable")
 
 
 def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
@@ -35,6 +44,8 @@ def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     if trial.kind != FAULT:
         return _draw_cases(trial, instances)
     own = [item for item in instances if item.clause.id in trial.breaks]
+    if trial.candidates:
+        return own
     interfaces = {interface(item.id) for item in own}
     others = [item for item in instances if item.clause.id not in trial.breaks]
     near = [item for item in others if interface(item.id) in interfaces]
@@ -163,14 +174,17 @@ class _TrialRun:
 def is_unexpected(trial: Trial, record: CaseRecord) -> bool:
     """Return True if a case must not have this verdict under the fault or variants of a trial.
 
-    Variants must leave no case without a verdict: `unsupported` would hide what they break.
+    Variants must leave no case without a verdict: `unsupported` would hide what they break. An
+    alternative may lack what a case needs, but no must case may fail.
     """
+    if trial.kind == ALTERNATIVE:
+        return record.verdict == "error" or (record.level == "must" and record.verdict in _RED)
     if trial.kind != FAULT:
         return record.verdict not in ("pass", "reading")
     if record.verdict == "error":
         return True
     allowed = {*trial.breaks, *trial.may_break}
-    return record.verdict in ("fail", "unstable") and record.clause not in allowed
+    return record.verdict in _RED and record.clause not in allowed
 
 
 def _red_case(record: CaseRecord) -> RedCase:

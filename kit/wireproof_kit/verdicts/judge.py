@@ -25,6 +25,9 @@ UNAVAILABLE = "unavailable"
 KIT_ERROR = "kit-error"
 UNDECIDED = "inconclusive"
 DIED = "died"
+WITHHELD = "withheld"
+"""Observation of a case that the target kept waiting for longer than a case may take."""
+CONFORMING: frozenset[Verdict] = frozenset({"pass", "reading"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,10 @@ def _unsupported_reason(need: str, bench: JudgeContext) -> str:
     title = capability.title if capability else need
     claim = bench.claims.get(need)
     seen = claim.observation if claim else "no probe was run"
+    if capability and matches(seen, capability.small_by):
+        return f"needs {title}; the deployment is too small for it (probe: {seen})"
+    if claim is not None and claim.note:
+        seen = f"{seen}: {claim.note}"
     return f"needs {title}, which the target neither claims nor shows (probe: {seen})"
 
 

@@ -138,6 +138,7 @@ class Wire(Generic[T]):
         pending = self.pending
         if self._ended is not None:
             return Nonsense(cut(pending)) if pending else Closed(self._ended)
+        self._transcript.waited(seconds)
         note = f"nothing whole within {seconds:.2f} s"
         self.record("note", pending[:CHUNK], note=note)
         return Silent(seconds, partial=len(pending))

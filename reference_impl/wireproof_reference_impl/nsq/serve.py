@@ -82,8 +82,10 @@ def _behaviour(options: ServeOptions) -> Behaviour:
     if not (options.faults or options.variants):
         return of_dialect(options.dialect)
     from wireproof_reference_impl.nsq import presets
+    from wireproof_reference_impl.nsq.faulty import corners
 
-    apply(presets.overrides(options.faults))
+    corners.report_to(options.data)
+    apply(presets.overrides(options.faults, options.variants))
     return presets.build(
         options.dialect, fault_names=options.faults, variant_names=options.variants
     )

@@ -70,6 +70,8 @@ class HttpClient:
         # Who reads a bundle must not get in with it.
         self._transcript.add("request", name, data=write_request(TOKEN), note=f"{method} {target}")
         answer = transfer(self.address, wire, seconds=self._seconds, method=method)
+        if answer.failure == "silence":
+            self._transcript.waited(self._seconds)
         note = answer.failure or str(answer.status)
         self._transcript.add("response", name, data=answer.received, note=note)
         return answer

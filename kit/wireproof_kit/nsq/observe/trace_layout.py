@@ -129,7 +129,7 @@ def _wrong_field(response: TraceResponse, trace_id: int | None) -> Difference | 
     if not _is_offset(response.disk_queue_offset):
         return Difference("disk_queue_offset", 18, "an offset", str(response.disk_queue_offset))
     size = response.disk_queue_data_size
-    if not SMALLEST_RECORD <= size <= LARGEST_RECORD:
+    if not 0 < size <= LARGEST_RECORD:
         return Difference("disk_queue_data_size", 26, "a record's size", str(size))
     return None
 

@@ -95,9 +95,15 @@ def lookup(bench: ProbeContext) -> Observation:
 def partition(bench: ProbeContext) -> Observation:
     """Publish to both partitions of a topic: ``ok``, or the word of what is not.
 
-    ``ignored`` when the word for the partition is read by no command, as by a classic broker.
+    ``ignored`` when the word for the partition is read by no command, as by a classic broker;
+    ``one`` where one node alone could keep the partitions and the lookup server refuses that.
     """
-    topic = bench.topic("partitioned_topic")
+    try:
+        topic = bench.topic("partitioned_topic")
+    except ArrangementFailed:
+        if _is_alone(bench):
+            return observed("one")
+        raise
     seen = [
         observe(bench.broker.publish(topic.at(place.partition), bench.broker.unique_body())).value
         for place in topic.places
@@ -123,17 +129,52 @@ def _partitions_are_ignored(bench: ProbeContext, topic: Topic) -> bool:
     return True
 
 
+def batch(bench: ProbeContext) -> Observation:
+    """Publish two messages with MPUB: any answer's word."""
+    topic = bench.topic("plain_topic", "ext_topic")
+    bodies = [bench.broker.unique_body(), bench.broker.unique_body()]
+    with bench.broker.connect(topic=topic) as client:
+        return observe(client.ask(frames.mpub(topic, bodies)))
+
+
+def touch(bench: ProbeContext) -> Observation:
+    """TOUCH a message in flight: ``open``, the word of a refusal, or ``closed``."""
+    return touched(bench, bench.topic("plain_topic", "ext_topic"))
+
+
+def touched(bench: ProbeContext, topic: Topic) -> Observation:
+    """TOUCH a message in flight of a topic; words as of `touch`."""
+    body = bench.broker.unique_body()
+    with bench.broker.subscribe(topic) as consumer:
+        bench.broker.publish_accepted(topic, body)
+        delivery = consumer.take(body)
+        if delivery is None or delivery.message_id is None:
+            return observed("missing", overdue=True)
+        consumer.connection.send(frames.touch(delivery.message_id))
+        return observed(consumer.connection.goes_on(topic))
+
+
 def cluster(bench: ProbeContext) -> Observation:
     """Ask a lookup server for the nodes: ``ok`` when there are two or more, else ``one``."""
     if bench.lookup is None:
         raise ArrangementFailed("no lookup server was given")
-    return observed("ok" if bench.lookup.node_count() > 1 else "one")
+    count = bench.lookup.listed_nodes()
+    if count is None:
+        raise ArrangementFailed("no lookup server lists a node")
+    return observed("ok" if count > 1 else "one")
 
 
 def replica(bench: ProbeContext) -> Observation:
-    """Publish to a topic that two nodes keep: the word of the answer."""
+    """Publish to a topic that two nodes keep: the word of the answer; ``one``: there is one."""
+    if _is_alone(bench):
+        return observed("one")
     topic = bench.topic("replicated_topic")
     return observe(bench.broker.publish(topic, bench.broker.unique_body()))
+
+
+def _is_alone(bench: ProbeContext) -> bool:
+    """Return True if the lookup servers list one node, behind which nothing can be moved."""
+    return bench.lookup is not None and bench.lookup.listed_nodes() == 1
 
 
 def tls(bench: ProbeContext) -> Observation:
@@ -154,6 +195,8 @@ CAPABILITY_PROBES: Mapping[str, Probe] = {
     "upgrade": upgrade,
     "lookup": lookup,
     "partition": partition,
+    "batch": batch,
+    "touch": touch,
     "cluster": cluster,
     "replica": replica,
     "tls": tls,

@@ -57,10 +57,15 @@ def lookup_consumer_meta(bench: ProbeContext) -> Observation:
 
 
 def lookups(bench: ProbeContext) -> Observation:
-    """Ask each lookup server what it is: ``ok`` when two or more answer, else ``one``."""
+    """Ask each lookup server what it is: ``ok`` when two or more answer, ``one`` if one is given.
+
+    ``one-answers`` when more were given.
+    """
     servers = _lookup(bench).servers
+    if len(servers) == 1:
+        return observed("one")
     answering = [server for server in servers if server.request("GET", "/ping").status == 200]
-    return observed("ok" if len(answering) > 1 else "one")
+    return observed("ok" if len(answering) > 1 else "one-answers")
 
 
 def write_disable(bench: ProbeContext) -> Observation:

@@ -31,9 +31,9 @@ def pub_bad_topic(bench: ProbeContext) -> Observation:
 
 
 def pub_bad_size(bench: ProbeContext) -> Observation:
-    """Publish with size 0: WORD."""
+    """Publish with size -1: WORD."""
     topic = bench.topic("plain_topic", "ext_topic")
-    return bench.ask(topic, frames.pub(topic, b"", size=0))
+    return bench.ask(topic, frames.pub(topic, b"", size=-1))
 
 
 def ext_error_codes(bench: ProbeContext) -> Observation:

@@ -64,7 +64,7 @@ PAUSE_SECONDS = 0.05
 class Connection:
     """A client connection of one case; not thread-safe.
 
-    ``heartbeats`` is how many have come so far.
+    ``heartbeats`` is how many have come so far; they are answered while ``answers_heartbeats``.
     """
 
     def __init__(
@@ -79,6 +79,7 @@ class Connection:
         self._is_within_frame = False
         self._nops_owed = 0
         self.heartbeats = 0
+        self.answers_heartbeats = True
         self._address = address
         self.identified: Answer | None = None
         self.name = self._wire.name
@@ -212,7 +213,7 @@ class Connection:
         return Nonsense(_unknown_type(frame.frame_type))
 
     def _answer_heartbeats(self) -> None:
-        if self._is_within_frame or self._half_closed:
+        if self._is_within_frame or self._half_closed or not self.answers_heartbeats:
             return
         while self._nops_owed:
             self._nops_owed -= 1

@@ -139,6 +139,8 @@ class HttpClient:
             came = transfer(self.address, data, seconds=self._seconds, method=method)
         else:
             came = self._line.transfer(data, seconds=self._seconds, method=method)
+        if came.failure == "silence":
+            self._transcript.waited(self._seconds)
         note = came.failure or str(came.status)
         self._transcript.add("response", name, data=came.received, note=note)
         return _convert_answer(came)

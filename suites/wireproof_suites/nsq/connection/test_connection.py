@@ -34,6 +34,8 @@ from wireproof_suites.nsq.steps.subscriptions import receive_all
 WRONG_MAGIC = b"  V9"
 UNKNOWN = {"word": b"WP_NOTHING x\n", "lower-case": b"nop\n", "nothing": b"\n"}
 # Twice as long unanswered, and the broker ends the connection: a slow machine needs room.
+# Two heartbeats may stay without an answer; some brokers look only at every other one.
+UNANSWERED_S = 6.0
 HEARTBEAT_S = 3.0
 GLANCE_S = 0.1
 # A broker may round the time, but not lose it.
@@ -139,6 +141,22 @@ def test_heartbeat(broker: Broker, plain_topic: Topic) -> Observation:
         seen = observed("heartbeats") if client.heartbeats else observed("none", overdue=True)
 
         return then_goes_on(seen, client, plain_topic)
+
+
+@case("nsq/connection/heartbeat-unanswered", clause="smart.connection.heartbeat", waiting=True)
+def test_unanswered_heartbeat(broker: Broker, plain_topic: Topic) -> Observation:
+    """The broker closes the connection of a client that answers no heartbeat."""
+    with broker.connect(identify={"heartbeat_interval": 1000}, topic=plain_topic) as client:
+        client.answers_heartbeats = False
+
+        def read() -> bool | None:
+            client.receive_within(GLANCE_S)
+            return client.has_ended or None
+
+        until(read, seconds=UNANSWERED_S + client.seconds(ANSWER))
+        if client.has_ended:
+            return observed("closed")
+        return observed("open" if client.heartbeats else "none", overdue=True)
 
 
 @case("nsq/connection/wrong-magic", clause="smart.connection.wrong-magic")

@@ -39,6 +39,8 @@ MOST_LEADER_MOVES = 2
 WIDE, NARROW = 100, 1
 SHORTEST_TIMEOUT_MS = 1000
 PUT_BACK_MS = (0, 100)
+# A broker may keep what a departed client held until it times out.
+LEAVING_TIMEOUT_MS = 3000
 HURRIED_SECONDS = 0.3
 SHORTEST_GLANCE, LONGEST_GLANCE = 0.002, 0.1
 
@@ -97,8 +99,9 @@ class ChannelHistory:
         self._seconds = broker.patience.seconds(REDELIVERY)
         if hurried:
             self._seconds = min(self._seconds, ground.slowest + HURRIED_SECONDS)
-        elif kind.timed:
-            self._seconds += SHORTEST_TIMEOUT_MS / 1000
+        else:
+            soon = kind.timed and kind.tags == (None,)
+            self._seconds += (SHORTEST_TIMEOUT_MS if soon else LEAVING_TIMEOUT_MS) / 1000
         self._moves: Mapping[str, Callable[[int], str]] = {
             "publish": self._publish,
             "join": self._join,
@@ -231,8 +234,7 @@ class ChannelHistory:
         # What times out at an untagged client of a channel with tags may come to it once more
         # unseen, and nobody can tell then from when on it is owed to another.
         timed = self._kind.timed and (tag is not None or self._kind.tags == (None,))
-        if timed:
-            wishes["msg_timeout"] = SHORTEST_TIMEOUT_MS
+        wishes["msg_timeout"] = SHORTEST_TIMEOUT_MS if timed else LEAVING_TIMEOUT_MS
         consumer = subscribe_when_ready(
             self._broker,
             self._ground.topic,

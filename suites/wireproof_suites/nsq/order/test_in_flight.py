@@ -98,7 +98,7 @@ def test_held_with_headers(
     return held_alone(client, bodies, control=control)
 
 
-@case("nsq/order/held-batch", clause="smart.order.one-in-flight", waiting=True)
+@case("nsq/order/held-batch", clause="smart.order.one-in-flight", needs=("batch",), waiting=True)
 def test_held_of_a_batch(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """An ordered client receives the messages of a batch one at a time."""
     control, client = _pair(broker, fresh_ordered_topic)

@@ -84,7 +84,7 @@ def test_timed_out(broker: Broker, fresh_ordered_topic: Topic, behind: int) -> O
 def test_left(broker: Broker, fresh_ordered_topic: Topic, words: list[bytes]) -> Observation:
     """A message held by a disconnected ordered client goes first to the next client."""
     topic = fresh_ordered_topic
-    client = open_consumer(broker, topic)
+    client = open_consumer(broker, topic, identify=SOON)
     bodies = publish(broker, topic, 4)
     if take_of(client, bodies) is None:
         return MISSING
@@ -99,7 +99,7 @@ def test_left(broker: Broker, fresh_ordered_topic: Topic, words: list[bytes]) ->
 def test_left_while_another_waits(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """A message held by a disconnected ordered client goes first to a waiting client."""
     topic = fresh_ordered_topic
-    client = open_consumer(broker, topic)
+    client = open_consumer(broker, topic, identify=SOON)
     bodies = publish(broker, topic, 4)
     if take_of(client, bodies) is None:
         return MISSING

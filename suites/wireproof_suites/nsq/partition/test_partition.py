@@ -14,6 +14,7 @@ from wireproof_kit.nsq.wire.frames import Header, mpub, pub, rdy, subscribe
 from wireproof_kit.nsq.wire.outgoing import join_pieces
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import SUB_ORDERED
+from wireproof_suites.nsq.steps.batches import publish_batch
 from wireproof_suites.nsq.steps.deliveries import answered_and
 from wireproof_suites.nsq.steps.message_contents import CONTENTS
 from wireproof_suites.nsq.steps.ordered_delivery import (
@@ -132,7 +133,12 @@ def test_own_messages_with_headers(broker: Broker, partitioned_ext_topic: Topic)
     return _read_both(consumers, _by_turns(broker, first, second, b'{"k":"v"}'))
 
 
-@case("nsq/partition/own-messages-batch", clause="smart.partition.own-messages", waiting=True)
+@case(
+    "nsq/partition/own-messages-batch",
+    clause="smart.partition.own-messages",
+    needs=("batch",),
+    waiting=True,
+)
 def test_own_messages_of_batches(broker: Broker, partitioned_topic: Topic) -> Observation:
     """Messages of a batch are delivered from their own partition only."""
     first, second = _both(partitioned_topic)
@@ -279,8 +285,7 @@ def _again(
     )
     before = _by_turns(broker, first, second, traced=traced)
     batch = [broker.unique_body(), broker.unique_body()]
-    with broker.connect(topic=second) as client:
-        client.ask(mpub(second, batch))
+    publish_batch(broker, second, batch)
     body = broker.unique_body()
     broker.publish_accepted(first, body)
     held = here.take(body)

@@ -133,6 +133,20 @@ def observe_channel(answer: HttpAnswer, channel: str) -> Observation:
     return observed("listed" if isinstance(listed, list) and channel in listed else "not-listed")
 
 
+def observe_only_channel(answer: HttpAnswer, channel: str) -> Observation:
+    """Say if a channel is the only one listed: ``exactly``, ``others-too``, ``not-listed``."""
+    seen = observe_channel(answer, channel)
+    data = _data(answer)
+    listed = data.get("channels") if data else None
+    if seen.value != "listed" or not isinstance(listed, list):
+        return seen
+    others = [str(each) for each in listed if each != channel]
+    if not others:
+        return observed("exactly")
+    difference = Difference("channels", None, channel, f"{', '.join(others)} too")
+    return observed("others-too", difference=difference)
+
+
 def observe_meta(answer: HttpAnswer, *, partitions: int, replicas: int) -> Observation:
     """Compare partition_num and replica: ``true``, ``no-meta``, ``meta:FIELD-wrong``."""
     data = _data(answer)

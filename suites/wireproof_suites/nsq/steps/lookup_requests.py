@@ -13,7 +13,6 @@ from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.observation import Observation
-from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.catalogue import matches
 
 ACCESS = ("r", "w")
@@ -73,7 +72,7 @@ def eventually(
         seen.append(observe())
         return seen[-1] if matches(seen[-1].value, due) else None
 
-    seconds = broker.patience.seconds(REDELIVERY)
+    seconds = broker.patience.settling_seconds()
     found = until(again, seconds=seconds, every=POLL_SECONDS)
     return found or replace(seen[-1], overdue=True)
 

@@ -24,6 +24,8 @@ APPEAR_SECONDS = 30.0
 REGISTER_SECONDS = 80.0
 ONE: Mapping[str, str] = {"partition_num": "1", "replicator": "1"}
 
+PUBLISHED = frozenset({"topic", "partition_num", "replicator", "extend"})
+
 Parameters = Mapping[str, str]
 
 
@@ -57,6 +59,7 @@ def create_and_wait(
     wanted = {**ONE, "partition_num": str(partitions), **parameters}
     answer = create(lookup, name, **wanted)
     if answer.status != 200:
+        _refuse_private(parameters, answer)
         return observe_http(answer)
     info = wait_until_led(broker, lookup, name, partitions=partitions)
     if info is None:
@@ -79,12 +82,25 @@ def create_and_look_up(
     """Create a topic and observe its lookup until ``due`` shows; it may have no leader yet."""
     answer = create(lookup, name, **{**ONE, **parameters})
     if answer.status != 200:
+        _refuse_private(parameters, answer)
         return observe_http(answer)
 
     def look_up() -> Observation:
         return observe(look(lookup, name, access="r", metainfo="true"))
 
     return eventually(broker, look_up, due=[due])
+
+
+def _refuse_private(parameters: Parameters, answer: HttpAnswer) -> None:
+    """Raise an error if a creation was refused that has a parameter of no published text.
+
+    Raises:
+        ArrangementFailed: that may be why.
+    """
+    private = sorted(set(parameters) - PUBLISHED)
+    if private:
+        seen = observe_http(answer).value
+        raise ArrangementFailed(f"a creation with {', '.join(private)} was answered {seen}")
 
 
 def wait_until_led(
@@ -96,7 +112,9 @@ def wait_until_led(
         info = lookup.lookup(name)
         return info if info and len(info.leaders) >= partitions else None
 
-    seconds = min(APPEARING * broker.patience.seconds(REDELIVERY), APPEAR_SECONDS)
+    patience = broker.patience
+    seconds = min(APPEARING * patience.seconds(REDELIVERY), APPEAR_SECONDS)
+    seconds = max(seconds, patience.settling_seconds())
     return until(look, seconds=seconds, every=POLL_SECONDS)
 
 

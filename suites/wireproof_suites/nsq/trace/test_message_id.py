@@ -11,6 +11,7 @@ from wireproof_kit.nsq.wire.frames import mpub, pub_trace
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.nsq.names import TRACE_ID
+from wireproof_suites.nsq.steps.batches import publish_batch
 from wireproof_suites.nsq.steps.subscriptions import receive_all
 from wireproof_suites.nsq.steps.trace_responses import read_trace
 from wireproof_suites.nsq.trace.message_ids import (
@@ -160,12 +161,12 @@ def test_room(broker: Broker, fresh_plain_topic: Topic, trace_id: int | None) ->
 def test_ids_increase(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """Internal ids increase in the order in which messages were published."""
     topic = fresh_plain_topic
-    with broker.subscribe(topic, ready=30) as consumer, broker.connect(topic=topic) as other:
+    with broker.subscribe(topic, ready=30) as consumer:
         bodies: list[bytes] = []
         for _ in range(10):
             bodies += publish_all(broker, topic, [None])
             bodies.append(broker.unique_body())
-            other.ask(mpub(topic, bodies[-1:]))
+            publish_batch(broker, topic, bodies[-1:])
 
         return _observe_increase(consumer, bodies)
 
@@ -187,7 +188,12 @@ def test_answered_ids_increase(broker: Broker, fresh_plain_topic: Topic) -> Obse
     return observe_increase(numbers)
 
 
-@case("nsq/trace/ids-increase-batch", clause="smart.message-id.increasing", waiting=True)
+@case(
+    "nsq/trace/ids-increase-batch",
+    clause="smart.message-id.increasing",
+    needs=("batch",),
+    waiting=True,
+)
 def test_ids_increase_in_a_batch(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """Internal ids increase within a batch."""
     topic = fresh_plain_topic

@@ -291,6 +291,15 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
     ),
     fault(
+        "lookup-channel-nobody-made",
+        "every lookup answer lists a channel that nobody made",
+        way=EXTRA,
+        breaks=_CHANNELS,
+        settings=change_some(
+            lambda data: {**data, "channels": [*channels(data), "nobody"]}, is_lookup
+        ),
+    ),
+    fault(
         "lookup-channels-cut",
         "lookup answers truncate channel names to 16 letters",
         breaks=_CHANNELS,

@@ -280,7 +280,7 @@ FAULTS: tuple[Preset, ...] = (
         _untagged_first,
         way=WRONG_VALUE,
         breaks=_MATCHING,
-        may_break="dispatch.not-ready dispatch.per-channel",
+        may_break="dispatch.leave dispatch.not-ready dispatch.per-channel",
     ),
     _make_misdirecting(
         "dispatch-every-third-astray",
@@ -288,7 +288,7 @@ FAULTS: tuple[Preset, ...] = (
         _every_third_to_anybody,
         way=CONDITION,
         breaks=_MATCHING,
-        may_break="dispatch.not-ready dispatch.per-channel",
+        may_break="dispatch.leave dispatch.not-ready dispatch.per-channel",
     ),
     _make_misdirecting(
         "dispatch-to-all",
@@ -307,7 +307,7 @@ FAULTS: tuple[Preset, ...] = (
         _full_client_passed_over,
         way=CONDITION,
         breaks=_MATCHING,
-        may_break="dispatch.not-ready dispatch.per-channel",
+        may_break="dispatch.leave dispatch.not-ready dispatch.per-channel",
     ),
     fault(
         "fallback-never",

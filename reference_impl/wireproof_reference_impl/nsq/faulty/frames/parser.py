@@ -8,7 +8,6 @@ from wireproof_reference_impl.nsq.faulty.shared_overrides import Number, change_
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
-    LATE,
     MISSING,
     WRONG_VALUE,
     Preset,
@@ -239,27 +238,11 @@ FAULTS: tuple[Preset, ...] = (
         overrides=_wait_for(lambda size, limit: size < 0),
     ),
     fault(
-        "size-oversize-waits",
-        "the broker waits for all of an oversized body before it refuses it",
-        way=LATE,
-        breaks=_SIZE,
-        may_break="publish.error-same-as-pub",
-        overrides=_wait_for(lambda size, limit: size > limit),
-    ),
-    fault(
         "size-least-waits",
         "the broker waits for a body when the size is the smallest negative number",
         way=BOUNDARY,
         breaks=_SIZE,
         may_break="publish.error-same-as-pub",
         overrides=_wait_for(lambda size, limit: size == -(1 << 31)),
-    ),
-    fault(
-        "size-greatest-waits",
-        "the broker waits for a body when the size is the greatest possible number",
-        way=BOUNDARY,
-        breaks=_SIZE,
-        may_break="publish.error-same-as-pub",
-        overrides=_wait_for(lambda size, limit: size == (1 << 31) - 1),
     ),
 )

@@ -113,6 +113,10 @@ def _is_json(ext: bytes) -> bool:
     return True
 
 
+def _first_partition(request: Request) -> int | None:
+    return None
+
+
 def _taken_anywhere(topic: Topic) -> None:
     """Accept a header on every kind of topic."""
 
@@ -339,5 +343,17 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks="http.plain-topic",
         overrides=(replace_function(publish, "check_support", _taken_anywhere),),
+    ),
+    fault(
+        "http-partition-ignored",
+        "a message published over HTTP goes to the first partition of the node, whatever it names",
+        way=MISSING,
+        breaks="http.accept",
+        may_break=(
+            "consume.layout consume.header-intact consume.body-intact consume.attempts "
+            "consume.version consume.plain-topic dispatch.to-matching smart.order.layout "
+            "smart.partition.own-messages"
+        ),
+        overrides=(replace_function(publish, "_partition_number", _first_partition),),
     ),
 )

@@ -172,13 +172,6 @@ FAULTS: tuple[Preset, ...] = (
         settings=_refuse_unwanted(lambda data: b"-" in data or b'"#' in data.replace(b'"##', b"")),
     ),
     fault(
-        "accept-not-above-4096",
-        "headers above 4096 bytes are refused",
-        way=BOUNDARY,
-        breaks=_ACCEPT,
-        settings=_refuse_unwanted(lambda data: len(data) > 4096),
-    ),
-    fault(
         "accept-not-escapes",
         "a header whose JSON has escapes is refused",
         way=WRONG_VALUE,
