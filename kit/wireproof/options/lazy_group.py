@@ -19,7 +19,7 @@ HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 class Command(click.Command):
     """A command whose help begins with examples; each is (command line, what it does).
 
-    ``has_manner`` is false where everything behind the name is another program's.
+    ``has_manner`` is False if all arguments are passed to another program.
     """
 
     has_manner = True

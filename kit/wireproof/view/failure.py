@@ -100,7 +100,7 @@ def _others(cause: Cause, scene: FailureContext) -> Iterator[str]:
 
 
 def _short(name: str, beside: str) -> str:
-    """Return the last word of an id that else equals the one beside it."""
+    """Return the last part of an id whose other parts equal those of the id beside it."""
     stem, _, last = name.rpartition("/")
     return f"/{last}" if beside.startswith(f"{stem}/") else name
 

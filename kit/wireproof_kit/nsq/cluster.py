@@ -97,7 +97,7 @@ class Cluster:
         """Move the partition's leadership to another node; return the topic as seen there.
 
         Raises:
-            ArrangementFailed: it cannot be done; the sentence says what was answered.
+            ArrangementFailed: it failed; the message has the answer.
         """
         self.begin_move(topic)
         found = self.next_leader(topic)
@@ -117,7 +117,7 @@ class Cluster:
         """Request another leader; lookups may name the new leader only later.
 
         Raises:
-            ArrangementFailed: it cannot be done; the sentence says what was answered.
+            ArrangementFailed: it failed; the message has the answer.
         """
         if self._control is not None:
             self._order("leader", topic=topic.name, partition=topic.partition)

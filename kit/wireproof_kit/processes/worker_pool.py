@@ -47,9 +47,8 @@ class _Worker(Generic[J]):
 class WorkerPool(Generic[J, R]):
     """Runs jobs in several processes; replaces a worker that exits or takes too long.
 
-    ``job_within_s`` is how long a job may take, ``jobs_each`` how many a process does before
-    another one takes its place, ``ends_within_s`` how long the last ones may take to end by
-    themselves when nobody wants more results. ``attend`` is called a few times a second.
+    ``job_within_s`` is the time limit of a job; ``jobs_each`` is how many jobs a process runs
+    before it is replaced; ``ends_within_s`` is the time limit for the processes to end.
     """
 
     def __init__(

@@ -150,9 +150,9 @@ def _describe_group(header: HeaderRecord, group: GroupRecord) -> str:
 
 
 def _describe_level(header: HeaderRecord, group: GroupRecord, level: str) -> str:
-    """Return how many cases of a level conform, of all that the law asks where some are missing.
+    """Return the number of conforming cases of a level, and of all in the law if some are missing.
 
-    A target must not look better for what it was not asked.
+    A target must not look better because some cases were not run.
     """
     conforming, asserted = group.counts[level]
     asked, unsupported = group.asked.get(level, asserted), group.unsupported.get(level, 0)
