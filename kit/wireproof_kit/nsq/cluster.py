@@ -24,6 +24,7 @@ MOVE_PATH = "/topic/partition/move"
 # The measured lookup server refuses to move anything while it checks its topics.
 BUSY = ("unstable", "balance")
 MISSING = "MISSING_ARG"
+# Measured clusters took up to 90 s to show a new partition; after 120 s a case is given up.
 SETTLE_SECONDS = 110.0
 POLL_SECONDS = 0.2
 

@@ -22,7 +22,9 @@ HASTY = 1.0
 DELAY_MS = 100
 # A target whose rounds take longer than this has been seen to be late by any of 2 to 15 s.
 SLOW_ROUND = 0.5
+# Redeliveries of the measured broker came later than 15 s in quiet channels.
 SLOW_PUSH, SLOW_REDELIVERY = 15.0, 30.0
+# Measured clusters took 30 s under load until their nodes agreed on a leader.
 SETTLING = 45.0
 BEFORE_MEASURING = Patience(
     answer=2.0, push=PUSH_MOST, redelivery=REDELIVERY_MOST, settling=SETTLING

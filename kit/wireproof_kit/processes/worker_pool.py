@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Generic, NoReturn, TypeVar
 
+# As in the fork server: collections find next to nothing and unshare memory.
 COLLECT_EVERY = 50_000
 POLL_S = 0.2
 

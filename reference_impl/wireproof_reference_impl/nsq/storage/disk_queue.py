@@ -27,6 +27,8 @@ from wireproof_reference_impl.nsq.storage.recovery import Recovered, recover
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_spec.wire_error import WireError
 
+# Storing the end after every record would cost a second write for each; without it, a restart
+# reads the file through from the last stored end.
 _MUCH_BYTES = 1 << 20
 
 
