@@ -36,7 +36,10 @@ from wireproof_kit.fuzz.generate.weights import is_calm
 _DICE = st.integers(0, (1 << 64) - 1)
 _DEEP = 2000
 MANY = 20
-"""The maximum number of cases drawn together from one frame."""
+"""The maximum number of cases drawn together from one frame.
+
+A case drawn with others costs a third less than a case drawn alone.
+"""
 
 
 def register_profiles(database: Path | None = None) -> None:

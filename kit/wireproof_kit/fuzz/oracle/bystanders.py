@@ -81,6 +81,7 @@ class Missing:
         """Assign a reading to this delivery if the delivery that has it can take another one.
 
         Of deliveries with the same readings only one is tried: if it cannot change, none can.
+        Trying each of thousands took longer than the patience of the watch.
         """
         if reading in tried:
             return False

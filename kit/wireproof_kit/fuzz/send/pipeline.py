@@ -142,6 +142,7 @@ class Pipeline:
     def _open(self, case: Case) -> None:
         self.close()
         reader = self.oracle.reader(case)
+        # Prompt: otherwise a target that gathers small writes holds each answer back for 40 ms.
         self.client = CaseConnection(self.oracle.address(case), reader, self.oracle, prompt=True)
         self._used = 0
         expected = self.oracle.expect(case, b"", self.before) if self.before else Expectation(())

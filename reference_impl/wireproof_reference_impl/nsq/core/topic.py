@@ -52,6 +52,7 @@ class Partition:
         for follower in self.followers:
             for record in records:
                 follower.copy(record)
+        # Without a client nothing is kept in memory; whoever comes later reads from the log.
         if self._attended:
             attended = tuple(self._attended)
             sizes = list(map(len, records))
