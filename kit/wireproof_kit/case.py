@@ -15,7 +15,7 @@ MARK = "__wireproof_case__"
 
 @dataclass(frozen=True, slots=True)
 class CaseMark:
-    """The id and clause of a case; its level, accept sets and needs stand in the catalogue."""
+    """The id and clause of a case; its level, accept sets and needs are in the catalogue."""
 
     id: str
     clause: str

@@ -1,7 +1,8 @@
 """The catalogue: clauses, accept sets, readings and capabilities, read from TOML.
 
-A clause is one sentence of law. For each case of it stands what conforms, what decides nothing,
-and what conforms only under a named reading of an ambiguous sentence; all else deviates.
+A clause is one sentence of law. For each of its cases it lists the observations that conform,
+those that decide nothing, and those that conform only under a named reading of an ambiguous
+sentence. All other observations deviate.
 """
 
 import functools
@@ -28,11 +29,11 @@ _UNSPECIFIC = frozenset({"wrong", "undecodable", "other-layout"})
 
 
 class CatalogueFault(Exception):
-    """The catalogue contradicts itself; an error of ours, told in one sentence."""
+    """The catalogue contradicts itself: a mistake of ours, described in one sentence."""
 
 
 class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is accepted of one case, or of all cases below its id.
+    """The accept sets of one case, or of all cases whose ids begin with its id.
 
     ``sends`` and ``expects`` say what the title of the case and the accept sets do not.
     ``reading`` maps decision → reading → patterns that conform under that reading only.
@@ -79,7 +80,7 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The clauses of one subject; one TOML file."""
+    """The clauses of one subject, from one TOML file."""
 
     group: str
     document: str
@@ -88,7 +89,7 @@ class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One legal way to understand a sentence, and the probe results that show it."""
+    """One legal reading of a sentence, and the probe results that show it."""
 
     name: str
     meaning: str
@@ -97,7 +98,7 @@ class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A place where the text leaves a choice; bound once per run for a target."""
+    """A sentence with several readings; each run binds one reading for its target."""
 
     id: str
     text: str
@@ -107,7 +108,7 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def published(self) -> str:
-        """The reading that counts as the text's own: `published`, or else the first."""
+        """The reading of the text itself: `published`, or else the first."""
         names = [option.name for option in self.option]
         return "published" if "published" in names else names[0]
 
@@ -120,12 +121,12 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something a target may offer, the probe that shows it, what a user must give for it.
+    """Something a target may offer, the probe that shows it, and what the user must provide.
 
     It is absent only if none of the ``witnesses``, other probes of the same thing, shows it: a
-    target must not hide a fault by one wrong answer. Where it is not shown, cases that need it are
-    unsupported; or they are left out, with ``left_out`` for the reason, or because the user did
-    not give ``given_by``. Observations among ``small_by`` say only that the deployment is too
+    target must not hide a fault with one wrong answer. If it is not shown, the cases that need it
+    are unsupported. They are left out instead if ``left_out`` gives a reason, or if the user did
+    not provide ``given_by``. Observations in ``small_by`` only mean that the deployment is too
     small for it: one node, one lookup server.
     """
 
@@ -141,9 +142,10 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Catalogue(msgspec.Struct, frozen=True, dict=True):
-    """All law of one protocol.
+    """The complete law of one protocol.
 
-    ``revisions`` are those of each document's law; all up to ``withdrawn`` are taken back.
+    ``revisions`` has the revision of each document's law. Revisions up to ``withdrawn`` have been
+    withdrawn.
     """
 
     protocol: str
@@ -154,12 +156,12 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
     withdrawn: int = 0
 
     def clauses(self) -> Iterator[Clause]:
-        """Return every clause in the order of the files."""
+        """Return all clauses in the order of the files."""
         for group in self.groups:
             yield from group.clause
 
     def clause(self, clause_id: str) -> Clause | None:
-        """Return the clause of that id, or None."""
+        """Return the clause with this id, or None."""
         return self._by_id.get(clause_id)
 
     def clause_of(self, case_id: str) -> Clause | None:
@@ -180,15 +182,15 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         return {law.id: clause for clause in self.clauses() for law in clause.case}
 
     def decision(self, decision_id: str) -> Decision | None:
-        """Return the decision of that id, or None."""
+        """Return the decision with this id, or None."""
         return _with_id(self.decisions, decision_id)
 
     def capability(self, capability_id: str) -> Capability | None:
-        """Return the capability of that id, or None."""
+        """Return the capability with this id, or None."""
         return _with_id(self.capabilities, capability_id)
 
     def law(self, clause_id: str, case_id: str) -> Law | None:
-        """Return the accept sets of a case: those with the longest id that begins it."""
+        """Return the accept sets of a case: those of the longest id that is a prefix of its id."""
         clause = self.clause(clause_id)
         if clause is None:
             return None
@@ -249,7 +251,7 @@ def load_catalogue(protocol: str) -> Catalogue:
     """Read and cross-check a protocol's catalogue.
 
     Raises:
-        CatalogueFault: a file does not fit its schema, or an id is unknown or stands twice.
+        CatalogueFault: a file does not fit its schema, or an id is unknown or duplicate.
         UnknownProtocol: no installed package registers the protocol.
     """
     folder = find_protocol(protocol).folder() / "catalogue"
@@ -281,7 +283,7 @@ def named_fault(case: str, observation: str) -> str:
 
 
 def faults(catalogue: Catalogue) -> Iterator[str]:
-    """Say where a catalogue contradicts itself, one sentence each."""
+    """Return the contradictions in a catalogue, one sentence each."""
     seen: set[str] = set()
     for clause in catalogue.clauses():
         yield from _clause_faults(catalogue, clause, seen)
@@ -303,18 +305,18 @@ def is_above_origin(clause: Clause) -> bool:
 
 
 def matches(observation: str, patterns: Iterable[str]) -> bool:
-    """Tell whether an observation fits one of the patterns (`*`: any run without a comma)."""
+    """Return True if an observation matches a pattern (`*`: any text without a comma)."""
     return any(_compile(pattern).fullmatch(observation) for pattern in patterns)
 
 
 def level_rank(level: str) -> int:
-    """Return the place of a level, the strictest first; of an unknown one the last."""
+    """Return the position of a level, the strictest first; an unknown one is last."""
     names: tuple[str, ...] = LEVELS
     return names.index(level) if level in names else len(names)
 
 
 def is_below(identifier: str, prefix: str) -> bool:
-    """Tell whether an id equals a prefix or continues it at a separator (`/` or `.`)."""
+    """Return True if an id equals a prefix or continues it after a separator (`/` or `.`)."""
     if identifier == prefix or not prefix:
         return True
     return identifier.startswith(prefix) and identifier[len(prefix)] in "/."

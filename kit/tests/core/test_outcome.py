@@ -120,7 +120,7 @@ SMALL = msgspec.structs.replace(
 
 @pytest.mark.parametrize(("seen", "code"), [("one", 0), ("none", 2)])
 def test_a_deployment_too_small_for_the_core_makes_a_part(seen: str, code: int) -> None:
-    """Who has one node only cannot show a cluster; who refuses one is not judge_record."""
+    """Who has one node only cannot show a cluster; who refuses one is not judged."""
     alone = header(claims={"nodes": ClaimRecord("absent", seen)}, profile="should")
     records = [core("unsupported"), side("pass")]
     footer = conclude(alone, records, SMALL, RunFactors())

@@ -203,7 +203,7 @@ def _bind_again(name: str, bound: BindingRecord, catalogue: Catalogue) -> Bindin
 
 
 def _is_known(record: CaseRecord, catalogue: Catalogue, terms: Terms) -> bool:
-    """Return True if the law has the case, at the revision asked for."""
+    """Return True if the catalogue has the case at the requested revision."""
     clause = catalogue.clause_of(record.case)
     if clause is None:
         return False

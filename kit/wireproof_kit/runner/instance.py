@@ -47,7 +47,7 @@ class Instance:
         return tuple(dict.fromkeys(needs))
 
     def is_selected_by(self, prefix: str) -> bool:
-        """Tell whether a prefix of a case id or of a clause id selects this case."""
+        """Return True if a prefix of a case id or clause id selects this case."""
         return is_below(self.id, prefix) or is_below(self.clause.id, prefix)
 
 

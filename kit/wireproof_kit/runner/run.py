@@ -270,10 +270,10 @@ class Run:
 
 
 def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
-    """Return whose reference is meant.
+    """Return the protocol whose reference to run.
 
     Raises:
-        UsageFault: a protocol is named that has none.
+        UsageFault: the given protocol has no reference.
     """
     known = list_with_reference()
     if plan.protocol is not None and plan.protocol not in known:
@@ -283,7 +283,7 @@ def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
 
 
 def _refuse_unmatched(plan: RunPlan, protocol: str, instances: Sequence[Instance]) -> None:
-    """Refuse what selects or excludes no case; who only opens a target brings none."""
+    """Refuse a prefix that matches no case; nothing is checked if only the target is opened."""
     own = _of_protocol(protocol, instances)
     for prefix in (*plan.selection, *plan.exclude):
         if instances and not any(item.is_selected_by(prefix) for item in own):

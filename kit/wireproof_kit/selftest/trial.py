@@ -27,6 +27,7 @@ from wireproof_kit.selftest.shown import accepted_patterns, pattern_shown, readi
 from wireproof_spec.catalogue import Catalogue, matches
 from wireproof_spec.record import CaseRecord
 
+# Late twins of faults act after 3 s; a case must still be waiting then.
 PATIENCE_S = {FAULT: 4.0}
 LEGAL_PATIENCE_S = 6.0
 WAITERS = 12

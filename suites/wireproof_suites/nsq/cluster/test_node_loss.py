@@ -141,5 +141,5 @@ def test_publish_with_writing_disabled(
 
 
 def _with_channel(broker: Broker, topic: Topic) -> None:
-    """Make a channel: some lookup servers name nobody to producers of a topic without one."""
+    """Create a channel: without one, some lookup servers name no node to producers."""
     broker.subscribe(topic).close()

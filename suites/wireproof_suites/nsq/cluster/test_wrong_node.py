@@ -1,4 +1,4 @@
-"""Nodes that are asked for what they must not do: lead, write, hold a partition."""
+"""Requests that a node must refuse: it does not lead the partition, or does not have it."""
 
 from collections.abc import Callable, Mapping
 

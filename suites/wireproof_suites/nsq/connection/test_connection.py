@@ -413,7 +413,7 @@ def _identify_with(broker: Broker, topic: Topic, name: str, value: object) -> Ob
 
 
 def _next_of(consumer: Consumer, held: Delivery) -> Delivery | None:
-    """Wait until the same message comes again; others are finished."""
+    """Wait until the held message comes again, and finish other messages."""
     seconds = LATER_MS / 1000 + consumer.connection.seconds(REDELIVERY)
     while delivery := consumer.next(seconds=seconds):
         if delivery.message_id == held.message_id:

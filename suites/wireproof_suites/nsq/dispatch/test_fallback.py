@@ -1,4 +1,4 @@
-"""A tagged message whose tag nobody on the channel desires, or nobody any more."""
+"""A tagged message whose tag no client of the channel desires, or no client desires any more."""
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker

@@ -1,4 +1,4 @@
-"""Ordered consumption: offset and size in front of the body, and what they say."""
+"""Ordered consumption: offset and size before the body, and their values."""
 
 import pytest
 
@@ -50,7 +50,7 @@ def test_size(broker: Broker, fresh_ordered_topic: Topic, size: int) -> Observat
 @case("nsq/order/layout/content", clause="smart.order.layout", waiting=True)
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_content(broker: Broker, fresh_ordered_topic: Topic, content: bytes) -> Observation:
-    """An ordered client receives a body unchanged, whatever its bytes."""
+    """An ordered client receives an unchanged body; the body may have any bytes."""
     return _observe_delivery(broker, fresh_ordered_topic, broker.unique_body(content))
 
 

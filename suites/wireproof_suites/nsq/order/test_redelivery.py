@@ -1,4 +1,4 @@
-"""Ordered consumption: a message that was not finished comes again, before any other."""
+"""Ordered consumption: an unfinished message comes again before any other message."""
 
 import pytest
 

@@ -204,7 +204,7 @@ def test_ordered_on_a_plain_topic(broker: Broker, fresh_plain_topic: Topic) -> O
 
 
 def _command(broker: Broker, topic: Topic, channel: str, identity: Identify | None) -> Observation:
-    """Try both names of the command: the name, and what it was answered."""
+    """Try both names of the command; return the last name tried and the answer to it."""
     command, seen = SUB_ORDER, observed("silence", overdue=True)
     for command in COMMANDS:
         with broker.connect(identify=identity, topic=topic) as client:

@@ -180,7 +180,7 @@ def test_ids_increase(broker: Broker, fresh_plain_topic: Topic) -> Observation:
 
 @case("nsq/trace/ids-increase-traced", clause="smart.message-id.increasing", needs=("trace",))
 def test_answered_ids_increase(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """Internal ids in trace answers increase, whatever the trace ids are."""
+    """Internal ids in trace answers increase; the trace ids do not matter."""
     numbers: list[int] = []
     with broker.connect(topic=fresh_plain_topic) as client:
         for trace_id in FALLING:

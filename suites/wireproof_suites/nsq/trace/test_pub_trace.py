@@ -43,7 +43,7 @@ def test_body(broker: Broker, fresh_plain_topic: Topic, size: int) -> Observatio
 @case("nsq/trace/body/content", clause="smart.trace.layout")
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_body_of_any_content(broker: Broker, plain_topic: Topic, content: bytes) -> Observation:
-    """A PUB_TRACE message is delivered unchanged, whatever its bytes."""
+    """A PUB_TRACE message is delivered unchanged; it may have any bytes."""
     return _observe_delivery(broker, plain_topic, content + broker.unique_body())
 
 

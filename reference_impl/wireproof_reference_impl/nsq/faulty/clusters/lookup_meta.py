@@ -1,4 +1,4 @@
-"""Faults of a topic's meta, of the list of lookup servers, and of those that are slaves."""
+"""Faults of a topic's metadata, of the list of lookup servers, and of slave servers."""
 
 from collections.abc import Callable
 from typing import cast
@@ -34,7 +34,7 @@ Meta = dict[str, object]
 
 
 def _meta(change: Callable[[Meta], Meta], when: When) -> Settings:
-    """Return settings under which the meta of some answers is changed."""
+    """Return settings that change the metadata in some answers."""
 
     def change_data(data: Data) -> object:
         meta = data.get("meta")
@@ -68,7 +68,7 @@ def _nodes(data: Data) -> list[Meta]:
 
 
 def _as_slave(change: Callable[[Data], object], when: When = is_lookup) -> tuple[Override, ...]:
-    """Return overrides under which some answers of a slave are changed."""
+    """Return overrides that change some answers of a slave."""
     rule = make_change(change, when)
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:

@@ -1,4 +1,4 @@
-"""Faults of the partitions a lookup server lists, and of the nodes it lists them with."""
+"""Faults of the partitions and nodes that a lookup server lists."""
 
 from typing import cast
 
@@ -67,13 +67,13 @@ def _leading_everything(data: Data) -> object:
 
 
 class _AnyPartition:
-    """Tells with every partition what was told of any."""
+    """Lists for one partition all channels reported before for any partition of the topic."""
 
     def __init__(self) -> None:
         self._told: dict[str, list[str]] = {}
 
     def __call__(self, request: Request, data: object) -> object:
-        """Return the answer about channels, with those told before."""
+        """Return an answer about channels, with those reported before added."""
         if request.path != "/channels":
             return data
         told = self._told.setdefault(request.text("topic"), [])

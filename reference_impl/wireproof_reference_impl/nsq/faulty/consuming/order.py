@@ -1,4 +1,4 @@
-"""Faults of ordered consumption: what is in flight, and in which order."""
+"""Faults of ordered consumption: messages in flight, and their order."""
 
 from collections.abc import Callable, Sequence
 
@@ -35,9 +35,9 @@ Window = Callable[[int, int], int]
 
 
 def _send_when(may_send: MaySend, *, window: int | None = _WIDE) -> tuple[Override, ...]:
-    """Return overrides under which another message goes out when this rule says so.
+    """Return overrides under which a rule decides whether another message is sent.
 
-    `window` is what every client may hold.
+    `window` is the number of messages that each client may hold.
     """
     rule = _sent_when(may_send)
     return (rule,) if window is None else (rule, _hold_window(lambda said, before: window))
@@ -84,7 +84,7 @@ def _not_beside_others(channel: Channel) -> bool:
 
 
 class _TouchedMessage(Held):
-    """A message that knows when it was sent that more time was last asked for."""
+    """A message with the time it was sent and of its last TOUCH."""
 
     touched_ns = 0
 
@@ -110,7 +110,7 @@ def _when_touched(channel: Channel) -> bool:
 
 
 def _when_held_long() -> tuple[Override, ...]:
-    """Return overrides under which a second message goes out 3 s after the first."""
+    """Return overrides under which a second message is sent 3 s after the first."""
     time = ServeTime()
 
     def may_send(channel: Channel) -> bool:
@@ -131,7 +131,7 @@ def _when_held_long() -> tuple[Override, ...]:
 
 
 def _widen(window: Window) -> tuple[Override, ...]:
-    """Return overrides under which RDY makes room for so many messages."""
+    """Return overrides that change how many messages an RDY allows."""
     return (_sent_when(lambda channel: not channel.deferred_count), _hold_window(window))
 
 
@@ -148,7 +148,7 @@ def _lost_when_put_back(held: Held, why: Return) -> Held | None:
 
 
 def _next_of(place_of: Callable[[int], int]) -> tuple[Override, ...]:
-    """Return overrides under which, if ordered, this one of so many waiting messages goes next."""
+    """Return overrides that choose which waiting message an ordered channel sends next."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def pick(channel: Channel, waiting: int) -> object:

@@ -1,4 +1,4 @@
-"""Faults of who may subscribe in order, and who must."""
+"""Faults of the rules for who may, and who must, subscribe in order."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Faults of message ids, of FIN and TOUCH that say them, and of heartbeats."""
+"""Faults of message ids, of FIN and TOUCH, and of heartbeats."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -32,7 +32,7 @@ _KNOWN = {name for name in vars(names).values() if isinstance(name, bytes)}
 
 
 def _head(trace_id: Callable[[Message, int], int]) -> tuple[Override, ...]:
-    """Return overrides under which the low half of delivered ids is this, given the attempts."""
+    """Return overrides that change the low half of delivered message ids."""
 
     def head(message: Message, attempts: int) -> bytes:
         return packed.message_head(
@@ -54,7 +54,7 @@ def _forgotten_again(message: Message, attempts: int) -> int:
 
 
 def _finish_when(finishes: Callable[[Held, InFlight], bool]) -> tuple[Override, ...]:
-    """Return overrides under which FIN ends only such messages."""
+    """Return overrides under which FIN finishes only some messages."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def finish(in_flight: InFlight, internal_id: int, subscriber: Subscriber) -> None:
@@ -82,7 +82,7 @@ def _not_every_third(held: Held, in_flight: InFlight) -> bool:
 
 
 def _number_with(number: Callable[[int], int]) -> tuple[Override, ...]:
-    """Return overrides under which internal ids are this function of the next number."""
+    """Return overrides that compute internal ids from the next number with a function."""
 
     def wrap(original: Callable[..., Sequence[int]]) -> Callable[..., object]:
         def next_ids(partition: Partition, count: int) -> Sequence[int]:
@@ -123,7 +123,7 @@ def _without_heartbeats(frame_type: int, data: bytes) -> bytes:
 
 
 def _in_a_response(is_meant: Callable[[bytes], bool]) -> tuple[Override, ...]:
-    """Return overrides under which refusals of some commands are no errors."""
+    """Return overrides under which some commands are refused without an error frame."""
     return (answered_with_a_response(lambda command, code: is_meant(command)),)
 
 

@@ -1,4 +1,4 @@
-"""Faults of partitions: whose messages come to whom, and of PUB and SUB that name one."""
+"""Faults of partitions: messages in the wrong one, and PUB and SUB that name one."""
 
 from collections.abc import Callable, Sequence
 from weakref import WeakSet
@@ -29,7 +29,7 @@ from wireproof_spec.nsq.names import OK, PUB, is_valid_name
 
 
 def _stray(name: str, text: str, choose: Choose, *, breaks: str, way: str) -> Preset:
-    """Return a fault that lets messages stray, and late ones as well."""
+    """Return a fault that stores messages in the wrong partition, and its late twin."""
     return fault(
         name,
         text,
@@ -104,7 +104,7 @@ def _line_feed_above_200() -> tuple[Override, ...]:
 
 
 def _bodies(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which the bodies of PUB are stored otherwise."""
+    """Return overrides that change the bodies of PUB before they are stored."""
 
     def store_changed(
         connection: Connection, entries: Sequence[NewMessage]

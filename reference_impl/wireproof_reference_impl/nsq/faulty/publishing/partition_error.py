@@ -1,4 +1,4 @@
-"""Faults of the errors that SUB and PUB are refused with."""
+"""Faults of the errors with which SUB and PUB are refused."""
 
 from collections.abc import Callable, Sequence
 
@@ -39,7 +39,7 @@ from wireproof_spec.nsq.names import MPUB, PUB, SUB, is_valid_name
 
 
 def _change_code(command: bytes, code: str, said: str) -> tuple[Override, ...]:
-    """Return overrides under which one command is refused with another code."""
+    """Return overrides that change the code with which one command is refused."""
 
     def error_code(name: bytes, found: str) -> str:
         return said if name == command and found == code else found
@@ -101,9 +101,9 @@ def _make_refusal_faults(
     text: str,
     as_well: str = "",
 ) -> tuple[Preset, ...]:
-    """Return the faults of one refusal: another code, no word, no error frame.
+    """Return three faults of one refusal: another code, no code, no error frame.
 
-    Those without an error break the clauses `as_well` that ask for any error.
+    The faults without an error also break the clauses `as_well`, which require some error.
     """
     return (
         fault(

@@ -1,4 +1,4 @@
-"""Faults of PUB_TRACE: its body, and what it is answered."""
+"""Faults of PUB_TRACE: its body, and its answer."""
 
 from collections.abc import Callable
 from struct import pack
@@ -25,7 +25,7 @@ _U64 = 1 << 64
 
 
 def _answer_with(traced: Callable[[PublishResult], bytes]) -> Settings:
-    """Return settings under which PUB_TRACE is answered so."""
+    """Return settings that change the answer to PUB_TRACE."""
     return {"publish.trace_response": traced}
 
 
@@ -54,7 +54,7 @@ def _size_of_the_smallest(stored: PublishResult) -> bytes:
 
 
 def _split(split: Callable[[bytes], tuple[int, bytes]]) -> tuple[Override, ...]:
-    """Return overrides under which the body of PUB_TRACE is taken apart so."""
+    """Return overrides that change how the body of PUB_TRACE is split."""
     return (replace_function(publish, "split_traced", split),)
 
 
