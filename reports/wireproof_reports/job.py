@@ -1,4 +1,4 @@
-"""The job for spark-submit: questions to a history, asked where the cluster is.
+"""The job for spark-submit: analyses a history on a cluster.
 
 spark-submit --master spark://HOST:7077 --py-files wireproof.zip job.py HISTORY --out SITE
 """
@@ -14,7 +14,7 @@ from wireproof_reports.questions.aggregate import AnalysisRequest, aggregate
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Answer all questions of a history; 0, or 2 and one sentence."""
+    """Analyse a history; return 0, or 2 after printing one sentence."""
     parser = argparse.ArgumentParser(prog="job.py", description="Ask a history all questions.")
     parser.add_argument("history", help="its folder, or a URL that the cluster can read")
     parser.add_argument("--out", type=Path, required=True, help="folder of the site")

@@ -1,8 +1,8 @@
-"""The history's tables: what many bundles leave behind, one row for each thing told.
+"""The tables of a history: one row for each fact that bundles record.
 
-Additive only: a column is never removed, renamed or given another meaning; a new one says
-since which version of the tables it is there, and holds nothing in rows that are older.
-Integers that may exceed 2^53 stand as text.
+Tables only grow: a column is never removed, renamed or redefined. A new column names the version
+of the tables that introduced it, and is empty in older rows. Integers that may exceed 2^53 are
+stored as text.
 """
 
 from dataclasses import dataclass

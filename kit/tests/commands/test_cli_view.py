@@ -80,7 +80,7 @@ def test_a_cause_is_told_once_with_law_bytes_and_the_way_on(bundle: Bundle) -> N
     assert "5/5 repeats" in block
     assert "  expected  any error frame, connection open" in block
     assert "  actual    OK, connection open" in block
-    assert "  differs   frame_type at byte 4: 1 (error) was due, 0 (response) came" in block
+    assert "  differs   frame_type at byte 4: expected 1 (error), found 0 (response)" in block
     assert re.search(r"json_header +<-- made wrong here", block)
     assert re.search(r"frame_type = 0 \(response\) +<-- differs", block)
     assert "same cause  2 more cases: /quote, /dot" in block

@@ -208,9 +208,9 @@ def _bind_again(name: str, bound: BindingRecord, catalogue: Catalogue) -> Bindin
 
 
 def _is_known(record: CaseRecord, catalogue: Catalogue, terms: Terms) -> bool:
-    """Return True if the law has the case, at the revision asked for."""
-    clause = catalogue.clause(record.clause)
-    if clause is None or catalogue.law(record.clause, record.case) is None:
+    """Return True if the catalogue has the case at the requested revision."""
+    clause = catalogue.clause_of(record.case)
+    if clause is None:
         return False
     return terms.spec_revision is None or clause.since <= terms.spec_revision
 

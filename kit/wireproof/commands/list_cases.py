@@ -63,7 +63,7 @@ def is_chosen(instance: Instance, prefixes: Sequence[str]) -> bool:
 
 
 def facts(instance: Instance) -> dict[str, object]:
-    """Return what a listing tells of a case."""
+    """Return the fields of a case in a listing."""
     return {
         "case": instance.id,
         "clause": instance.clause.id,

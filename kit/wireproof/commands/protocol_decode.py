@@ -29,7 +29,7 @@ class Decoder:
 
 
 def decoded_protocols() -> tuple[str, ...]:
-    """Return the protocols whose bytes can be decoded; the first one is meant unless said."""
+    """Return the protocols whose bytes can be decoded; the first one is the default."""
     return list_having(Group.DECODERS)
 
 

@@ -148,7 +148,10 @@ run = Command(
 
 
 def _protocols(request: RunRequest, options: RunParameters) -> Iterable[str]:
-    """Return whose cases are collected: the target's, unless what is known of others counts."""
+    """Return the protocols whose cases are collected: all for --last-failed or --baseline.
+
+    Otherwise only the target's protocol is needed.
+    """
     if options["last_failed"] or request.baseline is not None:
         return known_protocols()
     plan = request.plan

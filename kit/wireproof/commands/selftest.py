@@ -110,7 +110,8 @@ def selftest(
         trials = tuple(msgspec.structs.replace(trial, every=False) for trial in trials)
     view = choose_view(manner(), total=len(trials))
     started = time.monotonic()
-    matrix = Matrix(protocol, seed=seed, planned=len(trials))
+    whole = every and not (ids or sampled or dimensions)
+    matrix = Matrix(protocol, seed=seed, planned=len(trials), complete=whole)
     try:
         with closing(run_trials(protocol, trials, workers=size)) as results:
             _watch(results, matrix, view)

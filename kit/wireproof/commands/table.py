@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """Where a command lives (``module:name`` of a click command) and what it does."""
+    """The import path of a command (``module:name`` of a click command) and its summary."""
 
     command: str
     promise: str

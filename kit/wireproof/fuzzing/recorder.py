@@ -96,7 +96,7 @@ class FuzzLedger:
         )
         self._writer.close(footer)
         batch = campaign.next_batch
-        with self._told_of():
+        with self._note_unwritable():
             self.corpus.stop(self.seed, batch, interrupted=interrupted, wanted=self.wanted)
         findings = tuple(self.findings.values())
         failures = tuple(self.failures)
@@ -134,12 +134,12 @@ class FuzzLedger:
             left_out = write_files(self.bundle, record, self.header)
             self.view.show_finding(record, left_out)
         if record.shown:
-            with self._told_of():
+            with self._note_unwritable():
                 self.corpus.keep(record)
 
     @contextmanager
-    def _told_of(self) -> Generator[None]:
-        """Go on where the corpus cannot be written: what was found stands in the bundle, too."""
+    def _note_unwritable(self) -> Generator[None]:
+        """Note an unwritable corpus and continue: the bundle has the findings as well."""
         try:
             yield
         except OSError as error:

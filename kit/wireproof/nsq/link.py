@@ -126,7 +126,7 @@ class NodeLinks:
 
 
 def is_beat(data: bytes) -> bool:
-    """Tell whether these bytes are a heartbeat or its answer."""
+    """Return True if these bytes are a heartbeat or the answer to one."""
     return data[8:] == names.HEARTBEAT or data == names.NOP + b"\n"
 
 

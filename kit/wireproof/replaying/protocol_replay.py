@@ -110,7 +110,7 @@ def replayer_of(protocol: str) -> Replayer:
     """Import a protocol's replayer.
 
     Raises:
-        UsageFault: what was recorded of it cannot be sent again.
+        UsageFault: the protocol has none.
     """
     if protocol not in list_having(Group.REPLAYERS):
         raise UsageFault(

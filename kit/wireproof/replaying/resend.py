@@ -1,4 +1,4 @@
-"""Sending a recorded exchange again, and comparing what comes with what came."""
+"""Sends a recorded exchange again, and compares the answers with the recorded ones."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -101,7 +101,7 @@ def _receive_all(links: Links) -> list[bytes]:
 
 
 def _answers(steps: Sequence[StepRecord], name: str, replayer: Replayer) -> list[_Answer]:
-    """Return what came on a connection, with its end by the target, in the protocol's order."""
+    """Return the answers on a connection and its close by the target, in the protocol's order."""
     sent: list[bytes] = []
     answers: list[_Answer] = []
     for step in steps:

@@ -88,10 +88,10 @@ def narrowing_options(
 def make_request(
     named: NamedTarget, given: RunParameters, settings: Settings, *, bundle: Path
 ) -> RunRequest:
-    """Return the request: what was given stands above the configuration.
+    """Return the run request; given options take precedence over the configuration.
 
     Raises:
-        UsageFault: a value is not of its option's form.
+        UsageFault: an option has an invalid value.
     """
     configured = _with_settings(given, settings)
     return RunRequest(

@@ -1,4 +1,4 @@
-"""The last lines of a run: what else was seen, what it comes to, the exit code."""
+"""The last lines of a run: notes, the statement, the exit code."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -117,7 +117,7 @@ def _case(change: Change) -> Iterator[str]:
 
 
 def why(change: Change) -> str:
-    """Return what the target did otherwise, or else why the verdict is what it is."""
+    """Return what the target did differently, or else the reason for the verdict."""
     before, after = change.pair.before, change.pair.after
     if change.kind == "changed" or (before is None and after is None):
         return ""

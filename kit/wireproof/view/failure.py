@@ -75,7 +75,7 @@ def _outcome(case: CaseRecord) -> Iterator[str]:
 def _difference(difference: DifferenceRecord) -> str:
     place = "" if difference.offset is None else f" at byte {difference.offset}"
     found, due = printable(difference.found), printable(difference.expected)
-    return f"{difference.field}{place}: {due} was due, {found} came"
+    return f"{difference.field}{place}: expected {due}, found {found}"
 
 
 def _bytes(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
@@ -117,7 +117,7 @@ def _others(cause: Cause, scene: FailureContext) -> Iterator[str]:
 
 
 def _short(name: str, beside: str) -> str:
-    """Return the last word of an id that else equals the one beside it."""
+    """Return the last part of an id whose other parts equal those of the id beside it."""
     stem, _, last = name.rpartition("/")
     return f"/{last}" if beside.startswith(f"{stem}/") else name
 

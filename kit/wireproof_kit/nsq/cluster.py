@@ -24,6 +24,7 @@ MOVE_PATH = "/topic/partition/move"
 # The measured lookup server refuses to move anything while it checks its topics.
 BUSY = ("unstable", "balance")
 MISSING = "MISSING_ARG"
+# Measured clusters took up to 90 s to show a new partition; after 120 s a case is given up.
 SETTLE_SECONDS = 110.0
 POLL_SECONDS = 0.2
 
@@ -97,7 +98,7 @@ class Cluster:
         """Move the partition's leadership to another node; return the topic as seen there.
 
         Raises:
-            ArrangementFailed: it cannot be done; the sentence says what was answered.
+            ArrangementFailed: it failed; the message has the answer.
         """
         self.begin_move(topic)
         found = self.next_leader(topic)
@@ -117,7 +118,7 @@ class Cluster:
         """Request another leader; lookups may name the new leader only later.
 
         Raises:
-            ArrangementFailed: it cannot be done; the sentence says what was answered.
+            ArrangementFailed: it failed; the message has the answer.
         """
         if self._control is not None:
             self._order("leader", topic=topic.name, partition=topic.partition)

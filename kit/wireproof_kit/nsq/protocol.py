@@ -72,6 +72,8 @@ KIT = KitPart(
         "wide_topic",
         "wide_ext_topic",
         "wide_upgraded_topic",
+        "fresh_wide_ext_topic",
+        "fresh_wide_upgraded_topic",
         "wide_ordered_topic",
         "wide_ordered_ext_topic",
         "movable_topic",

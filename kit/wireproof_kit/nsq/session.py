@@ -48,6 +48,7 @@ LOOKUP = "lookup"
 CLUSTER = "cluster"
 NEW_TOPIC_NAME = "new_topic_name"
 HTTP_SECONDS = 5.0
+# A repeat of a failing case needs a fresh topic, which a cluster takes up to 90 s to make.
 CLUSTER_SPARES = 4
 PROBE_TOPICS = (
     "ext_topic",

@@ -39,7 +39,7 @@ def worker_output(config: pytest.Config) -> dict[str, str] | None:
 
 
 class Conductor:
-    """Opens the target, keeps what is selected, runs each case when pytest comes to its item.
+    """Opens the target, keeps the selected cases, and runs each case when pytest runs its item.
 
     It lives in the process that runs the items: the only one, or an xdist worker.
     """
@@ -56,7 +56,7 @@ class Conductor:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Open the target and keep only what is selected, in the order in which cases may run."""
+        """Open the target; keep only selected cases, in the order in which they may run."""
         instances = [item.stash[INSTANCE] for item in items if INSTANCE in item.stash]
         try:
             request = make_request(self._config)
@@ -83,7 +83,11 @@ class Conductor:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Close the target."""
+        """Conclude the run and close the bundle.
+
+        pytest's exit code is 0 if all cases are skipped. It is replaced if the run judged nothing
+        of the selection, or if listed deviations are outdated.
+        """
         if self.opened is not None:
             self.opened.close()
 

@@ -254,11 +254,12 @@ class Engine:
 
 
 def judge_record(record: CaseRecord, bench: JudgeContext) -> CaseRecord:
-    """Return the record with the judge's verdict, and the level and origin of today's clause."""
+    """Return the record with the judge's verdict and today's clause, its level and origin."""
     judgement = judge(record, bench)
-    clause = bench.catalogue.clause(record.clause)
+    clause = bench.catalogue.clause_of(record.case)
     return _with(
         record,
+        clause=clause.id if clause else record.clause,
         level=clause.level if clause else record.level,
         origin=clause.origin if clause else record.origin,
         verdict=judgement.verdict,

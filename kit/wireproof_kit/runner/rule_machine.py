@@ -57,7 +57,7 @@ def usual_effort(short: Effort = SHORT) -> Effort:
 
 
 class LawBroken(Exception):
-    """A history broke the law: the word of the observation, and what was seen."""
+    """A history violated the law: the word of the observation, and what was seen."""
 
     def __init__(self, word: str, note: str, *, overdue: bool = False) -> None:
         super().__init__(f"{word}: {note}")
@@ -154,7 +154,7 @@ class _Search:
 
 
 class _Run:
-    """One history of a search: what was done so far."""
+    """One history of a search, with its moves so far."""
 
     def __init__(self, search: _Search) -> None:
         self._search = search
@@ -236,7 +236,7 @@ def search(
 
 
 def _find_shown(begin: Begin, first: Failure, effort: Effort) -> Failure:
-    """Return the shortest failure of the same word that comes again, else the first one."""
+    """Return the shortest failure with the same word that repeats, else the first failure."""
     word = first.broken.word
     best = _shorten(begin, first, effort)
     return _play(begin, best.moves, word, shown=True) or first
@@ -283,7 +283,7 @@ def _play(begin: Begin, moves: Sequence[Move], word: str, *, shown: bool) -> Fai
 
 
 def _explore(state: _Search, moves: Sequence[str], seed: int) -> None:
-    """Let Hypothesis look for a failure; what it found is in the search."""
+    """Let Hypothesis search for a failure; the result is stored in the search."""
     import hypothesis
     from hypothesis.errors import Flaky
 

@@ -275,10 +275,10 @@ class Run:
 
 
 def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
-    """Return whose reference is meant.
+    """Return the protocol whose reference to run.
 
     Raises:
-        UsageFault: a protocol is named that has none.
+        UsageFault: the given protocol has no reference.
     """
     known = list_with_reference()
     if plan.protocol is not None and plan.protocol not in known:
@@ -290,7 +290,7 @@ def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
 def _refuse_unmatched(
     plan: RunPlan, protocol: str, instances: Sequence[Instance], *, is_client: bool
 ) -> None:
-    """Refuse what selects or excludes no case; who only opens a target brings none."""
+    """Refuse a prefix that matches no case; nothing is checked if only the target is opened."""
     own = _of_target(protocol, instances, is_client=is_client)
     others = _of_target(protocol, instances, is_client=not is_client)
     for prefix in (*plan.selection, *plan.exclude):

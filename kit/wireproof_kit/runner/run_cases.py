@@ -1,4 +1,4 @@
-"""Running the cases of a request in their order, and telling listeners what comes of each."""
+"""Runs the cases of a request in their order, and passes each record to listeners."""
 
 import contextlib
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ COUNTED: tuple[Verdict, ...] = ("fail", "error", "inconclusive", "unstable")
 
 
 class Listener(Protocol):
-    """What is told of a run as it happens."""
+    """Receives the events of a run."""
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
         """Tell that the target is open, claims are probed and the cases are chosen."""

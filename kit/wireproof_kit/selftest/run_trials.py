@@ -63,7 +63,7 @@ def _result(
         try:
             with server.reference(asked.options(), parent=folder) as url:
                 result = run_trial(asked, url, protocol, instances)
-                entered = not trial.candidates or was_entered(url, protocol)
+                entered = not trial.candidates or was_entered(url)
         except KitError as error:
             result = TrialResult(asked, trouble=str(error))
             break
@@ -73,7 +73,7 @@ def _result(
     return msgspec.structs.replace(result, seconds=round(time.monotonic() - started, 2))
 
 
-def was_entered(url: str, protocol: str) -> bool:
+def was_entered(url: str) -> bool:
     """Return True if a fault of the reference did something in its corner."""
-    data = read_target(url).data
-    return data is not None and (data / ENTERED).exists()
+    data = read_target(url).data  # of a cluster the folder of one node
+    return data is not None and any((each / ENTERED).exists() for each in (data, data.parent))

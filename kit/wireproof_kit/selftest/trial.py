@@ -23,8 +23,11 @@ from wireproof_kit.selftest.plan import (
     Trial,
     TrialResult,
 )
+from wireproof_kit.selftest.shown import accepted_patterns, pattern_shown, reading_shown
+from wireproof_spec.catalogue import Catalogue, matches
 from wireproof_spec.record import CaseRecord
 
+# Late twins of faults act after 3 s; a case must still be waiting then.
 PATIENCE_S = {FAULT: 4.0}
 LEGAL_PATIENCE_S = 6.0
 WAITERS = 12
@@ -119,6 +122,11 @@ class _TrialRun:
         self._records: list[CaseRecord] = []
         self._red: dict[str, str] = {}
         self._spared = 0
+        self._shown: set[str] = {
+            reading_shown(name, binding.reading)
+            for name, binding in engine.bench.readings.items()
+            if binding.reading is not None
+        }
 
     def run(self, chosen: Sequence[Instance]) -> None:
         """Run harmless cases in parallel, then one at a time those that disturb or may kill."""
@@ -141,6 +149,7 @@ class _TrialRun:
             unexpected=tuple(_red_case(record) for record in unexpected),
             cases=len(self._records),
             spared=self._spared,
+            shown=() if trial.kind == FAULT else tuple(sorted(self._shown)),
         )
 
     @staticmethod
@@ -159,6 +168,7 @@ class _TrialRun:
     def _keep(self, record: CaseRecord) -> None:
         with self._lock:
             self._records.append(record)
+            self._shown.update(patterns_shown(record, self._engine.bench.catalogue))
             if record.verdict == "fail":
                 self._red.setdefault(record.clause, record.case)
 
@@ -169,6 +179,16 @@ class _TrialRun:
             if self._trial.kind != FAULT or record.clause in self._trial.breaks:
                 self._records.remove(record)
                 self._run(chosen[record.case])
+
+
+def patterns_shown(record: CaseRecord, catalogue: Catalogue) -> Iterator[str]:
+    """Yield each pattern that a must case accepts and its observation matches."""
+    law = catalogue.law(record.clause, record.case)
+    if law is None or record.level != "must":
+        return
+    for pattern in accepted_patterns(law):
+        if matches(record.observation, (pattern,)):
+            yield pattern_shown(record.clause, law.id, pattern)
 
 
 def is_unexpected(trial: Trial, record: CaseRecord) -> bool:

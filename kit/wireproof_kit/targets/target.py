@@ -23,7 +23,7 @@ Form: TypeAlias = Literal["address", "servers", "directory", "file", "flag", "te
 class TargetKey:
     """A key of a target URL besides HOST:PORT; ``help`` is its help text.
 
-    ``servers`` are addresses, repeated or with commas between, of those who know the nodes.
+    ``servers``: the value is a list of addresses of servers that know the nodes.
     """
 
     form: Form

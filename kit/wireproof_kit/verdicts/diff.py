@@ -241,7 +241,7 @@ def _kind(pair: Pair, scene: _Scene) -> Kind | None:
 
 
 def _is_lost(before: CaseRecord, after: CaseRecord, scene: _Scene) -> bool:
-    """Return True if a case that conformed and counts can no longer be judge_record in B."""
+    """Return True if a case that conformed and counts can no longer be judged in B."""
     is_lost = before.verdict in CONFORMING and after.verdict in LOST
     return is_lost and scene.after.counts(after.level, after.origin)
 

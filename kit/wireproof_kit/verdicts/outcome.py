@@ -27,6 +27,7 @@ EXIT_GOOD = 0
 EXIT_FAILED = 1
 EXIT_NOT_DONE = 2
 EXIT_UNDECIDED = 3
+# 128 plus SIGINT, as shells report it.
 EXIT_INTERRUPTED = 130
 
 
@@ -150,9 +151,9 @@ def _describe_group(header: HeaderRecord, group: GroupRecord) -> str:
 
 
 def _describe_level(header: HeaderRecord, group: GroupRecord, level: str) -> str:
-    """Return how many cases of a level conform, of all that the law asks where some are missing.
+    """Return the number of conforming cases of a level, and of all in the law if some are missing.
 
-    A target must not look better for what it was not asked.
+    A target must not look better because some cases were not run.
     """
     conforming, asserted = group.counts[level]
     asked, unsupported = group.asked.get(level, asserted), group.unsupported.get(level, 0)
@@ -160,7 +161,7 @@ def _describe_level(header: HeaderRecord, group: GroupRecord, level: str) -> str
         return ""
     origins = by_origin(group.origins, header.origins) if level == "must" else ""
     missing = f"{asserted} of {asked} judged, {unsupported} unsupported" if unsupported else ""
-    notes = "; ".join(note for note in (origins, missing) if note)
+    notes = ", ".join(note for note in (origins, missing) if note)
     return f"{conforming}/{asserted} {level}{f' ({notes})' if notes else ''}"
 
 

@@ -211,6 +211,7 @@ class Wire(Generic[T]):
 
     def _take(self) -> bool:
         """Receive once; return False when nothing has arrived or the connection ended."""
+        # No MSG_WAITALL: on a socket that does not block it returns less than asked for.
         try:
             piece = self._sock.recv(CHUNK)
         except (BlockingIOError, ssl.SSLWantReadError):

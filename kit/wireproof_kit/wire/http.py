@@ -24,10 +24,10 @@ Headers = Sequence[tuple[str | bytes, str | bytes]]
 
 @dataclass(frozen=True, slots=True)
 class TransferResult:
-    """An HTTP response, or in ``failure`` the reason why there is none.
+    """An HTTP response, or in ``failure`` why there is none.
 
-    ``failure`` is ``silence``, ``closed``, ``nonsense`` or ``unreachable``; ``status`` is then
-    0. ``json`` is None when the body is no JSON.
+    ``failure`` is ``silence``, ``closed``, ``nonsense`` or ``unreachable``; ``status`` is then 0.
+    ``json`` is None if the body is not JSON.
     """
 
     status: int

@@ -19,8 +19,8 @@ LABEL_LIMIT = 60
 class Outgoing:
     """Bytes with labelled parts; a part's label begins with its field name.
 
-    ``what`` says in a few words what is sent; ``is_cut`` that the last frame is not whole, so
-    that nothing of another sort may follow yet.
+    ``what`` describes the bytes in a few words. ``is_cut``: the last frame is incomplete, so
+    nothing else may be sent after it yet.
     """
 
     data: bytes

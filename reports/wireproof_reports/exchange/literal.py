@@ -1,4 +1,4 @@
-"""Bytes as Python source: as short as they can be said, nothing in them can leave the literal."""
+"""Bytes as Python source, as short as possible and safe: data can never become code."""
 
 import base64
 import re
@@ -14,7 +14,7 @@ _RUN = re.compile(rb"(.)\1{%d,}" % (LONG_RUN - 1), re.DOTALL)
 
 
 def literal(data: bytes) -> str:
-    """Return one Python expression for the bytes; `zlib` and `base64` may stand in it."""
+    """Return a Python expression for the bytes; it may use `zlib` and `base64`."""
     terms = list(_terms(data)) or ["b''"]
     if sum(map(len, terms)) > LONGEST_SOURCE:
         return _deflate(data)

@@ -1,4 +1,4 @@
-"""What reports know of NSQ; a function imports what it needs when it is called."""
+"""The report part of NSQ; functions import what they need when they are called."""
 
 from collections.abc import Mapping, Sequence
 

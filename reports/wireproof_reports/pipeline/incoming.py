@@ -1,4 +1,4 @@
-"""A bundle on its way into the history: checked whole, its bad lines put aside."""
+"""Reads a bundle for a history: checks all of it and sets damaged lines aside."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -54,26 +54,26 @@ _KIND = msgspec.json.Decoder(_Kind)
 
 @dataclass(frozen=True, slots=True)
 class BundleOpening:
-    """A bundle's first line: where its rows will lie, before all of it is read."""
+    """A bundle's path and header, read before the rest to know the partition of its rows."""
 
     path: Path
     header: HeaderRecord
 
     @property
     def protocol(self) -> str:
-        """The folder of its protocol."""
+        """The partition folder of the bundle's protocol."""
         return self.header.target.protocol
 
     @property
     def day(self) -> str:
-        """The folder of the day on which the run began."""
+        """The partition folder of the day on which the run began."""
         moment = read_start(self.header)
         return moment.date().isoformat() if moment else NO_DAY
 
 
 @dataclass(slots=True)
 class IncomingBundle:
-    """A whole bundle as rows by table; ``sha256`` is that of all its bytes, uncompressed."""
+    """A complete bundle as rows by table; ``sha256`` is the hash of its uncompressed bytes."""
 
     opening: BundleOpening
     sha256: str
@@ -82,7 +82,7 @@ class IncomingBundle:
 
 @dataclass(frozen=True, slots=True)
 class TargetNaming:
-    """What the user says of a target that does not say it itself; empty leaves it to that."""
+    """The vendor and version that the user gives; empty means what the target reports."""
 
     vendor: str = ""
     version: str = ""
@@ -92,7 +92,7 @@ NO_NAMING = TargetNaming()
 
 
 def open_one(path: Path) -> BundleOpening:
-    """Read a bundle's header.
+    """Read the header of a bundle.
 
     Raises:
         BundleFault: the file cannot be read, is no bundle, newer, or of an unknown protocol.
@@ -107,7 +107,7 @@ def open_one(path: Path) -> BundleOpening:
 
 
 def bundle_hash(path: Path) -> str:
-    """Return SHA-256 of a bundle's bytes, whether the file is compressed or not.
+    """Return the SHA-256 of a bundle's uncompressed bytes.
 
     Raises:
         BundleFault: the file cannot be read.
@@ -125,7 +125,7 @@ def bundle_hash(path: Path) -> str:
 def read_in(
     opening: BundleOpening, sha256: str, naming: TargetNaming = NO_NAMING
 ) -> IncomingBundle:
-    """Read and check all of a bundle.
+    """Read and check a complete bundle.
 
     Raises:
         BundleFault: it is cut off, was changed after the run, or cannot be read.
@@ -234,7 +234,7 @@ class _Reading:
 
 
 def _kind(line: bytes) -> str:
-    """Return the line's kind; empty when the line is no record at all."""
+    """Return the kind of a line; empty if the line is no record."""
     try:
         return _KIND.decode(line).kind
     except _DAMAGED:

@@ -1,7 +1,7 @@
-"""Taking bundles into a history: all of them or none, each once, whenever it is killed.
+"""Adds bundles to a history: all or none of them, each once, even if the process is killed.
 
-New files are written beside the tables, moved into place, and only then named by the manifest.
-What a killed ingest has left is swept away by the next one.
+New files are written beside the tables and moved into place; only then the manifest names them.
+The next ingest removes what a killed one left behind.
 """
 
 import fcntl
@@ -41,7 +41,7 @@ Tell = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedLine:
-    """A line of a bundle that was put aside, and why."""
+    """A line of a bundle that was set aside, and why."""
 
     file: str
     line: int
@@ -50,7 +50,7 @@ class QuarantinedLine:
 
 @dataclass(slots=True)
 class IngestResult:
-    """What an ingest came to; ``merged`` counts the files that were made into fewer."""
+    """What an ingest added; ``merged`` counts small files that were merged into larger ones."""
 
     bundles: int = 0
     already: int = 0
@@ -61,7 +61,7 @@ class IngestResult:
 
 
 def silent(_done: int, _total: int) -> None:
-    """Tell nothing."""
+    """Report no progress."""
 
 
 def ingest(
@@ -72,11 +72,11 @@ def ingest(
     kit: str = "",
     tell: Tell = silent,
 ) -> IngestResult:
-    """Take bundles into a history, which is made if it is not there yet.
+    """Add bundles to a history; create the history if it does not exist.
 
     Raises:
-        BundleFault: one is damaged or foreign; the history is as it was.
-        HistoryFault: the history is none, newer, in use, or its disk is full.
+        BundleFault: a bundle is damaged or foreign; the history is unchanged.
+        HistoryFault: the folder is no history, or newer, or in use, or its disk is full.
     """
     openings = sorted(map(open_one, bundles), key=lambda each: (each.protocol, each.day))
     try:
@@ -120,7 +120,7 @@ def _new(
     taken: IngestResult,
     tell: Tell,
 ) -> Iterator[IncomingBundle]:
-    """Read the bundles that are not in the history yet, and count what they come to."""
+    """Yield the bundles that are not in the history yet, and count their lines."""
     known = _list_known(history, manifest)
     for number, opening in enumerate(openings, start=1):
         sha256 = bundle_hash(opening.path)
@@ -152,7 +152,7 @@ def _count(incoming: IncomingBundle, taken: IngestResult) -> None:
 
 
 def _publish(history: Path, manifest: Manifest) -> None:
-    """Move what was staged into place, and let the manifest name it."""
+    """Move the staged files into place, then write the manifest that names them."""
     staged = history / STAGING
     for part in manifest.parts:
         source = staged / part.place
@@ -167,7 +167,7 @@ def _publish(history: Path, manifest: Manifest) -> None:
 
 @contextmanager
 def _lock(history: Path) -> Generator[None]:
-    """Have the history for this process alone; a folder made in vain goes again."""
+    """Lock the history for this process; remove the folder at the end if it is new and empty."""
     is_new = not history.exists()
     history.mkdir(parents=True, exist_ok=True)
     number = os.open(history, os.O_RDONLY | os.O_DIRECTORY)
@@ -186,9 +186,9 @@ def _lock(history: Path) -> Generator[None]:
 
 @contextmanager
 def _begin(history: Path, kit: str) -> Generator[Manifest]:
-    """Have a history that may be written to, begun where the folder is empty.
+    """Open a history for writing; create its manifest if the folder has none.
 
-    In the end nothing is left that the manifest does not name, whatever has happened.
+    At the end, whatever happened, files that the manifest does not name are removed.
     """
     manifest = read_manifest(history) if (history / NAME).exists() else _first(history, kit)
     _sweep(history, manifest)
@@ -202,7 +202,7 @@ def _begin(history: Path, kit: str) -> Generator[Manifest]:
 
 
 def _first(history: Path, kit: str) -> Manifest:
-    """Begin a history. Nothing of it is written before its manifest."""
+    """Create a history; its manifest is the first file written."""
     foreign = sorted(entry.name for entry in history.iterdir() if entry.name != NEW_NAME)
     if foreign:
         raise HistoryFault(
@@ -215,7 +215,7 @@ def _first(history: Path, kit: str) -> Manifest:
 
 
 def _sweep(history: Path, manifest: Manifest) -> None:
-    """Remove what has been merged, and what an ingest that was killed or failed has left."""
+    """Remove files that the manifest does not name: merged ones, and those of a failed ingest."""
     named = {part.place for part in manifest.parts}
     shutil.rmtree(history / STAGING, ignore_errors=True)
     (history / NEW_NAME).unlink(missing_ok=True)

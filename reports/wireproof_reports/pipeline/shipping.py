@@ -1,4 +1,4 @@
-"""What the workers of another machine get: this package, the law and what registers it."""
+"""The code that Spark workers on other machines get: this package, the spec, and protocols."""
 
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ def archive(path: Path) -> Path:
 
 
 def _packages() -> Iterable[str]:
-    """Return the packages by name, those that other protocols lie in included."""
+    """Return the names of the packages: ours, and those that register protocols."""
     entries = (entry for group in GROUPS for entry in find_registered(group).values())
     return dict.fromkeys((*PACKAGES, *(entry.module.partition(".")[0] for entry in entries)))
 

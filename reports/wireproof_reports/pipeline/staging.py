@@ -1,4 +1,4 @@
-"""New files of a history before they are its own: written apart, small ones merged."""
+"""Writes new files of a history in a staging folder, and merges small ones."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ _Partition = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The files that an ingest adds, and those that they replace."""
+    """The files that an ingest adds, and those they replace."""
 
     added: tuple[TableFile, ...]
     replaced: tuple[TableFile, ...]
@@ -42,9 +42,9 @@ class Change:
 
 @dataclass(slots=True)
 class Staging:
-    """Rows on their way into a history, one file a partition; close it to have them all.
+    """Writes rows for a history, one file per partition; complete only when closed.
 
-    Bundles come sorted by protocol and day, so that few files are open at a time.
+    Bundles must come sorted by protocol and day, so that few files are open at a time.
     """
 
     history: Path
@@ -54,7 +54,7 @@ class Staging:
     _replaced: list[TableFile] = field(default_factory=list[TableFile])
 
     def add(self, incoming: IncomingBundle) -> None:
-        """Take in one bundle's rows."""
+        """Add the rows of one bundle."""
         protocol, day = incoming.opening.protocol, incoming.opening.day
         for key in [key for key in self._open if key[1:] != (protocol, day)]:
             self._close(key)
@@ -63,7 +63,7 @@ class Staging:
                 self._writer((table, protocol, day)).add(rows)
 
     def change(self) -> Change:
-        """Return what was written, after it was closed."""
+        """Return the change that was written; call this after closing."""
         return Change(tuple(self._added), tuple(self._replaced))
 
     def __enter__(self) -> "Staging":

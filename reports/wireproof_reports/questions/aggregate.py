@@ -1,4 +1,4 @@
-"""A history's questions asked and written for a site: all of them, or the site stays as it was."""
+"""Answers the questions of a history and writes the data of a site, all of it or nothing."""
 
 import fcntl
 import os
@@ -28,9 +28,9 @@ LOG = "spark.log"
 
 @dataclass(frozen=True, slots=True)
 class AnalysisRequest:
-    """What is asked of which history, and where Spark is to work.
+    """Which history to analyse, which questions to ask, and where Spark runs.
 
-    ``master`` is empty under spark-submit. ``settings`` are Spark's own, by their names.
+    ``master`` is empty under spark-submit. ``settings`` are settings of Spark.
     """
 
     history: str
@@ -43,14 +43,14 @@ class AnalysisRequest:
 
 
 def silent(_done: int, _name: str) -> None:
-    """Tell nothing."""
+    """Report no progress."""
 
 
 def aggregate(wish: AnalysisRequest, tell: Tell = silent) -> list[dict[str, object]]:
-    """Answer all questions and write ``data/`` below the site's folder; return its index.
+    """Answer the questions and write ``data/`` in the site's folder; return its index.
 
     Raises:
-        HistoryFault: there is none, a newer version wrote it, or the site cannot be written.
+        HistoryFault: there is no history, it is newer, or the site cannot be written.
         SparkFault: Spark cannot be started or cannot answer.
     """
     try:
@@ -101,7 +101,7 @@ def _describe_history(manifest: Manifest) -> dict[str, object]:
 
 @contextmanager
 def _lock_shared(history: str) -> Generator[None]:
-    """Keep ingests away while the history's files are read."""
+    """Lock the history against ingests while its files are read."""
     if is_url(history) or not Path(history).is_dir():
         yield
         return
@@ -117,7 +117,7 @@ def _lock_shared(history: str) -> Generator[None]:
 
 @contextmanager
 def _replace_folder(folder: Path) -> Generator[Path]:
-    """Have an empty folder that takes the place of another one when all went well."""
+    """Provide an empty folder; if no error occurs, it replaces the given one at the end."""
     new, old = folder.with_name(f"{folder.name}.new"), folder.with_name(f"{folder.name}.old")
     for left in (new, old):
         shutil.rmtree(left, ignore_errors=True)

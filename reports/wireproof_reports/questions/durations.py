@@ -1,7 +1,7 @@
-"""Durations: p50, p95 and p99 by vendor, version and interface, and how they drift.
+"""Durations: p50, p95 and p99 by vendor, version and interface, and how they change.
 
-Each duration is rounded down to one of 160 steps a decade, so that counting suffices, the same
-on any number of machines: a percentile is at most 2 % below the exact one.
+Each duration is rounded down to one of 160 steps per decade. Percentiles then need only counts,
+which are the same on any number of machines, and are at most 2 % below the exact values.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -31,7 +31,7 @@ WIDTHS = tuple(
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count durations in steps, and read the percentiles off the counts."""
+    """Count durations by step, and take the percentiles from the counts."""
     counted = tables.results.groupBy(*KEYS, round_down(F.col("duration_us")).alias("step")).agg(
         F.count(F.lit(1)).alias("cases")
     )
@@ -57,7 +57,7 @@ def ask(tables: Tables) -> DataFrame:
 
 
 def round_down(duration_us: Column) -> Column:
-    """Round down to one of 160 steps a decade."""
+    """Round a duration down to one of 160 steps per decade."""
     width = F.lit(1)
     for below, multiple in reversed(WIDTHS):
         width = F.when(duration_us < below, F.lit(multiple)).otherwise(width)
@@ -75,7 +75,7 @@ def _take_first_digit(step: Column) -> Column:
 
 
 def _percentile(percent: int) -> Column:
-    """Return the first step up to which so many of all lie (nearest rank)."""
+    """Return the smallest step that reaches `percent` of all durations (nearest rank)."""
     enough = F.col("up_to") * 100 >= F.col("all") * percent
     return F.min(F.when(enough, F.col("step")))
 

@@ -1,4 +1,4 @@
-"""What was seen instead, clause by clause: one example for each cell of the matrix."""
+"""Examples of deviations: one for each cell of the matrix of versions and clauses."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -28,7 +28,7 @@ _COUNTS = ("same", "runs")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Return the last case with the worst verdict that each clause has."""
+    """Return for each clause the last case with the worst verdict."""
     seen = tables.results.where(F.col("verdict").isin(*NOT_PASSING)).withColumn("rank", _rank())
     told = F.struct("rank", "started", "bundle", "case", "verdict", "accepted", *_TEXTS, *_COUNTS)
     worst = seen.groupBy(*KEYS).agg(F.max(told).alias("worst"))
@@ -58,7 +58,7 @@ def _cut(text: Column) -> Column:
 
 
 def _some(outcomes: Column) -> Column:
-    """Keep the first outcomes of an accept set, each cut as texts are."""
+    """Return the first outcomes of an accept set, each shortened."""
     first = F.transform(F.slice(outcomes, 1, MOST_OUTCOMES), _cut)
     rest = F.when(F.size(outcomes) > MOST_OUTCOMES, F.array(F.lit("…"))).otherwise(F.array())
     return F.concat(first, rest)

@@ -1,4 +1,4 @@
-"""Flaky cases: those that came out both ways in runs of the same version, or within a run."""
+"""Flaky cases: cases that both conformed and failed in runs of one version, or in one run."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -29,7 +29,7 @@ KEYS = (*TARGET, "case", "case_hash", "clause", "level")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count how often each case failed; keep those that did not always come out the same."""
+    """Count how often each case failed; keep those with different outcomes."""
     counted = (
         tables.counts.where(is_tested())
         .groupBy(*KEYS)

@@ -1,4 +1,4 @@
-"""Vendor by version by clause, with the reading followed."""
+"""Verdicts by vendor, version and clause, with the reading that was followed."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F

@@ -1,4 +1,4 @@
-"""What a question is: its title, the columns of its answer, and how Spark is asked."""
+"""A question: its title, the columns of its answer, and the function that asks Spark."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Kind = Literal["text", "integer", "number", "boolean", "day", "time", "texts", "
 
 @dataclass(frozen=True, slots=True)
 class AnswerColumn:
-    """One column of an answer; ``words`` say what it tells, with its unit."""
+    """One column of an answer; ``words`` describe its content, with the unit."""
 
     name: str
     kind: Kind
@@ -22,7 +22,7 @@ class AnswerColumn:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """``ask`` returns the answer in the order to be shown, its columns named as here."""
+    """A question; ``ask`` returns rows in display order, with the columns named here."""
 
     title: str
     asks: str

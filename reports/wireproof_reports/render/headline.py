@@ -1,4 +1,4 @@
-"""The sentence at the top: what the run comes to, in plain words, never more than it showed."""
+"""The headline of a report: the result of the run in plain words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Headline:
 
 
 def headline(bundle: Bundle, causes: Sequence[Cause]) -> Headline:
-    """Say what the run comes to, up to its profile."""
+    """Return the headline for the run's profile."""
     counts = bundle.header.counts
     counting = [cause for cause in causes if counts(cause.level, cause.origin)]
     tone, title = _title(bundle, counting)

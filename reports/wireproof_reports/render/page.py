@@ -1,4 +1,4 @@
-"""All that one report says, gathered from a bundle and the catalogue."""
+"""The content of one report, collected from a bundle and the catalogue."""
 
 import shlex
 from collections import Counter
@@ -31,7 +31,7 @@ COVERAGE_STATES = (
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A name and what stands behind it."""
+    """A name and its value."""
 
     name: str
     value: str
@@ -39,7 +39,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """One state of clauses, what it means, and the clauses in it with the reason."""
+    """One state of clauses, its meaning, and the clauses in this state."""
 
     state: str
     meaning: str
@@ -48,7 +48,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One report."""
+    """The content of one report."""
 
     product: str
     version: str
@@ -79,12 +79,12 @@ class Page:
 
     @property
     def unsupported(self) -> int:
-        """How many cases the target does not support."""
+        """The number of cases that the target does not support."""
         return sum(len(lack.cases) for lack in self.lacks)
 
 
 def read_page(path: Path) -> Page:
-    """Read a bundle and gather its report.
+    """Read a bundle and return the content of its report.
 
     Raises:
         BundleFault: the bundle cannot be read.
@@ -93,7 +93,7 @@ def read_page(path: Path) -> Page:
 
 
 def page_of(bundle: Bundle) -> Page:
-    """Gather the report of a bundle."""
+    """Return the content of a bundle's report."""
     catalogue = bundle.catalogue()
     causes = fold(bundle.cases)
     groups = group_views(bundle, catalogue, causes)

@@ -1,6 +1,7 @@
 """Writes the pages of a site beside its data: from ``SITE/data`` to ``SITE/index.html``.
 
-Data lies in ``SITE/answers`` as scripts, too: a page from a file may not read other files.
+The data is also written to ``SITE/answers`` as scripts, because a page opened from a file may not
+read other files.
 """
 
 import json
@@ -32,12 +33,12 @@ Json = Mapping[str, object]
 
 
 class SiteFault(Exception):
-    """The pages cannot be made of what is there; ``str()`` is one sentence for the user."""
+    """The pages cannot be made from this data; ``str()`` is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """One question as the index tells of it."""
+    """One question in the index of the answers."""
 
     question: str
     title: str
@@ -115,7 +116,7 @@ def _script(path: Path, name: str, document: object) -> None:
 
 
 def _law(answers: Iterable[Json]) -> Iterator[tuple[str, dict[str, object]]]:
-    """Yield what the catalogue says of each clause of the protocols in the answers."""
+    """Yield the catalogue's data on each clause of the protocols in the answers."""
     for protocol in sorted({name for answer in answers for name in _protocols(answer)}):
         if protocol not in protocols():
             continue

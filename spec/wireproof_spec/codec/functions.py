@@ -1,4 +1,4 @@
-"""The functions that are written: decoders of one value and of many in a row."""
+"""The generated functions: decoders of one value and of many consecutive values."""
 
 import math
 import struct
@@ -18,10 +18,10 @@ from wireproof_spec.wire_error import WireError
 
 
 def write_decoder(shape: Shape, clause: str, make: Maker) -> Source:
-    """Return a function `decode(data)` that takes the whole of `data`.
+    """Return the source of `decode(data)`, which must consume all of `data`.
 
     Raises:
-        NotGenerated: a part of the shape is none that is known here.
+        NotGenerated: a part of the shape is of an unknown kind.
     """
     code = _source(clause)
     to = Decoder(code, make)
@@ -37,10 +37,10 @@ def write_decoder(shape: Shape, clause: str, make: Maker) -> Source:
 
 
 def write_decoder_of_many(shape: Shape, clause: str, make: Maker) -> Source:
-    """Return a function `decode_many(data, at, limit)`: see `decoding.decode_many`.
+    """Return the source of `decode_many(data, at, limit)`: see `decoding.decode_many`.
 
     Raises:
-        NotGenerated: the shape is not led by its size, or a part of it is none known here.
+        NotGenerated: the shape does not begin with its size, or has a part of an unknown kind.
     """
     if not isinstance(shape, lengths.Sized):
         raise NotGenerated(f"{shape!r} is not led by its size")

@@ -1,4 +1,4 @@
-"""What generated code says when bytes do not fit: word for word what construct leads to."""
+"""The errors of generated code, word for word those of interpreted construct."""
 
 from collections.abc import Callable, Mapping
 
@@ -7,7 +7,7 @@ from wireproof_spec.wording import count_bytes, show_value
 
 
 def refusals(clause: str) -> Mapping[str, Callable[..., object]]:
-    """Return the errors of a schema under the names by which generated code calls them."""
+    """Return the functions that make a schema's errors, by the names used in generated code."""
 
     def error(field: str, offset: int, expected: str, found: object) -> WireError:
         return WireError(

@@ -1,4 +1,4 @@
-"""Rules of the extension header: one dictionary, attributes of their types."""
+"""Rules of the extension header: it is one dictionary, and its attributes have their types."""
 
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -13,7 +13,7 @@ from wireproof_spec.oms.rule_result import (
     UNSET,
     Breach,
     RuleResult,
-    make_sight,
+    make_result,
 )
 from wireproof_spec.oms.types import (
     DICTIONARY,
@@ -43,32 +43,32 @@ _NO_VALUE_AT_ALL = (NULL, LIST, DICTIONARY)
 
 
 def dictionary(document: Document) -> RuleResult:
-    """See whether the extension header is one dictionary."""
+    """Check that the extension header is one dictionary."""
     found = document.extension_header
     if found is Gap.ABSENT:
         return RuleResult(UNSET)
     if found is Gap.LOST and document.kind is Kind.MESSAGE:
         return RuleResult(UNREADABLE)
-    return make_sight(document.dictionary_faults(document.header_pointer, found, KEY_VALUE))
+    return make_result(document.dictionary_faults(document.header_pointer, found, KEY_VALUE))
 
 
 def value(document: Document) -> RuleResult:
-    """See whether every value is String, Binary or Numeric."""
+    """Check that every value is String, Binary or Numeric."""
     return _each(document, _value_faults)
 
 
 def number(document: Document) -> RuleResult:
-    """See whether Long and Integer attributes are whole numbers within their ranges."""
+    """Check that Long and Integer attributes are whole numbers within their ranges."""
     return _each(document, _number_faults)
 
 
 def text(document: Document) -> RuleResult:
-    """See whether String attributes are strings."""
+    """Check that String attributes are strings."""
     return _each(document, _text_faults)
 
 
 def delivery_count(document: Document) -> RuleResult:
-    """See whether a delivery count is negative."""
+    """Check that a delivery count is not negative."""
     found = document.attribute(names.DELIVERY_COUNT)
     if found is Gap.ABSENT:
         return RuleResult(UNSET)
@@ -76,12 +76,12 @@ def delivery_count(document: Document) -> RuleResult:
         return RuleResult(UNREADABLE)
     if isinstance(found, int | Decimal) and found < 0:
         pointer = f"{document.header_pointer}/{names.DELIVERY_COUNT}"
-        return make_sight([Breach(NEGATIVE, pointer, "0 or more deliveries", literal(found))])
+        return make_result([Breach(NEGATIVE, pointer, "0 or more deliveries", literal(found))])
     return RuleResult(DESCRIBED)
 
 
 def expiry(document: Document) -> RuleResult:
-    """See where expireTime lies: before birth, after the due time, or between the two."""
+    """Return if expireTime lies before birth or after the due time; between is a breach."""
     found = document.attribute(names.EXPIRE_TIME)
     if found is Gap.ABSENT:
         return RuleResult(UNSET)
@@ -91,12 +91,12 @@ def expiry(document: Document) -> RuleResult:
     if told.expiry is Expiry.UNDECIDED:
         pointer = f"{document.header_pointer}/{names.EXPIRE_TIME}"
         due = f"a time before bornTimestamp {told.born} or after the due time {told.due}"
-        return make_sight([Breach(BETWEEN, pointer, due, str(told.expires))])
+        return make_result([Breach(BETWEEN, pointer, due, str(told.expires))])
     return RuleResult(BEFORE_BIRTH if told.expiry is Expiry.NEVER else AFTER_DUE)
 
 
 def _read_timing(document: Document) -> Timing | None:
-    """Return when the message is due and expires; None where it does not say when it was born."""
+    """Return the times of the message; None if it has no valid bornTimestamp."""
     held, found = document.extension_header, below(document.header, names.BORN_TIMESTAMP)
     if isinstance(found, Gap) or not isinstance(held, dict):
         return None
@@ -115,7 +115,7 @@ def _each(document: Document, faults_of: FaultsOf) -> RuleResult:
         for name, pointer, value_there in members(document.header_pointer, held)
         for fault in faults_of(name, pointer, value_there)
     ]
-    return make_sight(found, DESCRIBED if held else UNSET)
+    return make_result(found, DESCRIBED if held else UNSET)
 
 
 def _value_faults(name: str, pointer: str, value: JsonValue) -> Iterable[Breach]:

@@ -16,6 +16,7 @@ from wireproof_kit.targets.embedded import EmbeddedReference, await_ready, start
 from wireproof_kit.targets.target import Target
 
 UP_WITHIN_S = 30.0
+# A supervisor may restart a target before the user's command does.
 COMES_BACK_S = 0.5
 POLL_S = 0.1
 CONNECT_S = 2.0

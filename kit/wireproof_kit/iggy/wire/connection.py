@@ -20,6 +20,7 @@ from wireproof_spec.iggy.frame import RESPONSE, Response
 from wireproof_spec.iggy.statuses import OK
 from wireproof_spec.wire_error import WireError
 
+# As for NSQ: closing a socket with unread bytes would send a reset.
 UNREAD_BYTES = 256 * 1024
 CHECK = "one more ping, to see whether the connection goes on"
 

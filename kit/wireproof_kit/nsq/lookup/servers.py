@@ -277,7 +277,7 @@ def _info(server: HttpClient, name: str) -> TopicInfo:
     """Return a server's lookup answer; empty while the server does not know the topic.
 
     Raises:
-        Unusable: it refuses for another reason, or nobody could use what it says.
+        Unusable: it refuses for another reason, or its answer is unusable.
     """
     answer = ask_lookup(server, name, access="w")
     if answer.status >= 400:
@@ -290,7 +290,7 @@ def _info(server: HttpClient, name: str) -> TopicInfo:
 class _Doubt:
     """Ends waiting once every server has given only unusable answers for some time.
 
-    All waits share it, so that not each of them has to find out anew.
+    All waits share it, so that only the first of them takes that time.
     """
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ class Magic(Layer):
 
 
 class Plain(Layer):
-    """A command of words alone: RDY, CLS, NOP, and any that nobody knows."""
+    """A command that consists only of words: RDY, CLS, NOP, and every unknown one."""
 
     name = "NSQ command"
     fields_desc: ClassVar = [Name("command_name", b"NOP"), Words("words"), LineEnd()]
@@ -255,7 +255,7 @@ class Touch(Layer):
 
 
 class Requeue(Layer):
-    """REQ: the id, and in how many milliseconds the message is due again."""
+    """REQ: the message id, and the delay in milliseconds."""
 
     name = "NSQ REQ"
     fields_desc: ClassVar = [
@@ -288,11 +288,11 @@ COMMANDS: dict[bytes, type[Layer]] = {
 
 
 def read_command(data: bytes) -> tuple[Layer, bytes]:
-    """Read one command; return it and the bytes behind it.
+    """Read one command; return it and the bytes after it.
 
     Raises:
-        Refused: its body is not what the command describes.
-        Short: it is not all there.
+        LayerViolation: its body does not fit the command.
+        Short: it is incomplete.
     """
     found = _ACKNOWLEDGEMENT.match(data)
     behind_id = found.end() + 16 if found and found[2] == b" " else 0

@@ -1,4 +1,4 @@
-"""Fields of a command line: words with single blanks between them, ended by a line feed."""
+"""Scapy fields for command lines: words, separated by spaces, up to the line end."""
 
 from collections.abc import Iterator
 from typing import cast

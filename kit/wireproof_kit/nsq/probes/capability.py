@@ -38,7 +38,7 @@ def trace(bench: ProbeContext) -> Observation:
 
 
 def order(bench: ProbeContext) -> Observation:
-    """Subscribe in order to a topic made ordered: any answer's word."""
+    """Subscribe in order to an ordered topic; return the word of the answer."""
     topic = bench.topic("fresh_ordered_topic")
     seen = observed(UNAVAILABLE)
     for command in (names.SUB_ORDERED, names.SUB_ORDER):
@@ -115,7 +115,7 @@ def partition(bench: ProbeContext) -> Observation:
 
 
 def _partitions_are_ignored(bench: ProbeContext, topic: Topic) -> bool:
-    """Tell whether partitions that cannot be are published and subscribed to all the same."""
+    """Return True if publishing and subscribing to partitions that cannot exist succeeds."""
     body, absent = bench.broker.unique_body(), replace(topic, partition=ABSENT_PARTITION)
     asked = (
         frames.pub(topic, body, partition=b"none"),

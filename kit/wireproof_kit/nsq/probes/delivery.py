@@ -70,7 +70,7 @@ def order_ext_place(bench: ProbeContext) -> Observation:
 def order_rdy(bench: ProbeContext) -> Observation:
     """Subscribe in order without RDY: ``delivered-without-rdy``, ``delivered-after-rdy``.
 
-    A second channel, which says RDY, shows when the message could have come.
+    A second channel, with RDY, shows when the message could have come.
     """
     topic = bench.topic("fresh_ordered_topic", "plain_topic")
     broker = bench.broker

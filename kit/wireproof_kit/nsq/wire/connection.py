@@ -54,6 +54,8 @@ __all__ = [
 ]
 
 GOES_ON = b"wp:goes-on"
+# Closing a socket with unread bytes sends a reset, which could destroy what the target has
+# yet to read; so up to this much is read first, and some of it is recorded.
 UNREAD_BYTES = 1024 * 1024
 UNREAD_FRAMES = 20
 # A cluster that could not write a message makes the partition unwritable while it checks it.
@@ -139,10 +141,10 @@ class Connection:
             self._kept.append(answer)
 
     def goes_on(self, topic: Topic) -> str:
-        """Publish again on this connection: ``open``, ``closed``, ``broken`` or ``stuck``.
+        """Publish on this connection again: ``open``, ``closed``, ``broken`` or ``stuck``.
 
-        ``broken`` means that the answer is not that of the frame just sent. A partition that
-        cannot be written for a while is asked again, as the published text expects of clients.
+        ``broken`` means that the answer is not one to the frame just sent. If the partition is not
+        writable for a while, the publish is repeated, as the published text expects of clients.
         """
         deadline = time.monotonic() + WRITABLE_SECONDS
         answer = self._one_more(topic)

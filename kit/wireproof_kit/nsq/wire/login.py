@@ -101,7 +101,7 @@ class Login:
         answer = connection.receive(wait)
         if answer != Response(OK):
             seen = observe(answer).value
-            raise ArrangementFailed(f"OK was due after the TLS handshake, {seen} came")
+            raise ArrangementFailed(f"expected OK after the TLS handshake, received {seen}")
 
 
 def login_of(target: Target) -> Login:

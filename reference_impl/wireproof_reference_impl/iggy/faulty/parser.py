@@ -101,7 +101,7 @@ def _unknown_code_leaks(connection: Connection, code: int, payload: bytes) -> by
 
 
 def _name(code: int, payload: bytes) -> bytes | None:
-    """Return the name of the stream that a command names."""
+    """Return the stream name in a command."""
     if code not in _NAMING or payload[:1] != bytes([STRING]):
         return None
     return payload[2 : 2 + payload[1]] if len(payload) > 1 else b""

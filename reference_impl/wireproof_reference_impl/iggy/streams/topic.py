@@ -144,7 +144,7 @@ def find_by_identifier(
     """Return the stream or topic with a number, or with exactly this stored name.
 
     Raises:
-        Refusal: nobody; `missing` makes it.
+        Refusal: there is none; `missing` makes the refusal.
     """
     if isinstance(who, int):
         if who in among:

@@ -281,7 +281,7 @@ NOTES: tuple[Override, ...] = (
         Override(owner, name, _around)
         for owner, name in (
             (Connection, "read"),
-            (HttpConnection, "_handled"),
+            (HttpConnection, "_handle"),
             (publish, "store"),
             (http_publish, "_store"),
             (http_publish, "pub_ext"),

@@ -1,6 +1,6 @@
 """Effects of faults on connections and the broker: hangs, crashes, lost bytes, leaks.
 
-The state is kept here, by connection and node, because the core has no word for any of it.
+The state is kept here, by connection and node, so that the core needs none of it.
 """
 
 from collections.abc import Callable
@@ -41,22 +41,22 @@ class ProcessHangs(Exception):
 
 
 def at_hand() -> Connection | None:
-    """Return the TCP connection that is read now."""
+    """Return the TCP connection whose input is being read."""
     return _AT_HAND[-1] if _AT_HAND else None
 
 
 def peek_unread(connection: Connection) -> bytes:
-    """Return what has come and is not read yet."""
+    """Return the received bytes that have not been read yet."""
     return bytes(connection.buffer[connection.place :])
 
 
 def reread(connection: Connection, data: bytes) -> None:
-    """Put other bytes in the place of all that is not read yet."""
+    """Replace the received bytes that have not been read yet."""
     connection.buffer[connection.place :] = data
 
 
 def skip(connection: Connection, count: int) -> None:
-    """Drop the next bytes of a connection: what has come first, then what is to come."""
+    """Drop the next bytes of a connection: received ones first, then future ones."""
     rest = peek_unread(connection)
     reread(connection, rest[count:])
     _SKIPPED[connection] = max(0, count - len(rest))
@@ -68,7 +68,7 @@ def leak(connection: Connection) -> None:
 
 
 def drop_another(connection: Connection, *, subscribed: bool) -> None:
-    """End the connection of another client, the one that came first."""
+    """Close the connection of another client, the one connected longest."""
     for other in connection.node.connections:
         if not isinstance(other, Connection) or other is connection:
             continue
@@ -78,7 +78,7 @@ def drop_another(connection: Connection, *, subscribed: bool) -> None:
 
 
 def lose_next(node: Node) -> None:
-    """Answer the next publish on a TCP connection of a node, and store nothing."""
+    """Acknowledge the next publish over TCP on a node without storing it."""
     _LOSING.add(node)
 
 

@@ -1,4 +1,4 @@
-"""Lookups from a channel to its partition and to the partition's other channels."""
+"""Finds the partition of a channel, and other channels near it."""
 
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -32,7 +32,7 @@ def other_clients(channel: Channel) -> Sequence[Subscriber]:
 
 
 def namesakes(channel: Channel) -> Sequence[Channel]:
-    """Return the channels of the same name at the topic's other partitions of this node."""
+    """Return the channels with the same name in the topic's other partitions on this node."""
     own = _PARTITIONS[channel]
     others = (each for each in own.topic.partitions.values() if each is not own)
     return [each.channels[channel.name] for each in others if channel.name in each.channels]

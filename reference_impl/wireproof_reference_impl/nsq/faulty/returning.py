@@ -1,4 +1,4 @@
-"""Overrides of what becomes of a message that comes back, and of what overtakes it."""
+"""Overrides for messages that come back, and for messages that overtake them."""
 
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
@@ -18,7 +18,7 @@ class Return(Enum):
 
 
 class _ReturnedMessage(Held):
-    """A message that knows why it came back."""
+    """A message with the reason why it came back."""
 
     why: Return | None = None
 
@@ -28,7 +28,7 @@ Overtaken = Callable[[Held], bool]
 
 
 def coming_back(comes_back: ComesBack) -> tuple[Override, ...]:
-    """Return overrides under which this is sent again of what is put back or times out."""
+    """Return overrides that change what is redelivered after a requeue or a timeout."""
 
     def because(why: Return) -> Callable[[Callable[..., object]], Callable[..., object]]:
         def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -50,7 +50,7 @@ def coming_back(comes_back: ComesBack) -> tuple[Override, ...]:
 
 
 def overtaken_when(overtaken: Overtaken) -> tuple[Override, ...]:
-    """Return overrides under which, if ordered, new messages go before some that came back."""
+    """Return overrides under which an ordered channel sends new messages before returned ones."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def take_returned(channel: Channel) -> object:
@@ -64,7 +64,7 @@ def overtaken_when(overtaken: Overtaken) -> tuple[Override, ...]:
 
 
 def overtaken_after(why: Return) -> tuple[Override, ...]:
-    """Return overrides under which new messages overtake those that came back for a reason."""
+    """Return overrides under which new messages overtake those that came back for one reason."""
 
     def note_return(held: Held, reason: Return) -> Held:
         if isinstance(held, _ReturnedMessage):

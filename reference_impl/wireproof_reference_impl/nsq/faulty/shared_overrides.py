@@ -1,4 +1,4 @@
-"""Ways to change a broker that several families of faults share."""
+"""Overrides that several families of faults share."""
 
 from collections.abc import Callable, Generator, Sequence
 
@@ -20,7 +20,7 @@ Number = Generator[int, bytes, int]
 
 
 def change_stored(change: Change) -> Override:
-    """Return an override that stores other messages than those that TCP clients sent."""
+    """Return an override that changes messages from TCP clients before they are stored."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def store(connection: Connection, partition: Partition, entries: Entries) -> object:
@@ -32,7 +32,7 @@ def change_stored(change: Change) -> Override:
 
 
 def storing_header(change: Callable[[bytes, Topic], bytes | None]) -> Override:
-    """Return an override that stores another header than a TCP client sent; None is no header."""
+    """Return an override that changes headers from TCP clients; None stores no header."""
 
     def wrap(original: Callable[..., NewMessage]) -> Callable[..., object]:
         def entry(partition: Partition, header: Header, split: Split) -> NewMessage:
@@ -45,7 +45,7 @@ def storing_header(change: Callable[[bytes, Topic], bytes | None]) -> Override:
 
 
 def taking_header(takes: Callable[[bytes, Topic], bool]) -> Override:
-    """Return an override that takes the headers of TCP clients on other topics."""
+    """Return an override that accepts headers from TCP clients on other topics."""
 
     def read_header(connection: Connection, partition: Partition, data: bytes) -> Header:
         header = connection.node.behaviour.publish.header(data)
@@ -86,7 +86,7 @@ def storing_elsewhere_late(choose: Choose) -> Override:
 
 
 def publish_late(connection: Connection, partition: Partition, entries: Entries) -> None:
-    """Publish messages 3 s from now, if the topic is still there."""
+    """Publish messages in 3 s if the topic still exists."""
     node = connection.node
 
     def publish_now(now_ns: int) -> None:
@@ -98,7 +98,7 @@ def publish_late(connection: Connection, partition: Partition, entries: Entries)
 
 
 def watch_refusals(change: Callable[[Connection, Refusal], None]) -> Override:
-    """Return an override that does something more for each refusal of a TCP command."""
+    """Return an override that calls a function for each refused TCP command."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def refuse(connection: Connection, refusal: Refusal) -> None:
@@ -111,7 +111,7 @@ def watch_refusals(change: Callable[[Connection, Refusal], None]) -> Override:
 
 
 def reading_body(change: Callable[[Connection, bytes], bytes]) -> Override:
-    """Return an override that changes the body of each single message that came whole."""
+    """Return an override that changes the body of each complete single message."""
 
     def wrap(original: Callable[..., sized.Bytes]) -> Callable[..., object]:
         def read_body(connection: Connection, size: int) -> sized.Bytes:
@@ -123,10 +123,10 @@ def reading_body(change: Callable[[Connection, bytes], bytes]) -> Override:
 
 
 def change_declared(change: Callable[[Connection, str, int], int | Number]) -> Override:
-    """Return an override that reads the sizes and counts of TCP frames otherwise.
+    """Return an override that changes the sizes and counts read from TCP frames.
 
-    Their kinds are `size` (of a message or a batch), `identify size`, `count` and
-    `message size` (in a batch).
+    Their kinds are `size` (of a message or a batch), `identify size`, `count` and `message size`
+    (in a batch).
     """
 
     def wrap(original: Callable[..., Number]) -> Callable[..., object]:
@@ -145,7 +145,7 @@ def change_declared(change: Callable[[Connection, str, int], int | Number]) -> O
 
 
 def _kind(text: str) -> str:
-    """Return of which kind a number is, by what would be said if it were missing."""
+    """Return the kind of a number, recognised by the error for its absence."""
     kinds = {
         "AUTH": "",
         "IDENTIFY": "identify size",

@@ -1,4 +1,4 @@
-"""A cluster in which one node holds all partitions of a topic, so that they can be confused."""
+"""A cluster whose topics have all partitions on one node, so that faults can confuse them."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""One case's record as an Allure result with the files that belong to it."""
+"""The record of one case as an Allure result with its files."""
 
 import hashlib
 import uuid
@@ -42,7 +42,7 @@ _PLAIN = ("pass", "unsupported")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a result needs to know of its run; ``key`` tells one run from another."""
+    """The run that a result belongs to; ``key`` identifies it."""
 
     header: HeaderRecord
     catalogue: Catalogue
@@ -51,7 +51,7 @@ class Run:
 
 
 def wants_capture(case: CaseRecord) -> bool:
-    """Tell whether a capture belongs to the result: what passes is told by its dump alone."""
+    """Return True if a result gets a capture file; for passing cases the dump is enough."""
     return case.verdict not in _PLAIN
 
 

@@ -1,4 +1,4 @@
-"""The exchange of one case as Allure's steps, one for each event on a connection."""
+"""The exchange of one case as Allure steps, one for each event on a connection."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ LONGEST_NAME = 200
 
 
 def steps_of(exchange: Exchange, recorded: Sequence[StepRecord], *, start: int) -> list[Step]:
-    """Return the steps; the one whose answer first differs has failed."""
+    """Return the steps; the step whose answer differs first has the status failed."""
     last = len(exchange.tail)
     head = zip(exchange.head, recorded, strict=False)
     tail = zip(exchange.tail, recorded[len(recorded) - last :], strict=True)

@@ -1,4 +1,4 @@
-"""POST /pub_ext with ##trace_id: the JSON answer, and what it says of the message."""
+"""POST /pub_ext with ##trace_id: the JSON answer, compared with the delivered message."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""PUB_EXT with ##trace_id: the answer of 30 bytes, and what it says of the message."""
+"""PUB_EXT with ##trace_id: the answer of 30 bytes, compared with the delivered message."""
 
 import pytest
 

@@ -43,7 +43,7 @@ def high_half(delivery: Delivery | None, answer: Answer) -> Observation:
 
 
 def observe_increase(numbers: Sequence[int]) -> Observation:
-    """Say whether each of the internal ids is greater than the one before."""
+    """Return whether each internal id is greater than the one before."""
     for before, after in itertools.pairwise(numbers):
         if after <= before:
             difference = Difference("internal_id", HIGH_HALF_AT, f"more than {before}", str(after))
@@ -52,7 +52,7 @@ def observe_increase(numbers: Sequence[int]) -> Observation:
 
 
 def delivered_ids(consumer: Consumer, bodies: Sequence[bytes]) -> list[int]:
-    """Return the internal ids of messages in the order of the bodies, as far as they came."""
+    """Return the internal ids of the delivered messages, in the order of the bodies."""
     found: dict[bytes, int] = {}
     while len(found) < len(bodies):
         delivery = consumer.next(wait=REDELIVERY)
@@ -71,11 +71,13 @@ def finish_some(
     unfinished: Sequence[int],
     later: Callable[[Consumer], Consumer],
 ) -> Observation:
-    """Finish some messages, not those others; ``finished`` when only the others come again.
+    """Finish some messages and leave the others; ``finished`` if only the others come again.
 
-    ``later`` makes the others come again, and returns the consumer to whom they come. That they
-    do shows that the finished ones could have: one of them before the last other is ``again``.
-    Copies sent before the FIN was read do not count.
+    ``later`` makes the unfinished messages come again, and returns the consumer that gets them.
+    Their
+    return shows that finished messages could have returned, too: a finished message before the
+    last
+    unfinished one is ``again``. Copies sent before the broker had read FIN do not count.
     """
     left = {body for number, body in enumerate(bodies) if number in unfinished}
     done = set(bodies) - left

@@ -1,4 +1,4 @@
-"""Faults of a cluster: which node takes messages, and what others say."""
+"""Faults of a cluster: which node accepts messages, and what other nodes answer."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -36,9 +36,10 @@ _ABSENT = "smart.partition.pub-wrong-partition smart.partition.topic-not-exist"
 
 
 class Role(NamedTuple):
-    """What a node is to a partition when a publish comes for it.
+    """The role of a node for a partition when a publish arrives.
 
-    `followed` and `led` tell what it has been to it, `barred` that it was unwritable once.
+    `followed` and `led`: it has been a follower or the leader. `barred`: the partition was not
+    writable at some time.
     """
 
     command: bytes
@@ -53,7 +54,7 @@ Judge = Callable[[Role], bool]
 
 
 class _Roles:
-    """What nodes are and have been to partitions, noted by overrides."""
+    """The roles that nodes have and had for partitions, recorded by overrides."""
 
     def __init__(self) -> None:
         self._command = b""
@@ -62,7 +63,7 @@ class _Roles:
         self._barred: WeakSet[Partition] = WeakSet()
 
     def of(self, partition: Partition) -> Role:
-        """Return what this node is to a partition."""
+        """Return the role of this node for a partition."""
         return Role(
             self._command,
             partition.leads,
@@ -73,7 +74,7 @@ class _Roles:
         )
 
     def make_noting(self) -> tuple[Override, ...]:
-        """Return the overrides that note it."""
+        """Return the overrides that record the roles."""
         return (
             Override(Partition, "follow", self._noting_follow),
             Override(Partition, "lead", self._noting_lead),
@@ -111,7 +112,7 @@ class _Roles:
 
 
 def _accept(accepts: Judge) -> tuple[Override, ...]:
-    """Return overrides under which such publishes are taken, whatever the role."""
+    """Return overrides under which publishes that pass a test skip the check of the role."""
     roles = _Roles()
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -125,7 +126,7 @@ def _accept(accepts: Judge) -> tuple[Override, ...]:
 
 
 def _refuse(refuses: Judge, code: str) -> tuple[Override, ...]:
-    """Return overrides under which such publishes are refused with a code."""
+    """Return overrides under which publishes that pass a test are refused with a code."""
     roles = _Roles()
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:

@@ -1,4 +1,4 @@
-"""Faults of a partition whose leader moves: what the new one knows, whom lookups name."""
+"""Faults after a leader moves: what the new leader has, and whom lookups name."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ Rearrange = Callable[[deque[Message]], None]
 
 
 def _hand_over(rearrange: Rearrange) -> tuple[Override, ...]:
-    """Return overrides under which what waits in a channel changes as another node leads."""
+    """Return overrides that change a channel's waiting messages when its leader moves."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def hand_over(
@@ -94,14 +94,14 @@ def _newest_first(waiting: deque[Message]) -> None:
 
 
 class _Lookups:
-    """Answers of lookups with other partitions; it remembers who was named first."""
+    """Changes the partitions in lookup answers; remembers which node was named first."""
 
     def __init__(self, change: "Callable[[_Lookups, str, Partitions], Partitions]") -> None:
         self._change = change
         self.first: dict[str, object] = {}
 
     def __call__(self, request: Request, data: object) -> object:
-        """Return a lookup answer changed; any other as it is."""
+        """Return a lookup answer changed; return any other answer unchanged."""
         if not isinstance(data, dict):
             return data
         answer = cast(dict[str, object], data)

@@ -1,4 +1,4 @@
-"""Faults of creating topics over a lookup server."""
+"""Faults of creating topics through a lookup server."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ When = Callable[[Request], bool]
 
 
 def _count_as(creation: Callable[[Request], Request]) -> tuple[Override, ...]:
-    """Return overrides under which topics are created as if asked for by other requests."""
+    """Return overrides that replace the request to create a topic by another one."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def read_settings(request: Request) -> object:
@@ -32,7 +32,7 @@ def _count_as(creation: Callable[[Request], Request]) -> tuple[Override, ...]:
 
 
 def _create_as(when: When, **parameters: bytes) -> tuple[Override, ...]:
-    """Return overrides under which some creations count as if asked with other parameters."""
+    """Return overrides that replace the parameters of some requests to create a topic."""
 
     def creation(request: Request) -> Request:
         if not when(request):
@@ -53,13 +53,13 @@ def _is_extended(request: Request) -> bool:
 
 
 class _RetentionOnce:
-    """Overlooks how long to keep messages where a topic is asked for again."""
+    """Ignores the retention time when a topic is created again."""
 
     def __init__(self) -> None:
         self._made: set[str] = set()
 
     def __call__(self, request: Request) -> Request:
-        """Return the request as it counts."""
+        """Return the request to run instead."""
         topic = request.text("topic")
         known = topic in self._made
         self._made.add(topic)

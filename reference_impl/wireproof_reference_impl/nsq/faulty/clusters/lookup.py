@@ -1,7 +1,7 @@
-"""Faults of what a lookup server tells of a topic.
+"""Faults of the lookup answers about a topic.
 
-Most are wrong only in the older style, or only for consumers: the ways by which a client comes to
-the topics it works with stay right, so that what is claimed still shows.
+Most are wrong only in the older style, or only for consumers: what a client needs to find its
+topics stays right, so that capabilities still show.
 """
 
 import json
@@ -60,7 +60,7 @@ _STRANGER: Record = {
 
 
 def _bare_when(when: When) -> tuple[Override, ...]:
-    """Return overrides under which some answers come in the newer style, unasked."""
+    """Return overrides under which some answers have the newer style without a request for it."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def answer(
@@ -78,7 +78,7 @@ def _asks_for_meta(request: Request) -> bool:
 
 
 def _with_access(access_of: Callable[[str], str]) -> tuple[Override, ...]:
-    """Return overrides under which a topic is looked up for something else."""
+    """Return overrides under which a topic is looked up with another access."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def read_access(request: Request) -> str:
@@ -94,7 +94,7 @@ def _the_other(access: str) -> str:
 
 
 def _change_envelope(change: Change) -> Settings:
-    """Return settings under which the envelope of old is another one."""
+    """Return settings that change the envelope of older-style answers."""
 
     def send(request: Request, answer: Answer) -> Answer:
         if request.v1 or not is_lookup(request):
@@ -126,13 +126,13 @@ def _stranger_for_producers(refusal: HttpRefusal, v1: bool) -> Answer:
 
 
 class _StaleAnswers:
-    """Answers of lookups that go on telling where a topic was."""
+    """Repeats earlier lookup answers about where a topic was."""
 
     def __init__(self) -> None:
         self._told: dict[str, Data] = {}
 
     def __call__(self, request: Request, data: object) -> object:
-        """Return a lookup answer, with what was told before where it tells of no partition."""
+        """Return an answer for consumers as it was when it last listed a partition."""
         if not is_lookup(request):
             return data
         found, topic = cast(Data, data), request.text("topic")
@@ -142,7 +142,7 @@ class _StaleAnswers:
 
 
 def _without_a_text(request: Request, refusal: HttpRefusal) -> HttpRefusal:
-    """Forget why a lookup with an unknown access, or what would change a topic, is refused."""
+    """Remove the text of refusals of a lookup with unknown access, or of changes to a topic."""
     says_why = is_lookup(request) and not request.text("access")
     return refusal if says_why else HttpRefusal(refusal.status, "")
 
@@ -199,7 +199,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers never have the envelope of the older style",
         breaks=_ENVELOPE,
         may_break="smart.lookup.v1 smart.lookup.error-form smart.lookup.services "
-        "smart.lookup.listlookup-form smart.lookup.disabled",
+        "smart.lookup.services-form smart.lookup.listlookup-form smart.lookup.disabled",
         overrides=_bare_when(lambda request: True),
         way=MISSING,
     ),

@@ -1,4 +1,4 @@
-"""Faults of a topic's meta, of the list of lookup servers, and of those that are slaves."""
+"""Faults of a topic's metadata, of the list of lookup servers, and of slave servers."""
 
 from collections.abc import Callable
 from typing import cast
@@ -34,7 +34,7 @@ Meta = dict[str, object]
 
 
 def _meta(change: Callable[[Meta], Meta], when: When) -> Settings:
-    """Return settings under which the meta of some answers is changed."""
+    """Return settings that change the metadata in some answers."""
 
     def change_data(data: Data) -> object:
         meta = data.get("meta")
@@ -68,7 +68,7 @@ def _nodes(data: Data) -> list[Meta]:
 
 
 def _as_slave(change: Callable[[Data], object], when: When = is_lookup) -> tuple[Override, ...]:
-    """Return overrides under which some answers of a slave are changed."""
+    """Return overrides that change some answers of a slave."""
     rule = make_change(change, when)
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -84,6 +84,7 @@ def _as_slave(change: Callable[[Data], object], when: When = is_lookup) -> tuple
 _META = "smart.lookup.metainfo"
 _LIST = "smart.lookup.listlookup"
 _SLAVES = "smart.lookup.slaves"
+_AGREE = "smart.lookup.agree"
 _EXTEND = "lookup.extend-support"
 _FIELDS = "lookup.meta-fields"
 _TOLD = (
@@ -227,7 +228,7 @@ FAULTS: tuple[Preset, ...] = (
         "slave-refuses-lookups",
         "a slave lookup server refuses every lookup",
         breaks=_SLAVES,
-        may_break="smart.lookup.access smart.lookup.disabled",
+        may_break=f"{_AGREE} smart.lookup.access smart.lookup.disabled",
         overrides=_as_slave(refuse),
         way=MISSING,
     ),
@@ -235,7 +236,7 @@ FAULTS: tuple[Preset, ...] = (
         "slave-refuses-producers",
         "a slave lookup server refuses lookups by producers",
         breaks=_SLAVES,
-        may_break="smart.lookup.access smart.lookup.disabled",
+        may_break=f"{_AGREE} smart.lookup.access smart.lookup.disabled",
         overrides=_as_slave(refuse, lambda r: is_lookup(r) and is_for_writing(r)),
         way=CONDITION,
     ),
@@ -243,14 +244,14 @@ FAULTS: tuple[Preset, ...] = (
         "slave-knows-no-node",
         "lookup answers of a slave server list no node",
         breaks=_SLAVES,
-        may_break="smart.lookup.access smart.lookup.disabled",
+        may_break=f"{_AGREE} smart.lookup.access smart.lookup.disabled",
         overrides=_as_slave(lambda data: {**data, "partitions": {}, "producers": []}),
         way=MISSING,
     ),
     fault(
         "slave-disagrees",
         "lookup answers of a slave server list each partition with the node of another partition",
-        breaks=_SLAVES,
+        breaks=f"{_SLAVES} {_AGREE}",
         overrides=_as_slave(exchange_nodes),
         way=WRONG_VALUE,
     ),

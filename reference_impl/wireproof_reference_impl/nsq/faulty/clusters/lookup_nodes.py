@@ -1,4 +1,4 @@
-"""Faults of the partitions a lookup server lists, and of the nodes it lists them with."""
+"""Faults of the partitions and nodes that a lookup server lists."""
 
 from typing import cast
 
@@ -40,6 +40,7 @@ _PARTITIONS = "smart.lookup.partitions"
 _PRODUCERS = "smart.lookup.producers"
 _LEADER = "smart.lookup.leader"
 _SERVICES = "smart.lookup.services"
+_FORM = "smart.lookup.services-form"
 
 
 def _are_nodes(request: Request) -> bool:
@@ -66,13 +67,13 @@ def _leading_everything(data: Data) -> object:
 
 
 class _AnyPartition:
-    """Tells with every partition what was told of any."""
+    """Lists for one partition all channels reported before for any partition of the topic."""
 
     def __init__(self) -> None:
         self._told: dict[str, list[str]] = {}
 
     def __call__(self, request: Request, data: object) -> object:
-        """Return the answer about channels, with those told before."""
+        """Return an answer about channels, with those reported before added."""
         if request.path != "/channels":
             return data
         told = self._told.setdefault(request.text("topic"), [])
@@ -84,16 +85,44 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "nodes-lead-everything",
         "the list of nodes gives every node the partitions of all nodes",
-        breaks=_SERVICES,
+        breaks=_FORM,
         settings=change_some(_leading_everything, _are_nodes),
         way=EXTRA,
     ),
     fault(
         "channels-of-any-partition",
         "the channels of one partition are also listed for all other partitions",
-        breaks=_SERVICES,
+        breaks=_FORM,
         settings={"lookup.answer": _AnyPartition()},
         way=EXTRA,
+    ),
+    fault(
+        "topics-never-listed",
+        "the list of topics is always empty",
+        breaks=_SERVICES,
+        may_break=_FORM,
+        settings=change_some(
+            lambda data: {**data, "topics": []}, lambda request: request.path == "/topics"
+        ),
+        way=MISSING,
+    ),
+    fault(
+        "channels-never-listed",
+        "the list of a topic's channels is always empty",
+        breaks=_SERVICES,
+        may_break=_FORM,
+        settings=change_some(
+            lambda data: {**data, "channels": []}, lambda request: request.path == "/channels"
+        ),
+        way=MISSING,
+    ),
+    fault(
+        "nodes-never-listed",
+        "the list of nodes is always empty",
+        breaks=_SERVICES,
+        may_break=f"{_FORM} smart.lookup.tombstone",
+        settings=change_some(lambda data: {**data, "producers": []}, _are_nodes),
+        way=MISSING,
     ),
     fault(
         "nodes-without-tombstones",
@@ -106,7 +135,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup-ports-as-text",
         "ports are strings in lookup answers in the older style",
         breaks=_RECORD,
-        may_break="smart.lookup.services",
+        may_break=f"{_SERVICES} {_FORM}",
         settings=change_some(
             each_record(lambda node: {**node, "tcp_port": str(node["tcp_port"])}), is_old
         ),
@@ -199,7 +228,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup-leaders-exchanged",
         "lookup answers without metainfo list each partition with the node of another partition",
         breaks=_LEADER,
-        may_break="smart.lookup.slaves",
+        may_break="smart.lookup.slaves smart.lookup.agree",
         settings=change_some(exchange_nodes, is_unmeant),
         way=WRONG_VALUE,
     ),
@@ -239,7 +268,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup-last-led-by-the-first",
         "lookup answers without metainfo list the last partition with the node of the first",
         breaks=_LEADER,
-        may_break="smart.lookup.slaves smart.lookup.producers",
+        may_break="smart.lookup.slaves smart.lookup.agree smart.lookup.producers",
         settings=change_some(only_partitions(_last_as_first), is_unmeant),
         way=BOUNDARY,
     ),

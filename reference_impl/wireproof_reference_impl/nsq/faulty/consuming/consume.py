@@ -1,4 +1,4 @@
-"""Faults of messages as clients receive them: layout, attempts, version."""
+"""Faults of delivered messages: layout, attempts, version."""
 
 from collections.abc import Callable
 from struct import pack
@@ -26,7 +26,7 @@ Part = Callable[[int, bytes], bytes]
 
 
 def override_extend(part: Part) -> Settings:
-    """Return settings under which the ext part of a message with a header looks so."""
+    """Return settings that change the ext part of messages with a header."""
 
     def extend(message: Message) -> bytes:
         if message.header is None:
@@ -37,7 +37,7 @@ def override_extend(part: Part) -> Settings:
 
 
 def count_attempts(attempts: Callable[[int, Message], int]) -> tuple[Override, ...]:
-    """Return overrides under which clients are told these attempts."""
+    """Return overrides that change the attempts that clients receive."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def head(message: Message, counted: int) -> object:
@@ -49,7 +49,7 @@ def count_attempts(attempts: Callable[[int, Message], int]) -> tuple[Override, .
 
 
 def with_body(change: Callable[[Message], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which clients get another body."""
+    """Return overrides under which clients receive another body."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def message_data(

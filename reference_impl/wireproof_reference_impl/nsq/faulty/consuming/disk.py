@@ -1,4 +1,4 @@
-"""Faults of messages on disk."""
+"""Faults of messages stored on disk."""
 
 from collections.abc import Callable
 from struct import pack
@@ -23,7 +23,7 @@ Rest = Callable[[NewMessage, int], bytes]
 
 
 def _change_stored(rest: Rest) -> Settings:
-    """Return settings under which the bytes behind the id of a record on an ext topic are so."""
+    """Return settings that change the bytes after the id in records of ext topics."""
 
     def build(
         entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
@@ -40,7 +40,7 @@ def _change_stored(rest: Rest) -> Settings:
 
 
 def _change_attempts(attempts: Callable[[NewMessage, bool], int]) -> Settings:
-    """Return settings under which records have these attempts, given the kind of topic."""
+    """Return settings that change the attempts field of records, by the kind of topic."""
 
     def build(
         entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
@@ -58,7 +58,7 @@ def _change_attempts(attempts: Callable[[NewMessage, bool], int]) -> Settings:
 
 
 def _with_header(part: Rest) -> Settings:
-    """Return settings under which the ext part of records with a header is so."""
+    """Return settings that change the ext part of records with a header."""
 
     def rest(entry: NewMessage, version: int) -> bytes:
         if entry.header is None:
@@ -97,7 +97,7 @@ def _ids_swapped(
 
 
 def _on_large_plain(attempts: int, part: bytes = b"") -> Settings:
-    """Return settings under which records of plain topics with larger bodies are so."""
+    """Return settings that change records of plain topics with larger bodies."""
 
     def build(
         entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int

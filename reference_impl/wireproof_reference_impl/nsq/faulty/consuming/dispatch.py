@@ -1,4 +1,4 @@
-"""Faults of dispatch by tag: who gets a message, and what becomes of what a client held."""
+"""Faults of dispatch by tag: which client gets a message, and what happens to held ones."""
 
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -39,7 +39,7 @@ Match = Callable[[str, str], bool]
 
 
 def _choose_clients(choose: Choose) -> tuple[Override, ...]:
-    """Return overrides under which messages go to these clients."""
+    """Return overrides that choose the clients for a message with another function."""
 
     def choose_client(channel: Channel, held: Held) -> Chosen:
         return choose(held.message, channel)
@@ -54,7 +54,7 @@ class _MisdirectedMessage(Held):
 
 
 def _choosing_late(choose: Choose) -> tuple[Override, ...]:
-    """Return overrides under which these clients get messages 3 s late, unless they are due."""
+    """Return overrides under which other clients get messages too, 3 s late."""
     time = ServeTime()
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -91,7 +91,7 @@ def _send_wrongly(channel: Channel, held: Held, wrong: Chosen, now_ns: int) -> N
 def _make_misdirecting(
     name: str, text: str, choose: Choose, *, way: str, breaks: str, may_break: str = ""
 ) -> Preset:
-    """Return a fault that sends messages to wrong clients; its twin does so 3 s late, besides."""
+    """Return a fault that sends messages to wrong clients, with a twin that does so 3 s late."""
     return fault(
         name,
         text,
@@ -171,7 +171,7 @@ def _every_fifth_to_other_tag(message: Message, audience: Audience) -> Chosen:
 
 
 def _keeping_tags() -> tuple[Override, ...]:
-    """Return overrides under which a tag keeps its messages from others for ever."""
+    """Return overrides under which a tag's messages keep waiting after its last client left."""
     former: WeakKeyDictionary[Channel, set[str | None]] = WeakKeyDictionary()
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -191,7 +191,7 @@ def _keeping_tags() -> tuple[Override, ...]:
 
 
 def _desired_next_door(message: Message, channel: Channel) -> list[Subscriber]:
-    """Return the clients of other channels that desire the tag, if nobody here does."""
+    """Return the clients of other channels that desire the tag, if no client here does."""
     if message.tag is None or _list_tagged(channel, message.tag):
         return []
     return [each for each in other_clients(channel) if each.desired_tag == message.tag]
@@ -222,7 +222,7 @@ def _untagged_shared_with_tagged(message: Message, audience: Audience) -> Chosen
 
 
 def _match_tags(match: Match) -> Choose:
-    """Return whom messages go to when tags are compared so."""
+    """Return a choice of clients that compares tags with the given function."""
 
     def choose(message: Message, audience: Audience) -> Chosen:
         matching = [

@@ -1,4 +1,4 @@
-"""Faults of ordered consumption: what is in flight, and in which order."""
+"""Faults of ordered consumption: messages in flight, and their order."""
 
 from collections.abc import Callable, Sequence
 
@@ -35,9 +35,9 @@ Window = Callable[[int, int], int]
 
 
 def _send_when(may_send: MaySend, *, window: int | None = _WIDE) -> tuple[Override, ...]:
-    """Return overrides under which another message goes out when this rule says so.
+    """Return overrides under which a rule decides whether another message is sent.
 
-    `window` is what every client may hold.
+    `window` is the number of messages that each client may hold.
     """
     rule = _sent_when(may_send)
     return (rule,) if window is None else (rule, _hold_window(lambda said, before: window))
@@ -84,7 +84,7 @@ def _not_beside_others(channel: Channel) -> bool:
 
 
 class _TouchedMessage(Held):
-    """A message that knows when it was sent that more time was last asked for."""
+    """A message with the time it was sent and of its last TOUCH."""
 
     touched_ns = 0
 
@@ -110,7 +110,7 @@ def _when_touched(channel: Channel) -> bool:
 
 
 def _when_held_long() -> tuple[Override, ...]:
-    """Return overrides under which a second message goes out 3 s after the first."""
+    """Return overrides under which a second message is sent 3 s after the first."""
     time = ServeTime()
 
     def may_send(channel: Channel) -> bool:
@@ -131,7 +131,7 @@ def _when_held_long() -> tuple[Override, ...]:
 
 
 def _widen(window: Window) -> tuple[Override, ...]:
-    """Return overrides under which RDY makes room for so many messages."""
+    """Return overrides that change how many messages an RDY allows."""
     return (_sent_when(lambda channel: not channel.deferred_count), _hold_window(window))
 
 
@@ -148,7 +148,7 @@ def _lost_when_put_back(held: Held, why: Return) -> Held | None:
 
 
 def _next_of(place_of: Callable[[int], int]) -> tuple[Override, ...]:
-    """Return overrides under which, if ordered, this one of so many waiting messages goes next."""
+    """Return overrides that choose which waiting message an ordered channel sends next."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def pick(channel: Channel, waiting: int) -> object:
@@ -162,6 +162,7 @@ def _next_of(place_of: Callable[[int], int]) -> tuple[Override, ...]:
 _ONE = "smart.order.one-in-flight"
 _RDY = "smart.order.rdy"
 _AGAIN = "smart.order.again"
+_LEFT = "smart.order.left"
 _IN_ORDER = "smart.order.in-order"
 _LAYOUT = "smart.order.layout"
 _POSITION = "smart.order.position"
@@ -179,7 +180,7 @@ FAULTS: tuple[Preset, ...] = (
         "an ordered channel has two messages in flight",
         breaks=f"{_ONE} {_RDY}",
         # A client that holds one message does not look for the next one yet.
-        may_break=f"{_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
+        may_break=f"{_AGAIN} {_LEFT} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
         overrides=_send_when(_at_most(2)),
         way=EXTRA,
         late_overrides=_when_held_long(),
@@ -200,7 +201,7 @@ FAULTS: tuple[Preset, ...] = (
         "order-one-for-each-client",
         "each client of an ordered channel has one message in flight",
         breaks=_ONE,
-        may_break=f"{_IN_ORDER} {_HISTORY} {_AGAIN}",
+        may_break=f"{_IN_ORDER} {_HISTORY} {_AGAIN} {_LEFT}",
         overrides=_send_when(_when_idle, window=None),
         way=EXTRA,
     ),
@@ -208,7 +209,7 @@ FAULTS: tuple[Preset, ...] = (
         "order-window-of-50",
         "from RDY 50 on, an ordered channel may have five messages in flight",
         breaks=_RDY,
-        may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_PARTITION}",
+        may_break=f"{_ONE} {_AGAIN} {_LEFT} {_IN_ORDER} {_PLAIN} {_HISTORY} {_PARTITION}",
         overrides=_widen(lambda said, before: 5 if said >= 50 else 1),
         way=BOUNDARY,
     ),
@@ -216,7 +217,7 @@ FAULTS: tuple[Preset, ...] = (
         "order-rdy-adds-up",
         "on an ordered channel, each RDY allows one more message in flight",
         breaks=_RDY,
-        may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
+        may_break=f"{_ONE} {_AGAIN} {_LEFT} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
         overrides=_widen(lambda said, before: before + 1 if before else 1),
         way=EXTRA,
     ),
@@ -248,7 +249,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "order-left-overtaken",
         "on an ordered channel, later messages are delivered before one whose client disconnected",
-        breaks=_AGAIN,
+        breaks=_LEFT,
         may_break=f"{_ONE} {_INCREASING} {_HISTORY} {_IN_ORDER}",
         overrides=overtaken_after(Return.LEFT),
         way=CONDITION,
@@ -287,7 +288,7 @@ FAULTS: tuple[Preset, ...] = (
         "order-newest-first",
         "an ordered channel delivers the newest waiting message first",
         breaks=_IN_ORDER,
-        may_break=f"{_ONE} {_RDY} {_AGAIN} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
+        may_break=f"{_ONE} {_RDY} {_AGAIN} {_LEFT} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
         "smart.order.partition",
         overrides=_next_of(lambda waiting: waiting - 1),
         way=WRONG_VALUE,
@@ -296,7 +297,7 @@ FAULTS: tuple[Preset, ...] = (
         "order-two-swapped",
         "an ordered channel with exactly two waiting messages delivers the later one first",
         breaks=_IN_ORDER,
-        may_break=f"{_ONE} {_RDY} {_AGAIN} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
+        may_break=f"{_ONE} {_RDY} {_AGAIN} {_LEFT} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
         "smart.order.partition",
         overrides=_next_of(lambda waiting: 1 if waiting == 2 else 0),
         way=CONDITION,

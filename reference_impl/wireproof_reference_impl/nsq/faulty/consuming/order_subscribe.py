@@ -1,4 +1,4 @@
-"""Faults of who may subscribe in order, and who must."""
+"""Faults of the rules for who may, and who must, subscribe in order."""
 
 from collections.abc import Callable
 
@@ -72,7 +72,7 @@ def _no_known_channel(wish: SubscribeRequest) -> Refusal | None:
 
 
 _ONE = "smart.order.one-in-flight"
-_AGAIN = "smart.order.again"
+_AGAIN = "smart.order.again smart.order.left"
 _IN_ORDER = "smart.order.in-order"
 _POSITION = "smart.order.position"
 _INCREASING = "smart.order.increasing"
@@ -131,6 +131,7 @@ FAULTS: tuple[Preset, ...] = (
         "order-tagged-answered-otherwise",
         "SUB_ORDER with a desired tag is refused in a response frame instead of an error frame",
         breaks=_COMMAND,
+        may_break="smart.order.command-refused",
         overrides=(*_rule(_no_tag), answered_with_a_response(_is_ordered_command)),
         way=WRONG_VALUE,
     ),

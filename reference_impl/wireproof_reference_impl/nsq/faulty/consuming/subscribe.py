@@ -24,14 +24,14 @@ Unless = Callable[[SubscribeRequest], bool]
 
 
 def rule_extend(rule: Rule) -> tuple[Override, ...]:
-    """Return overrides under which this rule says whose extend_support fits the topic."""
+    """Return overrides with another rule for whose extend_support fits the topic."""
     return (replace_function(subscribe_rules, "support_rule", rule),)
 
 
 def lenient(
     name: str, text: str, rule: Rule, *, breaks: str, way: str, may_break: str = ""
 ) -> Preset:
-    """Return a fault whose rule lets clients in that it should refuse.
+    """Return a fault whose rule admits clients that it should refuse.
 
     Its twin refuses them, and lets them join 3 s later.
     """
@@ -78,12 +78,12 @@ def _join_late(connection: Connection, channel: Channel, wish: SubscribeRequest)
 
 
 def _unless(let_through: Unless) -> Rule:
-    """Return the rule under which some clients pass that should not."""
+    """Return a rule that admits some clients that should be refused."""
     return lambda wish: None if let_through(wish) else support_rule(wish)
 
 
 def _refuse_some(unwanted: Unless) -> tuple[Override, ...]:
-    """Return overrides under which some clients are refused that should pass."""
+    """Return overrides that refuse some clients that should be admitted."""
 
     def rule(wish: SubscribeRequest) -> Refusal | None:
         if unwanted(wish):

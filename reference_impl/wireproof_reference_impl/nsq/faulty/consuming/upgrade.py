@@ -1,4 +1,4 @@
-"""Faults of upgrading a topic: what becomes of its old messages and of its rules."""
+"""Faults of upgrading a topic: its old messages, and its rules."""
 
 from collections.abc import Callable
 
@@ -30,7 +30,7 @@ _HEAD = 4 + packed.MESSAGE_HEAD_BYTES
 
 
 def _with_part(records: list[bytes], part: bytes, attempts: int) -> list[bytes]:
-    """Put an ext part into records that have none."""
+    """Add an ext part to records that have none."""
     rewritten: list[bytes] = []
     for each in records:
         _, timestamp_ns, _, internal_id, trace_id = packed.read_record(each)
@@ -59,7 +59,7 @@ def _emptied_records(records: list[bytes]) -> list[bytes]:
 
 
 def _override_rewrite(rewritten: Callable[[list[bytes]], list[bytes]]) -> tuple[Override, ...]:
-    """Return overrides under which an upgrade makes the old records anew."""
+    """Return overrides under which an upgrade rewrites the old records."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def upgrade(node: Node, topic: Topic) -> None:

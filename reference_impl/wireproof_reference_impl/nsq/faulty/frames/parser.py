@@ -42,8 +42,14 @@ def _split(split: Callable[[bytes], Split | None]) -> tuple[Override, ...]:
     return (*HARMS, replace_function(frame_reading, "split_header", split))
 
 
+def _deaf_when_negative(connection: Connection, kind: str, size: int) -> int:
+    if kind == "size" and size < 0 and connection.command in _SINGLE:
+        raise StopsReading
+    return size
+
+
 def _raise_beyond(most: int, error: type[Exception]) -> tuple[Override, ...]:
-    """Return overrides under which longer headers that fit end in an error of the broker's own."""
+    """Return overrides under which longer valid headers cause an internal error of the broker."""
 
     def split(data: bytes) -> Split | None:
         taken = split_header(data)
@@ -74,24 +80,24 @@ def _deaf_when_beyond(data: bytes) -> Split | None:
 
 
 def _clamp(data: bytes) -> Split | None:
-    """Reduce a header length beyond the frame so that one byte of body is left."""
+    """Reduce a header length beyond the frame so that one byte is left for the body."""
     return _cut_at(data, min(_length(data), max(len(data) - 3, 0)))
 
 
 def _nothing_left_of_it(data: bytes) -> Split | None:
-    """Read a header length beyond the frame as no header."""
+    """Read a header length beyond the frame as 0."""
     return split_header(data) or Split(b"{}", data[2:])
 
 
 def _one_beyond(data: bytes) -> Split | None:
-    """Overlook a header length that is just one byte too long."""
+    """Accept a header length that is exactly one byte too long."""
     if _length(data) == len(data) - 1:
         return _cut_at(data, len(data) - 3)
     return split_header(data)
 
 
 def _little_endian(data: bytes) -> Split | None:
-    """Read the header length in the wrong byte order, if it has two bytes to speak of."""
+    """Read the header length as little endian, if it is above 255."""
     length = _length(data)
     return _cut_at(data, int.from_bytes(data[:2], "little") if length > 255 else length)
 
@@ -102,7 +108,7 @@ def _counting_itself(data: bytes) -> Split | None:
 
 
 def _read_signed(data: bytes) -> Split | None:
-    """Read the header length as signed: from 32768 on nothing is left of the header."""
+    """Read the header length as signed, so that from 32768 on the header is empty."""
     length = int.from_bytes(data[:2], signed=True)
     return _cut_at(data, length) if length >= 0 else Split(b"{}", data[2:])
 
@@ -112,7 +118,7 @@ def _of_one_byte(data: bytes) -> Split | None:
 
 
 def _wait_for(is_waited_for: Callable[[int, int], bool]) -> tuple[Override, ...]:
-    """Return overrides under which some sizes are waited for that should be refused."""
+    """Return overrides that wait for the bytes of some sizes that should be refused at once."""
 
     def change(connection: Connection, kind: str, size: int) -> Number:
         limits = connection.node.limits
@@ -236,6 +242,14 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_SIZE,
         may_break="publish.error-same-as-pub",
         overrides=_wait_for(lambda size, limit: size < 0),
+    ),
+    fault(
+        "size-negative-unanswered",
+        "after a negative size the broker answers nothing and reads nothing more",
+        way=MISSING,
+        breaks=_SIZE,
+        may_break="parser.in-step publish.error-same-as-pub smart.partition.pub-bad-message",
+        overrides=(*HARMS, change_declared(_deaf_when_negative)),
     ),
     fault(
         "size-least-waits",

@@ -1,4 +1,4 @@
-"""Faults of parsers: what clients say in JSON."""
+"""Faults of parsers: JSON sent by clients."""
 
 import re
 from collections.abc import Callable
@@ -31,7 +31,7 @@ _ESCAPED_NUL = b"\\u0000"
 
 
 def _count_depth(data: bytes) -> int:
-    """Return how deep a document goes at most, strings not looked at."""
+    """Return the maximum nesting depth of a document, ignoring strings."""
     depth = most = 0
     for byte in data:
         if byte in b"[{":
@@ -89,7 +89,7 @@ def _refusal_loses_next(connection: Connection, refusal: Refusal) -> None:
 
 
 def _change_identify(change: Callable[[Connection, bytes], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which the body of each IDENTIFY is seen by a fault first."""
+    """Return overrides that pass the body of each IDENTIFY through a fault first."""
 
     def wrap(original: Callable[..., Bytes]) -> Callable[..., object]:
         def read_body(connection: Connection) -> Bytes:

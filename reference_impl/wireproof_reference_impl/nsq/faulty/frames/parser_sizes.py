@@ -1,4 +1,4 @@
-"""Faults of parsers: sizes and counts that lie, and bodies taken for something else."""
+"""Faults of parsers: wrong sizes and counts, and bodies that are misread."""
 
 from collections.abc import Callable, Sequence
 
@@ -91,7 +91,7 @@ def _nothing_behind_header_halts(data: bytes) -> Split | None:
 
 
 def _without_twins(data: bytes) -> bytes:
-    """Leave out of a batch each message that is the same as the one before it."""
+    """Remove from a batch each message that equals the one before it."""
     messages: list[bytes] = []
     place, dropped = 4, 0
     while place < len(data):

@@ -1,4 +1,4 @@
-"""Faults of parsers: the stream in pieces, and its end."""
+"""Faults of parsers: a stream in pieces, and its end."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ _HOARDED_BYTES = 1 << 20
 
 
 def _count_awaited(connection: Connection) -> int:
-    """Return how many bytes the command at hand waits for; 0 between commands."""
+    """Return how many bytes the present command waits for; 0 between commands."""
     return 0 if connection.reading is None else connection.needed
 
 
@@ -36,7 +36,7 @@ def _magic_too(connection: Connection) -> bool:
 
 
 def _split_size_loses_begin(connection: Connection, data: bytes) -> bytes:
-    """Forget what came of a size before the rest of it."""
+    """Drop the first bytes of a size that arrives in two pieces."""
     if _is_inside_size(connection) and not _magic_too(connection):
         reread(connection, b"")
     return data
@@ -66,7 +66,7 @@ def _cut_hoards(connection: Connection) -> None:
 
 
 def _segments(change: Callable[[Connection, bytes], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which each piece of the stream is read otherwise."""
+    """Return overrides that change how each piece of the stream is read."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def read(connection: Connection, data: bytes) -> None:
@@ -78,7 +78,7 @@ def _segments(change: Callable[[Connection, bytes], bytes]) -> tuple[Override, .
 
 
 def _cut(change: Callable[[Connection], None]) -> tuple[Override, ...]:
-    """Return overrides under which more is done when a stream ends inside a command."""
+    """Return overrides that do something more when a stream ends inside a command."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def cut_off(connection: Connection) -> None:

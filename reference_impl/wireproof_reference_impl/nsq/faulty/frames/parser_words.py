@@ -1,4 +1,4 @@
-"""Faults of parsers: words of command lines, and ids of messages."""
+"""Faults of parsers: words of command lines, and message ids."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -48,12 +48,12 @@ _PARTITION_AT = {
 
 
 def _text(words: Words) -> Words:
-    """Return the words that are text."""
+    """Return the words that are valid text."""
     return [] if words[0] in _ACKNOWLEDGING else words[1:]
 
 
 def _number(words: Words, command: bytes, at: int) -> int | None:
-    """Return a decimal number of a command's line."""
+    """Return a decimal number in a command line."""
     if words[0] != command or len(words) <= at:
         return None
     digits = words[at].removeprefix(b"-")
@@ -142,7 +142,7 @@ def _bad_topic_loses_next(connection: Connection, refusal: Refusal) -> None:
 
 
 def _lines(change: Callable[[Connection, Words], Words]) -> tuple[Override, ...]:
-    """Return overrides under which a fault sees the words of each command first."""
+    """Return overrides that pass the words of each command through a fault first."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def run_command(connection: Connection, words: Words) -> None:

@@ -1,4 +1,4 @@
-"""Faults of frames as a stream: cut off, in pieces, and what a refused one leaves behind."""
+"""Faults of the frame stream: cut off, in pieces, and after-effects of a refused frame."""
 
 from collections.abc import Callable, Sequence
 from weakref import WeakKeyDictionary, WeakSet
@@ -71,7 +71,7 @@ def _second_frame_dropped(command: bytes, rest: bytes) -> bytes:
 
 
 def _half_frame_dropped(command: bytes, rest: bytes) -> bytes:
-    """Forget what came of the next frame when it has not come whole."""
+    """Drop the received part of an incomplete frame."""
     _, feed, body = rest.partition(b"\n")
     size = int.from_bytes(body[:4])
     whole = bool(feed) and len(body) >= 4 + size
@@ -79,12 +79,12 @@ def _half_frame_dropped(command: bytes, rest: bytes) -> bytes:
 
 
 def _cut(change: Cut) -> tuple[Override, ...]:
-    """Return overrides under which a message that was cut off is published, if not None."""
+    """Return overrides under which a cut-off message is published unless `change` returns None."""
     return (_read_cut(change, _IGNORED),)
 
 
 def _cut_late(change: Cut) -> tuple[Override, ...]:
-    """Return overrides under which a message that was cut off is refused, and published late."""
+    """Return overrides under which a cut-off message is refused, and published later."""
     cut = WeakSet[Connection]()
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -102,7 +102,7 @@ def _cut_late(change: Cut) -> tuple[Override, ...]:
 
 
 def _read_cut(change: Cut, cut: WeakSet[Connection]) -> Override:
-    """Return an override that makes messages of cut ones, and notes on which connections."""
+    """Return an override that accepts cut-off bodies, and records their connections."""
 
     def wrap(original: Callable[..., Bytes]) -> Callable[..., object]:
         def read_body(connection: Connection, size: int) -> Bytes:
@@ -122,9 +122,9 @@ def _read_cut(change: Cut, cut: WeakSet[Connection]) -> Override:
 
 
 def _change_answers(change: Callable[[list[bytes], int], list[bytes]]) -> tuple[Override, ...]:
-    """Return overrides under which the answers to what came at a time are changed.
+    """Return overrides that change the answers to one received piece of the stream.
 
-    The change is given the number of pieces in which a frame came so far.
+    The change gets the number of pieces in which the present frame has arrived so far.
     """
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -139,7 +139,7 @@ def _change_answers(change: Callable[[list[bytes], int], list[bytes]]) -> tuple[
 
 
 def _change_bodies(change: Callable[[bytes, int], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which a body that came in so many pieces is changed."""
+    """Return overrides that change a body, given the number of pieces in which it arrived."""
     return (
         reading_body(lambda connection, data: change(data, _pieces(connection))),
         *_COUNTING,
@@ -168,7 +168,7 @@ def _count_anew(original: Callable[..., object]) -> Callable[..., object]:
 
 
 def _behind(change: Callable[[bytes, bytes], bytes]) -> Override:
-    """Return an override under which what has come behind a command is changed."""
+    """Return an override that changes the bytes already received after a command."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def finish_command(connection: Connection) -> None:
@@ -195,9 +195,9 @@ def _read_again(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
 
 
 def _spoil(spoilt: Callable[[Connection], object]) -> tuple[Override, ...]:
-    """Return overrides under which a refused frame lets a publish after it fail.
+    """Return overrides under which a publish fails after a refused frame.
 
-    `spoilt` returns what it spoils: its connection, or the node.
+    `spoilt` returns what the refused frame affects: its connection, or the node.
     """
     marked = WeakSet[object]()
 

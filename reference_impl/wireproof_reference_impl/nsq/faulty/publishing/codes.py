@@ -1,4 +1,4 @@
-"""Faults of the error codes of PUB_EXT: those that PUB has for the same cause."""
+"""Faults of the error codes of PUB_EXT: it uses its own codes instead of those of PUB."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ Test = Callable[[bytes], bool]
 
 
 def _codes(other: dict[str, str]) -> tuple[Override, ...]:
-    """Return overrides under which PUB_EXT has codes of its own where PUB has others."""
+    """Return overrides under which PUB_EXT uses its own codes instead of those of PUB."""
 
     def code(command: bytes, own: str) -> str:
         return other.get(own, own) if command == PUB_EXT else own

@@ -1,4 +1,4 @@
-"""Faults of what messages hold when clients receive them: header and body."""
+"""Faults of the content of delivered messages: header and body."""
 
 import json
 from collections.abc import Callable
@@ -20,12 +20,12 @@ from wireproof_reference_impl.overrides import Override
 
 
 def _stored_header(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which headers are stored so."""
+    """Return overrides that change headers when they are stored."""
     return (storing_header(lambda header, topic: change(header)),)
 
 
 def _limited_length(most: int) -> Part:
-    """Return an ext part whose header is cut to what its writer can count."""
+    """Return an ext part whose header is cut to `most` bytes."""
     return lambda version, header: packed.extend_part(version, header[:most])
 
 

@@ -33,7 +33,7 @@ Object = dict[str, JsonValue]
 
 
 def _merge_with(merge: Callable[[Object, Fields], object]) -> Settings:
-    """Return settings under which ext and request headers are put together so."""
+    """Return settings that change how ext and request headers are merged."""
 
     def build(ext: bytes, extra: Fields) -> bytes:
         fields = checked_object(ext)
@@ -44,7 +44,7 @@ def _merge_with(merge: Callable[[Object, Fields], object]) -> Settings:
 
 
 def _take_wrong(wrong: Callable[[bytes], bool], stored: bytes = b"{}") -> Settings:
-    """Return settings under which an ext that passes a test is taken for another one."""
+    """Return settings under which an ext that passes a test is replaced by another one."""
 
     def build(ext: bytes, extra: Fields) -> bytes:
         return http_header.make_stored(stored if wrong(ext) else ext, extra)
@@ -72,7 +72,7 @@ def _status_202(original: Callable[..., object]) -> Callable[..., object]:
 
 
 def _spell(extra: Fields) -> Object:
-    """Return request headers with their names as they were spelled."""
+    """Return request headers with their names in the spelling of the request."""
     return {name.decode("latin-1"): http_header.text(value) for name, value in extra}
 
 
@@ -91,7 +91,7 @@ def _unescaped_again(ext: bytes, extra: Fields) -> bytes:
 
 
 def _digits_as_numbers(fields: Object) -> Object:
-    """Turn values of digits into numbers, but for those of internal names."""
+    """Turn values of digits into numbers, except for internal names."""
     return {
         name: int(value) if name[:1] != "#" and str(value).isdigit() else value
         for name, value in fields.items()

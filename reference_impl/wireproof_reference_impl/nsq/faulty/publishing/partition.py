@@ -1,4 +1,4 @@
-"""Faults of partitions: whose messages come to whom, and of PUB and SUB that name one."""
+"""Faults of partitions: messages in the wrong one, and PUB and SUB that name one."""
 
 from collections.abc import Callable, Sequence
 from weakref import WeakSet
@@ -29,7 +29,7 @@ from wireproof_spec.nsq.names import OK, PUB, is_valid_name
 
 
 def _stray(name: str, text: str, choose: Choose, *, breaks: str, way: str) -> Preset:
-    """Return a fault that lets messages stray, and late ones as well."""
+    """Return a fault that stores messages in the wrong partition, and its late twin."""
     return fault(
         name,
         text,
@@ -104,7 +104,7 @@ def _line_feed_above_200() -> tuple[Override, ...]:
 
 
 def _bodies(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which the bodies of PUB are stored otherwise."""
+    """Return overrides that change the bodies of PUB before they are stored."""
 
     def store_changed(
         connection: Connection, entries: Sequence[NewMessage]
@@ -114,6 +114,11 @@ def _bodies(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
         return [each._replace(body=change(each.body)) for each in entries]
 
     return (change_stored(store_changed),)
+
+
+def _twice_in_a_row(connection: Connection, entries: Sequence[NewMessage]) -> Sequence[NewMessage]:
+    more_waits = connection.command == PUB and connection.place < len(connection.buffer)
+    return [*entries, *entries] if more_waits else entries
 
 
 def _last_byte_lost_above_4096(data: bytes) -> bytes:
@@ -139,12 +144,21 @@ _SUBSCRIBE = "smart.partition.subscribe"
 _PUBLISH = "smart.partition.publish"
 _STRAYED = (
     f"{_OWN} {_TRACE} {_ORDER} {_SUBSCRIBE} {_PUBLISH} smart.partition.required "
-    "smart.partition.stored-once smart.trace.layout smart.history.kept smart.history.order"
+    "smart.partition.stored-once smart.partition.subscribe-blank smart.trace.layout "
+    "smart.history.kept smart.history.order"
 )
-_TRACED_STRAYED = f"{_STRAYED} {TRACED} smart.trace.position"
+_TRACED_STRAYED = f"{_STRAYED} {TRACED} smart.trace.offset smart.connection.ready-again"
 
 
 FAULTS: tuple[Preset, ...] = (
+    fault(
+        "publish-in-a-row-stored-twice",
+        "a PUB that is followed by another command in the same write is stored twice",
+        breaks="smart.partition.stored-once",
+        may_break=f"{_PUBLISH} {_OWN}",
+        overrides=(change_stored(_twice_in_a_row),),
+        way=CONDITION,
+    ),
     _stray(
         "partition-first-for-all",
         "every publish goes to the first partition, whichever partition it names",

@@ -1,4 +1,4 @@
-"""Faults of the errors that SUB and PUB are refused with."""
+"""Faults of the errors with which SUB and PUB are refused."""
 
 from collections.abc import Callable, Sequence
 
@@ -39,7 +39,7 @@ from wireproof_spec.nsq.names import MPUB, PUB, SUB, is_valid_name
 
 
 def _change_code(command: bytes, code: str, said: str) -> tuple[Override, ...]:
-    """Return overrides under which one command is refused with another code."""
+    """Return overrides that change the code with which one command is refused."""
 
     def error_code(name: bytes, found: str) -> str:
         return said if name == command and found == code else found
@@ -68,9 +68,9 @@ def _any_letter(name: str) -> bool:
     return is_valid_name(name) or (0 < len(name) <= 64)
 
 
-def _zero_taken(original: Callable[..., object]) -> Callable[..., object]:
+def _negative_taken(original: Callable[..., object]) -> Callable[..., object]:
     def check_size(size: int, *, limit: int, invalid: Refuse, too_big: Refuse) -> None:
-        if size:
+        if size >= 0:
             original(size, limit=limit, invalid=invalid, too_big=too_big)
 
     return check_size
@@ -86,7 +86,8 @@ def _only_on_plain(original: Callable[..., object]) -> Callable[..., object]:
 
 _REFUSED = (
     "publish.error-same-as-pub smart.trace.errors smart.partition.pub-wrong-partition "
-    "smart.partition.pub-failed smart.partition.required parser.size parser.truncated"
+    "smart.partition.pub-failed smart.partition.pub-empty smart.partition.required parser.size "
+    "parser.truncated"
 )
 
 
@@ -100,9 +101,9 @@ def _make_refusal_faults(
     text: str,
     as_well: str = "",
 ) -> tuple[Preset, ...]:
-    """Return the faults of one refusal: another code, no word, no error frame.
+    """Return three faults of one refusal: another code, no code, no error frame.
 
-    Those without an error break the clauses `as_well` that ask for any error.
+    The faults without an error also break the clauses `as_well`, which require some error.
     """
     return (
         fault(
@@ -189,11 +190,11 @@ FAULTS: tuple[Preset, ...] = (
         text="PUB with a size that cannot be, or cut,",
     ),
     fault(
-        "pub-size-zero-taken",
-        "an empty message is accepted",
+        "pub-negative-size-taken",
+        "a PUB with a negative size is accepted as an empty message",
         breaks="smart.partition.pub-bad-message",
-        may_break=f"{_REFUSED} parser.empty-body smart.trace.short",
-        overrides=(Override(sized, "check_size", _zero_taken),),
+        may_break=f"{_REFUSED} parser.empty-body smart.trace.short smart.partition.pub-empty",
+        overrides=(Override(sized, "check_size", _negative_taken),),
         way=BOUNDARY,
     ),
     *_make_refusal_faults(
@@ -237,8 +238,8 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "sub-any-channel-letter",
-        "SUB accepts channel names with any characters",
-        breaks="smart.partition.sub-bad-channel",
+        "SUB and SUB_ORDER accept channel names with any characters",
+        breaks="smart.partition.sub-bad-channel smart.order.command-refused",
         overrides=(replace_function(subscribe_rules, "is_channel_name", _any_letter),),
         way=CONDITION,
     ),

@@ -1,4 +1,4 @@
-"""Faults of PUB_TRACE: its body, and what it is answered."""
+"""Faults of PUB_TRACE: its body, and its answer."""
 
 from collections.abc import Callable
 from struct import pack
@@ -25,7 +25,7 @@ _U64 = 1 << 64
 
 
 def _answer_with(traced: Callable[[PublishResult], bytes]) -> Settings:
-    """Return settings under which PUB_TRACE is answered so."""
+    """Return settings that change the answer to PUB_TRACE."""
     return {"publish.trace_response": traced}
 
 
@@ -54,7 +54,7 @@ def _size_of_the_smallest(stored: PublishResult) -> bytes:
 
 
 def _split(split: Callable[[bytes], tuple[int, bytes]]) -> tuple[Override, ...]:
-    """Return overrides under which the body of PUB_TRACE is taken apart so."""
+    """Return overrides that change how the body of PUB_TRACE is split."""
     return (replace_function(publish, "split_traced", split),)
 
 
@@ -104,15 +104,16 @@ _LAYOUT = "smart.trace.layout"
 _RESPONSE = "smart.trace.response"
 _ANY = "smart.trace.any-id"
 _INTERNAL = "smart.trace.internal-id"
-_POSITION = "smart.trace.position"
+_OFFSET = "smart.trace.offset"
+_SIZE = "smart.trace.size"
 _HALVES = "smart.message-id.halves"
 _FINISH = "smart.message-id.finish"
 _GROW = "smart.message-id.increasing"
 _BATCH = "smart.trace.batch"
 _ORDERED = "smart.order.position smart.order.increasing"
 _ALL_TRACED = (
-    f"{_ANY} {_INTERNAL} {_POSITION} {_BATCH} {_HALVES} {_GROW} {_ORDERED} smart.trace.partition "
-    "disk.position smart.trace.empty"
+    f"{_ANY} {_INTERNAL} {_BATCH} {_HALVES} {_GROW} {_ORDERED} smart.trace.partition "
+    f"disk.position smart.trace.empty {_OFFSET} {_SIZE}"
 )
 
 
@@ -153,7 +154,7 @@ FAULTS: tuple[Preset, ...] = (
         "pub-trace-plain-above-4096",
         "PUB_TRACE of more than 4096 bytes is answered with OK alone",
         breaks=_RESPONSE,
-        may_break=f"{_POSITION} {_ORDERED}",
+        may_break=f"{_OFFSET} {_SIZE} {_ORDERED}",
         settings=_answer_with(lambda stored: _response(stored) if stored.size < 4096 else OK),
         way=BOUNDARY,
     ),
@@ -173,7 +174,7 @@ FAULTS: tuple[Preset, ...] = (
         "pub-trace-last-byte-lost",
         "PUB_TRACE bodies above 4096 bytes lose their last byte",
         breaks=_LAYOUT,
-        may_break=f"{_ORDERED} {_POSITION} smart.order.in-order",
+        may_break=f"{_ORDERED} {_SIZE} smart.order.in-order",
         overrides=_split(_last_byte_lost_above_4096),
         way=BOUNDARY,
     ),
@@ -212,7 +213,7 @@ FAULTS: tuple[Preset, ...] = (
         "pub-trace-zero-not-answered",
         "PUB_TRACE with trace id 0 is answered with OK alone",
         breaks=_ANY,
-        may_break=f"{_BATCH} {_HALVES} {_GROW} {_ORDERED} {_POSITION} smart.trace.partition",
+        may_break=f"{_BATCH} {_HALVES} {_GROW} {_ORDERED} {_OFFSET}",
         settings=_answer_with(lambda stored: _response(stored) if stored.trace_id else OK),
         way=MISSING,
     ),
@@ -249,16 +250,16 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "pub-trace-size-without-length",
         "the data size in the answer to PUB_TRACE omits the record's 4 length bytes",
-        breaks=_POSITION,
-        may_break=f"disk.position {_ORDERED} smart.trace.partition {_RESPONSE} {_BATCH}",
+        breaks="smart.order.position",
+        may_break=f"disk.position smart.order.increasing {_RESPONSE} {_BATCH}",
         settings=_answer_with(lambda stored: _response(stored, size=stored.size - 4)),
         way=WRONG_VALUE,
     ),
     fault(
         "pub-trace-offset-of-the-end",
         "the offset in the answer to PUB_TRACE is too high by twice the record's size",
-        breaks=_POSITION,
-        may_break=f"disk.position {_ORDERED} smart.trace.partition",
+        breaks=_OFFSET,
+        may_break=f"disk.position {_ORDERED}",
         settings=_answer_with(
             lambda stored: _response(stored, offset=stored.offset + 2 * stored.size)
         ),
@@ -267,7 +268,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "pub-trace-size-of-16-bits",
         "the data size in the answer to PUB_TRACE never exceeds 65535",
-        breaks=_POSITION,
+        breaks=_SIZE,
         may_break=f"disk.position {_ORDERED}",
         settings=_answer_with(_size_of_the_smallest),
         way=BOUNDARY,
@@ -275,8 +276,8 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "pub-trace-offset-missing",
         "the offset in the answer to PUB_TRACE is always 0",
-        breaks=_POSITION,
-        may_break=f"disk.position {_ORDERED} smart.trace.partition",
+        breaks=_OFFSET,
+        may_break=f"disk.position {_ORDERED}",
         settings=_answer_with(lambda stored: _response(stored, offset=0)),
         way=MISSING,
     ),

@@ -1,4 +1,4 @@
-"""Faults of PUB_EXT: which headers are taken, which are refused, and with which codes."""
+"""Faults of PUB_EXT: which headers are accepted, which are refused, and with which codes."""
 
 import json
 from collections.abc import Callable
@@ -29,7 +29,7 @@ Test = Callable[[bytes], bool]
 
 
 def _take_wrong(wrong: Test) -> Settings:
-    """Return settings under which headers that pass a test are taken, whatever they are."""
+    """Return settings under which all headers that pass a test are accepted."""
 
     def read(data: bytes) -> Header:
         try:
@@ -43,7 +43,7 @@ def _take_wrong(wrong: Test) -> Settings:
 
 
 def _refuse_unwanted(unwanted: Test) -> Settings:
-    """Return settings under which headers that pass a test are refused, legal or not."""
+    """Return settings under which all headers that pass a test are refused."""
 
     def read(data: bytes) -> Header:
         if unwanted(data):
@@ -78,7 +78,7 @@ def _begins_well(data: bytes) -> bool:
 
 
 def _lax(data: bytes) -> Fields:
-    """Read an object, overlooking what strict readers hold against its text."""
+    """Read an object without reporting faults in its JSON."""
     try:
         value = json.loads(data.decode("utf-8", "replace"), strict=False)
     except ValueError as error:
@@ -89,7 +89,7 @@ def _lax(data: bytes) -> Fields:
 
 
 def _overlook(*kinds: str) -> Callable[[bytes], Fields]:
-    """Return a reader that overlooks some kinds of faults in an object."""
+    """Return a reader that ignores some kinds of JSON faults."""
 
     def parse(data: bytes) -> Fields:
         try:
@@ -106,7 +106,7 @@ def _overlook(*kinds: str) -> Callable[[bytes], Fields]:
 
 
 def _nothing(fields: Fields) -> None:
-    """Let everything through."""
+    """Accept every header."""
 
 
 def _first_character(fields: Fields) -> None:

@@ -1,4 +1,4 @@
-"""Faults of the answer to PUB_EXT: OK where it is due, and the 30 bytes of a traced message."""
+"""Faults of the answer to PUB_EXT: OK, and the 30 bytes for a traced message."""
 
 import re
 from collections.abc import Callable
@@ -31,12 +31,12 @@ _U64 = 1 << 64
 
 
 def _answer_with(traced: Callable[[PublishResult], bytes]) -> Settings:
-    """Return settings under which a traced PUB_EXT is answered so."""
+    """Return settings that change the answer to a traced PUB_EXT."""
     return {"publish.ext_trace_response": traced}
 
 
 def _from_the_fourth(said: bytes) -> tuple[Override, ...]:
-    """Return overrides under which an untraced PUB_EXT is answered so, but for the first three."""
+    """Return overrides that change the answer to an untraced PUB_EXT from the fourth on."""
 
     def wrap(original: Callable[..., bytes]) -> Callable[..., object]:
         def answer(connection: Connection, read: Header, stored: PublishResult) -> bytes:
@@ -50,7 +50,7 @@ def _from_the_fourth(said: bytes) -> tuple[Override, ...]:
 
 
 def _answering_as_traced(traced: Callable[[Header | None], bool]) -> tuple[Override, ...]:
-    """Return overrides under which PUB_EXT is answered as traced behind some other headers."""
+    """Return overrides under which PUB_EXT with some other headers gets a trace response."""
     headers = WeakKeyDictionary[Connection, Header]()
 
     def wrap(original: Callable[..., bytes]) -> Callable[..., object]:
@@ -75,7 +75,7 @@ def _response(stored: PublishResult, **other: int) -> bytes:
 
 
 def _by_text(data: bytes) -> Header:
-    """Read a header, its trace id by looking for the name anywhere in the text."""
+    """Read a header; find the trace id by searching the text for its name."""
     read = header.published(data)
     found = re.search(rb'##trace_id\W*"?(\d+)?', data)
     return read._replace(trace_id=int(found[1] or 0) if found else None)
@@ -97,7 +97,7 @@ def empty_is_zero(value: JsonValue) -> int | None:
 
 
 def empty_fails(value: JsonValue) -> int | None:
-    """Let an empty trace id fail."""
+    """Refuse an empty trace id."""
     if value == "":
         raise Refusal(E_PUB_FAILED, "empty trace id", fatal=False)
     return header.empty_is_none(value)
@@ -110,7 +110,7 @@ def _empty_ends_the_connection(value: JsonValue) -> int | None:
 
 
 def empty_beside_others(data: bytes) -> Header:
-    """Read a header; an empty trace id among other names counts as one."""
+    """Read a header; an empty trace id beside other names is read as 1."""
     read = header.published(data)
     among_others = b'"##trace_id":""' in data and b"," in data
     return read._replace(trace_id=1) if among_others else read

@@ -9,10 +9,17 @@ from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Override, replace_function
 from wireproof_reference_impl.preset import Preset, alternative
-from wireproof_spec.nsq.error_codes import E_BAD_BODY, E_INVALID
+from wireproof_spec.nsq.error_codes import (
+    E_BAD_BODY,
+    E_FIN_FAILED,
+    E_INVALID,
+    E_REQ_FAILED,
+    E_TOUCH_FAILED,
+)
 from wireproof_spec.nsq.names import IDENTIFY, OK
 
 _BEFORE_IDENTIFY = frozenset({IDENTIFY, b"AUTH", b"NOP"})
+_HARMLESS = frozenset({E_FIN_FAILED, E_REQ_FAILED, E_TOUCH_FAILED})
 _LEAST_TIMEOUT_MS = 2_000
 _MOST_TAG_BYTES = 16
 
@@ -27,7 +34,8 @@ def _identify_first(original: Callable[..., object]) -> Callable[..., object]:
 
 
 def _always_fatal(command: bytes, code: str, fatal: bool) -> bool:
-    return True
+    """Return True but for the codes that the base protocol calls harmless."""
+    return code not in _HARMLESS
 
 
 def _never_fatal(command: bytes, code: str, fatal: bool) -> bool:

@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 from wireproof_reference_impl.nsq.core.commands import publish, publish_ext
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.delivery import message_parts
 from wireproof_reference_impl.nsq.http import publish as http_publish
 from wireproof_reference_impl.nsq.requests import http_deployed, http_header
 from wireproof_reference_impl.nsq.requests.http_header import Fields, collect_added
-from wireproof_reference_impl.nsq.wire import deployed, frame_reading, header
+from wireproof_reference_impl.nsq.wire import deployed, frame_reading, header, packed
 from wireproof_reference_impl.nsq.wire.frame_reading import Split
 from wireproof_reference_impl.nsq.wire.go_text import marshal
 from wireproof_reference_impl.nsq.wire.header import Header
-from wireproof_reference_impl.nsq.wire.message import NewMessage
+from wireproof_reference_impl.nsq.wire.message import Message, NewMessage
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import Preset, alternative
@@ -64,6 +65,12 @@ def _stripped(data: bytes) -> bytes:
     return json.dumps(kept, separators=(",", ":"), ensure_ascii=False).encode(
         "utf-8", "surrogatepass"
     )
+
+
+def _without_internal(message: Message) -> bytes:
+    if message.header is None:
+        return message_parts.short_extend_part(message)
+    return packed.extend_part(message.version, _stripped(message.header))
 
 
 def _storing(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
@@ -163,7 +170,7 @@ ALTERNATIVES: tuple[Preset, ...] = (
     alternative(
         "headers-without-internal-names",
         "names that begin with ## are not delivered",
-        overrides=_storing(_stripped),
+        {"delivery.extend": _without_internal},
     ),
     alternative(
         "header-numbers-as-floats",
