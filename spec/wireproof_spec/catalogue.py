@@ -180,6 +180,10 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
     def _by_id(self) -> dict[str, Clause]:
         return {clause.id: clause for clause in self.clauses()}
 
+    @functools.cached_property
+    def _by_law(self) -> dict[str, Clause]:
+        return {law.id: clause for clause in self.clauses() for law in clause.case}
+
     def for_target(self, *, is_client: bool) -> "Catalogue":
         """Return the law for clients, or the law for all others."""
         return self._for_clients if is_client else self._for_others
@@ -204,10 +208,6 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
             groups=tuple(group for group in groups if group.clause),
             capabilities=tuple(each for each in self.capabilities if fits(each.role)),
         )
-
-    @functools.cached_property
-    def _by_law(self) -> dict[str, Clause]:
-        return {law.id: clause for clause in self.clauses() for law in clause.case}
 
     def decision(self, decision_id: str) -> Decision | None:
         """Return the decision with this id, or None."""

@@ -1,8 +1,8 @@
 r"""Checks JSON documents of the protocols with JSON Schemas (Draft 2020-12).
 
-The name of a schema is its protocol and file: `nsq/ext-header` lies in `nsq/json_schemas/`. Those
-of the driver protocol are called `driver/…`. Patterns end in `$(?!\n)`, because Python's `$` alone
-allows a line feed after it.
+The name of a schema is its protocol and file: `nsq/ext-header` lies in `nsq/json_schemas/`. The
+schemas of the driver protocol are called `driver/…`. Patterns end in `$(?!\n)`, because Python's
+`$` alone allows a line feed after it.
 
 One check of a 60-byte header takes about 16 µs, six times as long as decoding a message and
 parsing its header: code that runs for every message has checks of its own.

@@ -196,7 +196,7 @@ class BindingRecord(msgspec.Struct, frozen=True):
 class TargetRecord(msgspec.Struct, frozen=True):
     """The target that was judged; ``fingerprint`` has the properties it reports.
 
-    ``role`` is ``client`` where a client was judged; empty for all others.
+    ``role`` is ``client`` if a client was judged, otherwise empty.
     """
 
     url: str
