@@ -127,7 +127,11 @@ class DeviationRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
-    """One case: what was observed, and the judge's verdict at the time of the run."""
+    """One case: what was observed, and the judge's verdict at the time of the run.
+
+    ``level`` and ``origin`` are those of the clause when the case was judged; records from before
+    revision 2 of the law have no origin.
+    """
 
     case: str
     case_hash: str
@@ -137,6 +141,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     observation: str
     verdict: Verdict
     reason: str
+    origin: str = ""
     overdue: bool = False
     control: ControlState | None = None
     difference: DifferenceRecord | None = None

@@ -33,7 +33,7 @@ class Subject:
     started: datetime | None
 
     def columns(self) -> Row:
-        """Return the first columns of a row."""
+        """Return the columns that all rows of the bundle have in common."""
         return {
             "bundle": self.bundle,
             "vendor": self.vendor,
@@ -56,8 +56,8 @@ def started(header: HeaderRecord) -> datetime | None:
     return told.astimezone(UTC) if told.tzinfo else told.replace(tzinfo=UTC)
 
 
-def result_row(record: CaseRecord, subject: Subject) -> Row:
-    """Return one case's row.
+def result_row(record: CaseRecord, role: str) -> Row:
+    """Return one case's row; ``role`` is the part of the target that its clause is about.
 
     Raises:
         BadRecord: a number does not fit, or a date is none.
@@ -65,7 +65,6 @@ def result_row(record: CaseRecord, subject: Subject) -> Row:
     deviation, difference = record.deviation, record.difference
     _, field, value = cause_key(record) if record.verdict in FAILING else ("", "", "")
     return {
-        **subject.columns(),
         "case": record.case,
         "case_hash": record.case_hash,
         "interface": "/".join(record.case.split("/")[:2]),
@@ -90,10 +89,12 @@ def result_row(record: CaseRecord, subject: Subject) -> Row:
         "overdue": record.overdue,
         **_deviation(deviation),
         "deviation_expired": bool(deviation and deviation.expired),
+        "origin": record.origin,
+        "role": role,
     }
 
 
-def finding_row(record: FindingRecord, subject: Subject) -> Row:
+def finding_row(record: FindingRecord) -> Row:
     """Return one finding's row.
 
     Raises:
@@ -103,7 +104,6 @@ def finding_row(record: FindingRecord, subject: Subject) -> Row:
         raise BadRecord("a finding without an id")
     first = record.cases[0] if record.cases else None
     return {
-        **subject.columns(),
         "finding": record.id,
         "violated": record.violated,
         "words": record.words,
@@ -121,7 +121,7 @@ def finding_row(record: FindingRecord, subject: Subject) -> Row:
     }
 
 
-def campaign_row(record: CampaignRecord, subject: Subject) -> Row:
+def campaign_row(record: CampaignRecord) -> Row:
     """Return one campaign's row.
 
     Raises:
@@ -129,7 +129,6 @@ def campaign_row(record: CampaignRecord, subject: Subject) -> Row:
     """
     counts = ("executed", "skipped", "left_out", "not_again", "workers")
     return {
-        **subject.columns(),
         "seed": str(record.seed),
         "duration_ms": _count("seconds", round(record.seconds * 1000)),
         **{name: _count(name, getattr(record, name)) for name in counts},
@@ -145,12 +144,9 @@ class Totals:
     quarantined: int
 
 
-def run_row(
-    header: HeaderRecord, footer: FooterRecord, subject: Subject, *, file: str, totals: Totals
-) -> Row:
+def run_row(header: HeaderRecord, footer: FooterRecord, *, file: str, totals: Totals) -> Row:
     """Return the bundle's own row; counts of its lines beside what header and footer say."""
     return {
-        **subject.columns(),
         "file": file,
         "format": header.format,
         "kit": header.kit,

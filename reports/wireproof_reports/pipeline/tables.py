@@ -1,26 +1,14 @@
-"""A history's tables as Spark sees them: only what the manifest names, under explicit types."""
+"""A history's tables as questions see them: all at the versions of one published state."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
-from wireproof_reports.pipeline.manifest import NAME, Manifest, parse_manifest, read_manifest
-from wireproof_spec.history import PARTITIONS, TABLES, Column, Kind
-
-_TYPES: dict[Kind, T.DataType] = {
-    "text": T.StringType(),
-    "texts": T.ArrayType(T.StringType()),
-    "count": T.LongType(),
-    "flag": T.BooleanType(),
-    "time": T.TimestampType(),
-    "bytes": T.BinaryType(),
-}
+from wireproof_reports.pipeline.history import Published, read_table
+from wireproof_spec.history import TABLES
 
 _TARGET = ("protocol", "vendor", "version")
 _CASE = ("case", "case_hash", "clause", "level")
@@ -54,7 +42,7 @@ class Tables:
 def open_tables(
     spark: SparkSession,
     history: str,
-    manifest: Manifest,
+    state: Published,
     *,
     today: date,
     kept: bool | None = None,
@@ -63,38 +51,13 @@ def open_tables(
 
     Whether counts are kept is decided by how many results there are, unless it is said.
     """
-    frames = {name: _table(spark, history, manifest, name) for name in TABLES}
+    frames = {name: read_table(spark, history, name, state) for name in TABLES}
     results = frames["results"]
     counts, failing = _ones(results), _failing(results)
-    if manifest.count("results") > FEW if kept is None else kept:
+    if state.count("results") > FEW if kept is None else kept:
         counts = _counts(results).persist(StorageLevel.MEMORY_AND_DISK)
         failing = failing.persist(StorageLevel.MEMORY_AND_DISK)
     return Tables(**frames, counts=counts, failing=failing, today=today)
-
-
-def manifest_of(spark: SparkSession, history: str) -> Manifest:
-    """Read a history's manifest; through Spark where it is no folder of this machine.
-
-    Raises:
-        HistoryFault: there is none, it is damaged, or a newer version wrote it.
-    """
-    if not is_url(history):
-        return read_manifest(Path(history))
-    row = spark.read.text(f"{history.rstrip('/')}/{NAME}", wholetext=True).first()
-    return parse_manifest(history, str(row[0] if row else "").encode())
-
-
-def is_url(history: str) -> bool:
-    """Tell whether a history is named by a URL, such as ``s3a://bucket/history``."""
-    return "://" in history
-
-
-def spark_schema(columns: Iterable[Column]) -> T.StructType:
-    """Return the types of these columns and of the folders that rows lie in."""
-    protocol, day = PARTITIONS
-    fields = [T.StructField(column.name, _TYPES[column.kind]) for column in columns]
-    partition = [T.StructField(protocol, T.StringType()), T.StructField(day, T.DateType())]
-    return T.StructType([*fields, *partition])
 
 
 def _ones(results: DataFrame) -> DataFrame:
@@ -123,13 +86,3 @@ def _failing(results: DataFrame) -> DataFrame:
     more = ("cause_field", "cause_value", "deviation", "deviation_expires")
     failed = F.col("verdict").isin("fail", "known") | (F.col("deviation") != "")
     return results.where(failed).select(*told, *more)
-
-
-def _table(spark: SparkSession, history: str, manifest: Manifest, name: str) -> DataFrame:
-    root = history.rstrip("/") if is_url(history) else Path(history).resolve().as_uri()
-    schema = spark_schema(TABLES[name])
-    places = [f"{root}/{part.place}" for part in manifest.of(name)]
-    if not places:
-        return spark.createDataFrame([], schema)
-    reader = spark.read.schema(schema).option("basePath", f"{root}/{name}")
-    return reader.parquet(*places)
