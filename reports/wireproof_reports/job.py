@@ -41,9 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _take(history: str, landing: str) -> int:
-    with tempfile.TemporaryDirectory(prefix="wireproof-log-") as scratch:
-        with session(SUBMITTED, Path(scratch) / "spark.log") as spark:
-            taken = ingest(spark, [landing], history)
+    with (
+        tempfile.TemporaryDirectory(prefix="wireproof-log-") as scratch,
+        session(SUBMITTED, Path(scratch) / "spark.log") as spark,
+    ):
+        taken = ingest(spark, [landing], history)
     print(f"history  {history}   {taken.bundles} bundles taken, {taken.already} there already")
     for refused in taken.refused:
         print(f"wireproof: refused: {refused.reason}", file=sys.stderr)

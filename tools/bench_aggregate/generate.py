@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
-
 from wireproof_reports.pipeline.manifest import Manifest, Part, read_manifest, write_manifest
 from wireproof_reports.pipeline.parquet import schema
+
 from wireproof_reports.pipeline.target import version_key
 from wireproof_spec.history import TABLES
 

@@ -47,5 +47,12 @@ COMMANDS = {
     "aggregate": Entry(
         "wireproof.commands.aggregate:aggregate", "Analyse a history and write a static site."
     ),
+    "ask": Entry("wireproof.commands.ask:ask", "Ask a history a question in SQL."),
+    "vacuum": Entry(
+        "wireproof.commands.vacuum:vacuum", "Merge the files of a history, remove unused ones."
+    ),
+    "migrate": Entry(
+        "wireproof.commands.migrate:migrate", "Turn a history of Parquet files into Delta tables."
+    ),
     "doctor": Entry("wireproof.commands.doctor:doctor", "Check this machine and a target."),
 }

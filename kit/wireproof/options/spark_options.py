@@ -16,9 +16,7 @@ from wireproof_kit.errors import UsageFault
 from wireproof_reports.pipeline.wanted import missing_package
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from wireproof_reports.pipeline.session import Wanted
+    from wireproof_reports.pipeline.session import Session, Wanted
 
 REACH_S = 5.0
 LOCAL = "local[*]"
@@ -28,7 +26,11 @@ F = TypeVar("F", bound=Callable[..., object])
 def spark_options(command: F) -> F:
     """Add ``--master`` and ``--conf`` to a command."""
     master = click.option(
-        "--master", default=LOCAL, show_default=True, metavar="URL", help="URL of the Spark master."
+        "--master",
+        default=LOCAL,
+        show_default=True,
+        metavar="URL",
+        help="URL of the Spark master.",
     )
     conf = click.option(
         "--conf", multiple=True, metavar="NAME=VALUE", help="A Spark setting; repeatable."
@@ -93,7 +95,7 @@ def say_what_spark_does(wanted: "Wanted") -> None:
 
 
 @contextmanager
-def running_spark(wanted: "Wanted") -> Generator["SparkSession"]:
+def running_spark(wanted: "Wanted") -> Generator["Session"]:
     """Have a session, with what workers of other machines need; its log is kept if it fails.
 
     Raises:

@@ -14,7 +14,7 @@ and goes on; should the killed one's Java still commit something, Delta leaves i
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from datetime import time as day_time
 
@@ -137,10 +137,11 @@ def publications(spark: SparkSession, history: str, most: int = MOST_LOOKED_AT) 
     Raises:
         HistoryFault: a newer version wrote it.
     """
-    found: list[Published] = []
-    for entry in entries(spark, history, LAST, most):
-        if entry.note is not None and entry.note.wireproof == PUBLISHED:
-            found.append(Published(entry.version, entry.when, entry.note))
+    found = [
+        Published(entry.version, entry.when, entry.note)
+        for entry in entries(spark, history, LAST, most)
+        if entry.note is not None and entry.note.wireproof == PUBLISHED
+    ]
     if found:
         _refuse_newer(history, found[0].note)
     return found
@@ -190,9 +191,7 @@ def published_as_of(spark: SparkSession, history: str, wanted: str) -> Published
     return chosen
 
 
-def read_table(
-    spark: SparkSession, history: str, table: str, state: Published
-) -> DataFrame:
+def read_table(spark: SparkSession, history: str, table: str, state: Published) -> DataFrame:
     """Return a table at the version of a state; columns that it is too old to have are null."""
     schema = spark_schema(TABLES[table])
     version = state.version_of(table)
@@ -202,7 +201,9 @@ def read_table(
     frame = reader.load(path_of(history, table))
     there = set(frame.columns)
     columns = [
-        F.col(name.name) if name.name in there else F.lit(None).cast(name.dataType).alias(name.name)
+        F.col(name.name)
+        if name.name in there
+        else F.lit(None).cast(name.dataType).alias(name.name)
         for name in schema
     ]
     return frame.select(*columns)
@@ -237,7 +238,9 @@ class Attempt:
         self._versions[table] = base + 1
         self._rows[table] = self._rows.get(table, 0) + count
 
-    def publish(self, runs: DataFrame | None, count: int = 0, oldest: int | None = None) -> Published:
+    def publish(
+        self, runs: DataFrame | None, count: int = 0, oldest: int | None = None
+    ) -> Published:
         """Write the rows of ``runs``, and with them the versions of all tables: it has happened.
 
         Raises:
@@ -385,8 +388,8 @@ def begin(
         if alive is None:
             raise HistoryFault(
                 f"{history} was being written by {in_words(name)} at "
-                f"{first.when.isoformat(timespec='seconds')}; wait until that has ended, or, if it "
-                "was killed, run this again with --take-over"
+                f"{first.when.isoformat(timespec='seconds')}; wait until that has ended, or, "
+                "if it was killed, run this again with --take-over"
             )
         if time.monotonic() > deadline:
             raise HistoryFault(
@@ -456,5 +459,3 @@ def _refuse_newer(name: str, note: Note) -> None:
                 f"{name} was written{by}: {what} {found}, this version reads up to {newest}; "
                 "use the version of wireproof that wrote it, or a newer one"
             )
-
-

@@ -313,9 +313,7 @@ def _rows(packed: DataFrame, table: str) -> DataFrame:
     return mine.mapInArrow(unpacking(table), schema)
 
 
-def _new_refused(
-    attempt: h.Attempt, refused: Sequence[Refused]
-) -> Iterator[dict[str, object]]:
+def _new_refused(attempt: h.Attempt, refused: Sequence[Refused]) -> Iterator[dict[str, object]]:
     """Return the rows of refused bundles that the quarantine does not have yet."""
     if not refused:
         return
@@ -333,7 +331,9 @@ def _new_refused(
 
 def _frame(spark: SparkSession, rows: Sequence[dict[str, object]]) -> DataFrame:
     schema = spark_schema(worker_columns("quarantine"))
-    return spark.createDataFrame([[row.get(name) for name in schema.names] for row in rows], schema)
+    return spark.createDataFrame(
+        [[row.get(name) for name in schema.names] for row in rows], schema
+    )
 
 
 def _quarantined(packed: DataFrame) -> Iterator[Quarantined]:

@@ -23,8 +23,8 @@ def is_url(history: str) -> bool:
 
 
 def root_of(history: str) -> str:
-    """Return the URL under which Spark finds a history."""
-    return history.rstrip("/") if is_url(history) else Path(history).resolve().as_uri()
+    """Return the URL under which Spark finds a folder; its file systems take signs as they are."""
+    return history.rstrip("/") if is_url(history) else f"file://{Path(history).resolve()}"
 
 
 def is_history(folder: Path) -> bool:

@@ -16,7 +16,7 @@ from wireproof_spec.record import (
     HeaderRecord,
 )
 
-Value: TypeAlias = str | int | bool | bytes | datetime | list[str] | None
+Value: TypeAlias = str | int | bool | bytes | date | datetime | list[str] | None
 Row: TypeAlias = dict[str, Value]
 
 FAILING = frozenset({"fail", "known"})

@@ -12,12 +12,16 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from wireproof_reports.pipeline import jars
+
+Session: TypeAlias = SparkSession
+"""For those who may not import Spark: the command line."""
 
 OLDEST_JAVA = 17
 FIRST_JOB_S = 120.0
@@ -70,6 +74,7 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.codegen.aggregate.map.twolevel.enabled": "false",
     "spark.sql.shuffle.partitions": "16",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -22,6 +22,7 @@ EVERY = "2 seconds"
 MOST_FILES = 2_000
 """Files of one batch."""
 POLL_S = 0.5
+SCHEMA = "path string, modificationTime timestamp, length long, content binary"
 
 Told = Callable[[Taken], None]
 """Told after each batch what it came to."""
@@ -60,7 +61,7 @@ def watch(
         .option("recursiveFileLookup", "true")
         .option("pathGlobFilter", landing.GLOB)
         .option("maxFilesPerTrigger", str(MOST_FILES))
-        .schema(spark.read.format("binaryFile").load(root_of(folder)).schema)
+        .schema(SCHEMA)
         .load(root_of(folder))
         .select("path", "length")
     )

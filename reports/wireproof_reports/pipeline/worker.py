@@ -32,9 +32,7 @@ GLANCES = pa.schema(
         ("fault", pa.string()),
     ]
 )
-GLANCES_DDL = (
-    "path string, bundle string, protocol string, day date, bytes long, fault string"
-)
+GLANCES_DDL = "path string, bundle string, protocol string, day date, bytes long, fault string"
 PACKED = pa.schema(
     [("of", pa.string()), ("rows", pa.int64()), ("packed", pa.binary()), ("fault", pa.string())]
 )
@@ -177,4 +175,3 @@ def _reason(path: str, error: BaseException) -> str:
     if isinstance(error, BundleFault):
         return str(error)
     return f"cannot read {path}: {why_unreadable(error)}"
-

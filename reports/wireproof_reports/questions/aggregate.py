@@ -1,7 +1,6 @@
 """A history's questions asked and written for a site: all of them, or the site stays as it was."""
 
 import shutil
-import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
 """Vendor by version by clause, with the reading followed."""
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.tables import Tables
@@ -13,25 +13,22 @@ from wireproof_reports.questions.question import (
     Answered,
     Question,
 )
-from wireproof_reports.questions.verdicts import TARGET, cases, version_order
+from wireproof_reports.questions.verdicts import (
+    SEVERITY,
+    STANDINGS,
+    TARGET,
+    cases,
+    last_states,
+    place,
+    version_order,
+)
 from wireproof_spec.record import VERDICTS
 
 KEYS = (*TARGET, "clause")
-STANDINGS = {
-    "fail": "fails",
-    "unstable": "unstable",
-    "known": "known",
-    "reading": "reading",
-    "pass": "conforms",
-    "inconclusive": "open",
-    "unsupported": "unsupported",
-    "error": "error",
-}
-"""What a clause stands at, by the first of these verdicts that any of its cases has."""
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count verdicts by vendor, version and clause over all runs."""
+    """Count verdicts by vendor, version and clause; say what the last runs came to."""
     # Texts cannot be collected in place: there should be few rows left when they are.
     counted = tables.counts.groupBy(*KEYS, "level", "verdict", "reading").agg(
         F.sum("cases").alias("cases"), F.max("last").alias("last")
@@ -44,17 +41,17 @@ def ask(tables: Tables) -> DataFrame:
         ),
         F.max("last").alias("last"),
     )
-    joined = clauses.join(version_order(tables), "version")
+    joined = clauses.join(_standings(tables), [*KEYS]).join(version_order(tables), "version")
     return joined.orderBy("protocol", "vendor", "version_key", "version", "clause").select(
-        *KEYS, "level", *VERDICTS, "readings", _standing().alias("standing"), "last"
+        *KEYS, "level", *VERDICTS, "readings", "standing", "last"
     )
 
 
-def _standing() -> Column:
-    standing = F.lit("")
-    for verdict, words in reversed(STANDINGS.items()):
-        standing = F.when(F.col(verdict) > 0, F.lit(words)).otherwise(standing)
-    return standing
+def _standings(tables: Tables) -> DataFrame:
+    """Return what each clause stands at: the worst that a case of it came to in its last run."""
+    worst = last_states(tables).groupBy(*KEYS).agg(F.min(place(SEVERITY)).alias("place"))
+    words = F.array(*(F.lit(STANDINGS[verdict]) for verdict in SEVERITY))
+    return worst.select(*KEYS, F.element_at(words, F.col("place") + 1).alias("standing"))
 
 
 QUESTION = Question(
@@ -68,7 +65,7 @@ QUESTION = Question(
         LEVEL,
         *(Answered(verdict, "integer", f"results with verdict {verdict}") for verdict in VERDICTS),
         Answered("readings", "texts", "registered readings followed, as decision=reading"),
-        Answered("standing", "text", "what all of them come to; the worst counts"),
+        Answered("standing", "text", "what the last run of each case came to; the worst counts"),
         Answered("last", "time", "start of the last run"),
     ),
     ask,
