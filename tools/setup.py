@@ -3,8 +3,8 @@
     python3 tools/setup.py core|dev|pynsq|clients|all
 
 core     what `make run` needs
-dev      core, every extra, and what the tests and checks need; Java as in all, and tshark likewise;
-         Delta's jars for Spark, 13 MB, fetched once into the user's cache
+dev      core, every extra, and what the tests and checks need; Java as in all, and tshark likewise
+         Delta's jars for Spark, 13 MB, once, into the user's cache
 pynsq    dev, and the client of that name
 clients  pynsq, and Go for go-nsq and Rust for crate iggy likewise
 all      pynsq, and Java for Spark found, installed where the system allows, or named

@@ -1,4 +1,4 @@
-"""Bundles read whole or not at all, bad lines put aside, rows handed over as Spark's workers do."""
+"""Bundles read whole or not at all, bad lines put aside, rows handed over as workers do."""
 
 import gzip
 import hashlib

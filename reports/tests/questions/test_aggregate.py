@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from history_fixture import tree
-from wireproof_reports.pipeline.manifest import HistoryFault
+from history_fixture import tree, write_table
 
+from wireproof_reports.pipeline.history import Published
+from wireproof_reports.pipeline.place import HistoryFault
 from wireproof_reports.pipeline.session import SparkFault
 from wireproof_reports.questions import aggregate as module
 from wireproof_reports.questions.aggregate import Wish, aggregate
