@@ -19,6 +19,7 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 from quick_spark import quick_session
 
+from wireproof_reports.pipeline.history import published
 from wireproof_reports.pipeline.ingest import ingest
 from wireproof_reports.pipeline.session import SparkFault, in_words
 from wireproof_reports.pipeline.tables import open_tables
