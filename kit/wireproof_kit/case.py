@@ -1,7 +1,7 @@
 """The decorator that turns a test function into a case of the kit."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import ParamSpec
 
 from wireproof_kit.observation import Observation
@@ -21,6 +21,7 @@ class CaseMark:
     waiting: bool = False
     hazard: bool = False
     alone: bool = False
+    needs_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
 def case(
@@ -31,20 +32,22 @@ def case(
     waiting: bool = False,
     hazard: bool = False,
     alone: bool = False,
+    needs_of: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Callable[[Callable[P, Observation]], Callable[P, Observation]]:
     """Return a decorator that marks a function as the case ``id`` (protocol/interface/subject).
 
     ``needs`` adds capabilities to those of the clause. ``waiting`` cases mostly wait and are
     started early in a thread; ``alone`` cases disturb others and run after them, one at a time;
-    ``hazard`` cases may kill a target and run last of all.
+    ``hazard`` cases may kill a target and run last of all. ``needs_of`` adds capabilities to the
+    cases of one parameter, by its id.
     """
-    mark = CaseMark(id, clause, needs, waiting, hazard, alone)
+    mark = CaseMark(id, clause, needs, waiting, hazard, alone, needs_of or {})
 
-    def marked(function: Callable[P, Observation]) -> Callable[P, Observation]:
+    def mark_function(function: Callable[P, Observation]) -> Callable[P, Observation]:
         setattr(function, MARK, mark)
         return function
 
-    return marked
+    return mark_function
 
 
 def case_mark(function: object) -> CaseMark | None:

@@ -25,7 +25,9 @@ class Override(Struct, frozen=True):
     wrap: Callable[..., Callable[..., object]]
 
 
-def replaced(owner: ModuleType | type, name: str, value: Callable[..., object]) -> Override:
+def replace_function(
+    owner: ModuleType | type, name: str, value: Callable[..., object]
+) -> Override:
     """Return an override that puts a function in the place of another, which nobody calls."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -56,7 +58,7 @@ def apply(overrides: Sequence[Override]) -> Callable[[], None]:
 
 
 @contextmanager
-def applied(overrides: Sequence[Override]) -> Generator[None]:
+def apply_overrides(overrides: Sequence[Override]) -> Generator[None]:
     """Put overrides into place for as long as the context lasts."""
     take_back = apply(overrides)
     try:

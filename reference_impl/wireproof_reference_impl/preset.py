@@ -12,6 +12,7 @@ from wireproof_reference_impl.settings import Settings
 CLAUSE = "clause"
 PARSER = "parser"
 VARIANT = "variant"
+ALTERNATIVE = "alternative"
 
 MISSING = "missing"
 BOUNDARY = "boundary"
@@ -34,7 +35,9 @@ class Preset(Struct, frozen=True):
     other breaks every clause of `breaks` and may break those of `may_break`; anything else it
     turns red is an error of the judge; `way` is one of `WAYS`, `late` the settings of its twin
     that delivers 3 s late what it should not deliver at all. A variant is legal and breaks
-    nothing; it is never mixed with those named in `not_with`.
+    nothing; it is never mixed with those named in `not_with`. An alternative is a variant that
+    takes the other way where the texts leave a choice: it may be without what a case needs, but
+    it breaks no must clause.
     """
 
     name: str
@@ -53,6 +56,21 @@ class Preset(Struct, frozen=True):
 def variant(name: str, text: str, settings: Settings, *, not_with: str = "") -> Preset:
     """Return a legal variant; `not_with` has the names it is never mixed with, in one string."""
     return Preset(name, VARIANT, text, settings, not_with=tuple(not_with.split()))
+
+
+def alternative(
+    name: str,
+    text: str,
+    settings: Settings | None = None,
+    *,
+    overrides: Sequence[Override] = (),
+    not_with: str = "",
+) -> Preset:
+    """Return a permitted alternative; `not_with` names the variants it excludes, as above."""
+    excluded = tuple(not_with.split())
+    return Preset(
+        name, ALTERNATIVE, text, settings or {}, not_with=excluded, overrides=tuple(overrides)
+    )
 
 
 def parser_fault(
@@ -76,18 +94,19 @@ def conflicts(preset: Preset, variants: Mapping[str, Preset]) -> tuple[str, ...]
     )
 
 
-def listed(preset: Preset, variants: Mapping[str, Preset]) -> str:
+def format_preset(preset: Preset, variants: Mapping[str, Preset]) -> str:
     """Return a preset as a line: name, kind, clauses, text and, behind tabs, one thing more.
 
     `?` marks a clause that may break. The last field is a fault's way of being wrong, or the
     variants that a variant is never mixed with.
     """
     clauses = ",".join([*preset.breaks, *(f"{each}?" for each in preset.may_break)])
-    last = ",".join(conflicts(preset, variants)) if preset.kind == VARIANT else preset.way
+    legal = preset.kind in (VARIANT, ALTERNATIVE)
+    last = ",".join(conflicts(preset, variants)) if legal else preset.way
     return "\t".join((preset.name, preset.kind, clauses, preset.text, last))
 
 
-def named(presets: Mapping[str, Preset], kind: str, name: str) -> Preset:
+def find_preset(presets: Mapping[str, Preset], kind: str, name: str) -> Preset:
     """Return the fault or variant of a name.
 
     Raises:

@@ -21,7 +21,7 @@ class Link(Protocol):
     def end_of_stream(self, now_ns: int) -> None:
         """Handle the end of the client's stream."""
 
-    def lost(self, now_ns: int) -> None:
+    def handle_loss(self, now_ns: int) -> None:
         """Handle the loss of the connection."""
 
     def take_output(self) -> bytes:

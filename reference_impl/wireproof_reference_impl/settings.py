@@ -12,7 +12,7 @@ Settings = Mapping[str, object]
 """Values by dotted name of a field, such as `publish.id_step`."""
 
 
-def changed(behaviour: T, settings: Settings) -> T:
+def change_settings(behaviour: T, settings: Settings) -> T:
     """Return a behaviour with these settings changed.
 
     Raises:

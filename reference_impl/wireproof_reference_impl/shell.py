@@ -92,7 +92,7 @@ class Shell:
             if not any(each is source.schedule for each in self._schedules):
                 self._schedules.append(source.schedule)
         listener = Listener(source, connect, address)
-        await self._open(listener, _bound(*address))
+        await self._open(listener, _bind(*address))
         self._listeners.append(listener)
         self.flush()
         return listener.address
@@ -143,7 +143,7 @@ class Shell:
                 self._close(listener)
 
     def _reopen(self, listener: Listener) -> None:
-        listening = listener.kept or _bound(*listener.address)
+        listening = listener.kept or _bind(*listener.address)
         listening.listen()
         listener.kept, listener.listens = None, True
         task = self.loop.create_task(self._open(listener, listening))
@@ -165,7 +165,7 @@ class Shell:
         listener.server.close()
         listener.server = None
         listener.listens = False
-        listener.kept = _bound(*listener.address)
+        listener.kept = _bind(*listener.address)
         for client in tuple(listener.clients):
             client.abort()
 
@@ -237,7 +237,7 @@ def collect_seldom() -> None:
     gc.set_threshold(max(_SELDOM, gc.get_threshold()[0]))
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bind(host: str, port: int) -> socket.socket:
     """Return a socket at an address; connections are refused until it listens.
 
     It names its protocol, for asyncio sends at once only on sockets that do: else what is written
@@ -299,7 +299,7 @@ class ClientSocket(asyncio.Protocol):
             self._shell.clients.pop(self._link, None)
             self._listener.clients.discard(self)
             is_news = not self._link.closed
-            self._link.lost(self._shell.clock.now_ns())
+            self._link.handle_loss(self._shell.clock.now_ns())
             if is_news:
                 self._shell.flush()
 

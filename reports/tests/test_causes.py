@@ -1,7 +1,7 @@
 import pytest
 from bundle_fixture import case, failed, failures
 
-from wireproof_reports.causes import counts_up_to, fold, value_class
+from wireproof_reports.causes import fold, value_class
 from wireproof_spec.record import DifferenceRecord
 
 
@@ -85,11 +85,3 @@ def test_an_ordinary_exchange_stands_for_the_cause() -> None:
     (cause,) = fold([long, short])
 
     assert cause.shown.case == "nsq/a/b"
-
-
-@pytest.mark.parametrize(
-    ("profile", "level", "counts"),
-    [("must", "must", True), ("must", "should", False), ("observed", "may", True)],
-)
-def test_profile(profile: str, level: str, *, counts: bool) -> None:
-    assert counts_up_to(profile, level) is counts

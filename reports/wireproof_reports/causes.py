@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wireproof_spec.catalogue import LEVELS, matches
+from wireproof_spec.catalogue import level_rank, matches
 from wireproof_spec.record import CaseRecord
 
 BRIEF_BYTES = 4096
@@ -26,6 +26,11 @@ class Cause:
     cases: tuple[CaseRecord, ...]
 
     @property
+    def origin(self) -> str:
+        """The origin of its clause when the case was judged; empty in bundles before that."""
+        return self.cases[0].origin
+
+    @property
     def anchor(self) -> str:
         """The id of its block in a page."""
         return f"cause-{self.number}"
@@ -42,7 +47,9 @@ def fold(cases: Iterable[CaseRecord]) -> tuple[Cause, ...]:
     for case in cases:
         if case.verdict == "fail":
             folded.setdefault(cause_key(case), []).append(case)
-    ordered = sorted(folded.items(), key=lambda item: (_rank(item[1][0].level), -len(item[1])))
+    ordered = sorted(
+        folded.items(), key=lambda item: (level_rank(item[1][0].level), -len(item[1]))
+    )
     return tuple(
         Cause(number, clause, members[0].level, field, value, tuple(members))
         for number, ((clause, field, value), members) in enumerate(ordered, start=1)
@@ -63,11 +70,6 @@ def value_class(observation: str, accepted: Iterable[str]) -> str:
     return "response:*" if colon and kind == "response" else answer
 
 
-def counts_up_to(profile: str, level: str) -> bool:
-    """Tell whether a failure at this level counts against a run with this profile."""
-    return _rank(level) <= _rank(profile)
-
-
 def cause_key(case: CaseRecord) -> tuple[str, str, str]:
     """Return clause, first differing field, class of the value.
 
@@ -79,11 +81,6 @@ def cause_key(case: CaseRecord) -> tuple[str, str, str]:
     is_named = bool(named) and flaw not in UNSPECIFIC
     field = case.difference.field if case.difference and not is_named else ""
     return case.clause, field, value
-
-
-def _rank(level: str) -> int:
-    names: tuple[str, ...] = LEVELS
-    return names.index(level) if level in names else len(names)
 
 
 def _is_brief(case: CaseRecord) -> bool:

@@ -14,7 +14,7 @@ from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.ingest import ingest
 from wireproof_reports.pipeline.place import HistoryFault
 from wireproof_reports.pipeline.session import SparkFault, Wanted, session
-from wireproof_reports.questions.aggregate import Wish, aggregate
+from wireproof_reports.questions.aggregate import AnalysisRequest, aggregate
 
 SUBMITTED = Wanted(master="")
 """Leaves the master to spark-submit."""
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = _take(told.history, told.ingest) if told.ingest is not None else 0
         if told.out is not None:
-            lines = aggregate(Wish(told.history, told.out, spark=SUBMITTED))
+            lines = aggregate(AnalysisRequest(told.history, told.out, spark=SUBMITTED))
             print(f"site  {told.out}   {len(lines)} questions answered")
     except (BundleFault, HistoryFault, SparkFault) as error:
         print(f"wireproof: {error}", file=sys.stderr)

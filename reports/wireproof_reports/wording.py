@@ -63,10 +63,10 @@ VERDICT_WORDS: dict[Verdict, Word] = {
 }
 
 LEVEL_MEANINGS: dict[Level, str] = {
-    "must": "the text states it as what happens, or says needs, must or should not",
+    "must": "a text or a premise states it as what happens, or says needs, must or should not",
     "should": "the text expects it, or gives a rule whose violation it does not forbid",
     "may": "the text says could or may",
-    "observed": "the text is silent; real peers do so",
+    "observed": "no text says so; real peers do",
 }
 
 CLAIM_WORDS: dict[str, tuple[str, str]] = {
@@ -169,7 +169,7 @@ def _sentence(word: str, of: str) -> str | None:
     return own or _WORDS.get(word)
 
 
-def counted(number: int, noun: str) -> str:
+def count_noun(number: int, noun: str) -> str:
     """Return `1 case`, `2 cases`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
@@ -186,7 +186,7 @@ def shown_time(microseconds: int) -> str:
 def printable(data: bytes) -> str:
     """Return bytes as text where they are printable UTF-8, with escapes elsewhere."""
     text = data.decode("utf-8", "backslashreplace")
-    return "".join(sign if sign.isprintable() else _escaped(sign) for sign in text)
+    return "".join(sign if sign.isprintable() else _escape(sign) for sign in text)
 
 
 def readable(data: bytes) -> str:
@@ -194,5 +194,5 @@ def readable(data: bytes) -> str:
     return "".join(chr(byte) if 32 <= byte < 127 else "·" for byte in data)
 
 
-def _escaped(sign: str) -> str:
+def _escape(sign: str) -> str:
     return sign.encode("unicode_escape", "backslashreplace").decode("ascii")

@@ -35,7 +35,7 @@ class Sentence(msgspec.Struct, frozen=True):
         return hashlib.sha256(" ".join(self.text.split()).encode()).hexdigest()[:16]
 
 
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SentenceAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What carries a sentence: clauses, or the reason why it is not normative."""
 
     section: str
@@ -53,14 +53,14 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     document: str
-    entry: tuple[Entry, ...]
+    entry: tuple[SentenceAccount, ...]
     headings: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
 
     def sentences(self, text: str) -> Iterator[Sentence]:
         """Split the document's text."""
         if self.headings:
-            text = marked(text, headings=self.headings, alone=self.alone)
+            text = remove_marks(text, headings=self.headings, alone=self.alone)
         return sentences(text)
 
 
@@ -87,7 +87,7 @@ def sentences(text: str) -> Iterator[Sentence]:
             yield Sentence(section, position, part)
 
 
-def marked(text: str, *, headings: Sequence[str], alone: Sequence[str] = ()) -> str:
+def remove_marks(text: str, *, headings: Sequence[str], alone: Sequence[str] = ()) -> str:
     """Give a text without any marks those of Markdown.
 
     Code begins with a line that ends in an opening brace, and ends where all are closed.

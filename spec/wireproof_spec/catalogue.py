@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
+from wireproof_spec.origin import BINDING, Origin, Premise
 from wireproof_spec.protocol import find_protocol
 
 Level = Literal["must", "should", "may", "observed"]
@@ -41,17 +42,25 @@ class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One sentence of law, its level, where it stands, and the accept sets of its cases."""
+    """One sentence of law, its level, what that rests on, and the accept sets of its cases.
+
+    ``words`` are literal quotations from a section of a document, which is that of the group
+    unless the origin is ``base``. A clause that quotes nothing names the section it is about.
+    ``rules`` are numbers under which captured documents refer to a clause.
+    """
 
     id: str
     level: Level
+    origin: Origin
     role: str
     since: int
     section: str
-    words: str
     law: str
     observed: str
     status: Status
+    words: tuple[str, ...] = ()
+    premise: Premise | None = None
+    rules: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     core: bool = False
     why: str = ""
@@ -97,7 +106,7 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         names = [option.name for option in self.option]
         return "published" if "published" in names else names[0]
 
-    def shown(self, observation: str) -> str | None:
+    def find_shown(self, observation: str) -> str | None:
         """Return the reading that a probe's observation shows, or None."""
         for option in self.option:
             if matches(observation, option.shown_by):
@@ -108,8 +117,11 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Something a target may offer, the probe that shows it, what a user must give for it.
 
-    Where it is not shown, cases that need it are unsupported; or they are left out, with
-    ``left_out`` for the reason, or because the user did not give ``given_by``.
+    It is absent only if none of the ``witnesses``, other probes of the same thing, shows it: a
+    target must not hide a fault by one wrong answer. Where it is not shown, cases that need it are
+    unsupported; or they are left out, with ``left_out`` for the reason, or because the user did
+    not give ``given_by``. Observations among ``small_by`` say only that the deployment is too
+    small for it: one node, one lookup server.
     """
 
     id: str
@@ -117,18 +129,24 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     probe: str
     shown_by: tuple[str, ...]
     absent_by: tuple[str, ...] = ()
+    small_by: tuple[str, ...] = ()
     given_by: str = ""
     left_out: str = ""
+    witnesses: tuple[str, ...] = ()
 
 
 class Catalogue(msgspec.Struct, frozen=True, dict=True):
-    """All law of one protocol."""
+    """All law of one protocol.
+
+    ``revisions`` are those of each document's law; all up to ``withdrawn`` are taken back.
+    """
 
     protocol: str
     revisions: dict[str, int]
     groups: tuple[Group, ...]
     decisions: tuple[Decision, ...]
     capabilities: tuple[Capability, ...]
+    withdrawn: int = 0
 
     def clauses(self) -> Iterator[Clause]:
         """Return every clause in the order of the files."""
@@ -173,6 +191,7 @@ class _Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _Revisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     revision: dict[str, int]
+    withdrawn: int = 0
 
 
 @functools.cache
@@ -189,12 +208,14 @@ def load_catalogue(protocol: str) -> Catalogue:
         for item in folder.iterdir()
         if item.name.endswith(".toml")
     }
+    revisions = _read(texts, "revisions.toml", _Revisions)
     catalogue = Catalogue(
         protocol=protocol,
-        revisions=_read(texts, "revisions.toml", _Revisions).revision,
+        revisions=revisions.revision,
         groups=tuple(_read_groups(texts)),
         decisions=_read(texts, "readings.toml", _Decisions).reading,
         capabilities=_read(texts, "capabilities.toml", _Capabilities).capability,
+        withdrawn=revisions.withdrawn,
     )
     for fault in faults(catalogue):
         raise CatalogueFault(fault)
@@ -211,9 +232,27 @@ def faults(catalogue: Catalogue) -> Iterator[str]:
             yield f"decision {decision.id} has no reading"
 
 
+def is_above_origin(clause: Clause) -> bool:
+    """Return True if the level of a clause is higher than its origin bears.
+
+    Only what a text, its base or a premise says is a must. What is only seen on real peers is
+    observed at most, unless each case of the clause is judged by a reading that the target binds.
+    """
+    if clause.level == "must":
+        return clause.origin not in BINDING
+    read = bool(clause.case) and all(law.reading and not law.accept for law in clause.case)
+    return clause.origin == "deployed" and clause.level != "observed" and not read
+
+
 def matches(observation: str, patterns: Iterable[str]) -> bool:
     """Tell whether an observation fits one of the patterns (`*`: any run without a comma)."""
-    return any(_compiled(pattern).fullmatch(observation) for pattern in patterns)
+    return any(_compile(pattern).fullmatch(observation) for pattern in patterns)
+
+
+def level_rank(level: str) -> int:
+    """Return the place of a level, the strictest first; of an unknown one the last."""
+    names: tuple[str, ...] = LEVELS
+    return names.index(level) if level in names else len(names)
 
 
 def is_below(identifier: str, prefix: str) -> bool:
@@ -224,7 +263,7 @@ def is_below(identifier: str, prefix: str) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile("[^,]*".join(re.escape(piece) for piece in pattern.split("*")), re.DOTALL)
 
 
@@ -244,7 +283,8 @@ def _read_groups(texts: Mapping[str, str]) -> Iterator[Group]:
     for name in sorted(set(texts) - others):
         group = _read(texts, name, Group)
         clauses = tuple(
-            msgspec.structs.replace(clause, document=group.document) for clause in group.clause
+            msgspec.structs.replace(clause, document=clause.document or group.document)
+            for clause in group.clause
         )
         yield msgspec.structs.replace(group, clause=clauses)
 
@@ -255,11 +295,25 @@ def _clause_faults(catalogue: Catalogue, clause: Clause, seen: set[str]) -> Iter
     seen.add(clause.id)
     if clause.status != "tested" and not clause.why:
         yield f"clause {clause.id} is {clause.status} without saying why"
+    yield from _origin_faults(catalogue, clause)
     for need in clause.needs:
         if catalogue.capability(need) is None:
             yield f"clause {clause.id} needs an unknown capability {need}"
     for law in clause.case:
         yield from _law_faults(catalogue, clause, law)
+
+
+def _origin_faults(catalogue: Catalogue, clause: Clause) -> Iterator[str]:
+    quotes = clause.origin in ("text", "base")
+    if quotes != bool(clause.words):
+        found = "quotes no words" if quotes else "quotes words"
+        yield f"clause {clause.id} has origin {clause.origin} and {found}"
+    if (clause.origin == "premise") != (clause.premise is not None):
+        found = f"names the premise {clause.premise}" if clause.premise else "names no premise"
+        yield f"clause {clause.id} has origin {clause.origin} and {found}"
+    published = {group.document for group in catalogue.groups}
+    if (clause.origin == "base") == (clause.document in published):
+        yield f"clause {clause.id} has origin {clause.origin} and quotes {clause.document}"
 
 
 def _law_faults(catalogue: Catalogue, clause: Clause, law: Law) -> Iterator[str]:

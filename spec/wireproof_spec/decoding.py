@@ -12,11 +12,11 @@ from functools import partial
 from typing import Generic, TypeVar, cast
 
 from wireproof_spec import interpreted
-from wireproof_spec.dissection import Fault, Span
+from wireproof_spec.dissection import Span, Violation
 from wireproof_spec.layout import Shape
 from wireproof_spec.lengths import Sized
 from wireproof_spec.wire_error import Unfit
-from wireproof_spec.wording import shown
+from wireproof_spec.wording import show_value
 
 __all__ = ["Schema", "Span", "decode", "decode_many", "encode", "extent", "spans"]
 
@@ -94,7 +94,7 @@ def spans(schema: Schema[T], data: bytes) -> tuple[Span, ...]:
         return tuple(dissection.spans)
     kept = [span for span in dissection.spans if span.offset + span.length <= fault.offset]
     rest = data[fault.offset :]
-    return (*kept, Span(fault.offset, len(rest), fault.field, shown(rest)))
+    return (*kept, Span(fault.offset, len(rest), fault.field, show_value(rest)))
 
 
 def extent(schema: Schema[T], head: bytes, *, limit: int | None = None) -> int | None:
@@ -110,11 +110,13 @@ def extent(schema: Schema[T], head: bytes, *, limit: int | None = None) -> int |
         raise TypeError(f"{schema.name} is not led by its size")
     if len(head) < sized.width:
         return None
-    size = sized.declared(head)
+    size = sized.read_declared(head)
     if size < sized.fewest:
-        raise interpreted.told(schema.clause, interpreted.dissect(sized.lead, head[: sized.width]))
+        raise interpreted.make_error(
+            schema.clause, interpreted.dissect(sized.lead, head[: sized.width])
+        )
     if limit is not None and size > limit:
-        fault = Fault(sized.lead.name, 0, f"at most {limit}", str(size))
+        fault = Violation(sized.lead.name, 0, f"at most {limit}", str(size))
         raise interpreted.wire_error(schema.clause, fault)
     return sized.width + size
 

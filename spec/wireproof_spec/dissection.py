@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import construct
 
-from wireproof_spec.wording import counted, shown
+from wireproof_spec.wording import count_bytes, show_value
 
 
-class Refused(construct.ConstructError):
+class PartRefused(construct.ConstructError):
     """A part that breaks its shape; `field` and `offset` only when not the part being read."""
 
     def __init__(
@@ -29,7 +29,7 @@ class Refused(construct.ConstructError):
 
 
 @dataclass(slots=True)
-class Place:
+class OpenPart:
     """A named part being read: nested names joined with dots, its first byte, its value."""
 
     field: str
@@ -48,7 +48,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Violation:
     """Why and where some bytes (or a value) were refused."""
 
     field: str
@@ -63,7 +63,7 @@ class Dissection(io.BytesIO):
     def __init__(self, data: bytes = b"") -> None:
         super().__init__(data)
         self.spans: list[Span] = []
-        self.fault: Fault | None = None
+        self.fault: Violation | None = None
         self._path = ""
         self._wanted = self._found = 0
 
@@ -74,11 +74,11 @@ class Dissection(io.BytesIO):
         return data
 
     @contextmanager
-    def within(self, name: str) -> Generator[Place, None, None]:
+    def within(self, name: str) -> Generator[OpenPart, None, None]:
         """Hold the place of a named part while it is read; list it when it has no parts."""
         outer, first = self._path, len(self.spans)
-        self._path = _joined(outer, name)
-        place = Place(self._path, self.tell())
+        self._path = _join_path(outer, name)
+        place = OpenPart(self._path, self.tell())
         try:
             yield place
         except construct.ConstructError as error:
@@ -88,28 +88,28 @@ class Dissection(io.BytesIO):
             self._path = outer
         length = self.tell() - place.offset
         if len(self.spans) == first and (length or isinstance(place.value, bytes)):
-            self.spans.append(Span(place.offset, length, place.field, shown(place.value)))
+            self.spans.append(Span(place.offset, length, place.field, show_value(place.value)))
 
     @contextmanager
-    def blaming(self) -> Generator[None, None, None]:
+    def blame(self) -> Generator[None, None, None]:
         """Keep the fault of what is read or written inside, and go on."""
         try:
             yield
         except construct.ConstructError as error:
-            self._blame(error, Place("", 0))
+            self._blame(error, OpenPart("", 0))
 
-    def _blame(self, error: construct.ConstructError, place: Place) -> None:
+    def _blame(self, error: construct.ConstructError, place: OpenPart) -> None:
         if self.fault is not None:  # an inner part was blamed already
             return
         field, offset = place.field, place.offset
-        if isinstance(error, Refused):
-            field = _joined(field, error.field) or "value"
+        if isinstance(error, PartRefused):
+            field = _join_path(field, error.field) or "value"
             offset = offset if error.offset is None else error.offset
-            self.fault = Fault(field, offset, error.expected, error.found)
+            self.fault = Violation(field, offset, error.expected, error.found)
         else:
-            self.fault = Fault(field, offset, counted(self._wanted), str(self._found))
+            self.fault = Violation(field, offset, count_bytes(self._wanted), str(self._found))
 
 
-def _joined(outer: str, name: str) -> str:
+def _join_path(outer: str, name: str) -> str:
     dot = "." if outer and name and not name.startswith("[") else ""
     return f"{outer}{dot}{name}"

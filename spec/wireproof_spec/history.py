@@ -66,8 +66,11 @@ RESULTS = (
     Column("origin", "text", since=3),
     Column("role", "text", since=3),
 )
-"""One row a case of a bundle; what is empty is empty text, never null. ``role`` is the part of the
-target that the clause is about, as this version's catalogue says."""
+"""One row a case of a bundle; what is empty is empty text, never null.
+
+``level`` and ``origin`` are those by which the case was judged, whatever the law says later;
+``role`` is the part of the target that the clause is about, as the catalogue said at the ingest.
+"""
 
 RUNS = (
     *_TARGET,
@@ -90,6 +93,7 @@ RUNS = (
     Column("statement", "text"),
     Column("interrupted", "flag"),
     Column("findings", "count", since=2),
+    Column("origins", "texts", since=3),
 )
 """One row a bundle; pairs stand as ``name=value``."""
 

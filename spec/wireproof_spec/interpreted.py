@@ -8,7 +8,7 @@ import io
 
 import construct
 
-from wireproof_spec.dissection import Dissection, Fault
+from wireproof_spec.dissection import Dissection, Violation
 from wireproof_spec.layout import Shape
 from wireproof_spec.wire_error import WireError
 
@@ -23,9 +23,9 @@ def parse(shape: Shape, clause: str, data: bytes) -> object:
     try:
         value: object = shape.parse_stream(stream)
     except construct.ConstructError:
-        raise told(clause, dissect(shape, data)) from None
+        raise make_error(clause, dissect(shape, data)) from None
     if stream.tell() != len(data):
-        raise told(clause, dissect(shape, data))
+        raise make_error(clause, dissect(shape, data))
     return value
 
 
@@ -39,30 +39,30 @@ def build(shape: Shape, clause: str, value: object) -> bytes:
         return shape.build(value)
     except construct.ConstructError:
         dissection = Dissection()
-        with dissection.blaming():
+        with dissection.blame():
             shape.build_stream(value, dissection)
-        raise told(clause, dissection) from None
+        raise make_error(clause, dissection) from None
 
 
 def dissect(shape: Shape, data: bytes) -> Dissection:
     """Return where the parts of some bytes lie, and what is wrong with them."""
     dissection = Dissection(data)
-    with dissection.blaming():
+    with dissection.blame():
         shape.parse_stream(dissection)
     end = dissection.tell()
     if dissection.fault is None and end != len(data):
-        dissection.fault = Fault("end", end, "no more bytes", str(len(data) - end))
+        dissection.fault = Violation("end", end, "no more bytes", str(len(data) - end))
     return dissection
 
 
-def told(clause: str, dissection: Dissection) -> WireError:
+def make_error(clause: str, dissection: Dissection) -> WireError:
     """Return the fault that was found as an error."""
     if dissection.fault is None:
         raise AssertionError(f"{clause}: refused, and accepted when looked at again")
     return wire_error(clause, dissection.fault)
 
 
-def wire_error(clause: str, fault: Fault) -> WireError:
+def wire_error(clause: str, fault: Violation) -> WireError:
     """Return a fault as an error."""
     return WireError(
         clause=clause,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from wireproof_spec import strict_json
 from wireproof_spec.protocol import UnknownProtocol, find_protocol
 from wireproof_spec.strict_json import JsonValue
-from wireproof_spec.wording import shown
+from wireproof_spec.wording import show_value
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -95,5 +95,5 @@ def _is_number(checker: object, value: object) -> bool:
 def _fault(error: "ValidationError") -> SchemaFault:
     steps = (str(step).replace("~", "~0").replace("/", "~1") for step in error.absolute_path)
     pointer = "".join(f"/{step}" for step in steps)
-    expected = f"{error.validator} {shown(error.validator_value)}"
-    return SchemaFault(pointer, expected, shown(error.instance))
+    expected = f"{error.validator} {show_value(error.validator_value)}"
+    return SchemaFault(pointer, expected, show_value(error.instance))

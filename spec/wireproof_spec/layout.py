@@ -25,8 +25,8 @@ import construct
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wireproof_spec.dissection import Dissection, Refused
-from wireproof_spec.wording import counted, shown
+from wireproof_spec.dissection import Dissection, PartRefused
+from wireproof_spec.wording import count_bytes, show_value
 
 if TYPE_CHECKING:
     from construct.core import Context as Context
@@ -62,7 +62,7 @@ class Integer(FormatField):
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if type(obj) is not int or not self.lowest <= obj <= self.highest:
-            raise Refused(expected=f"{self.lowest} to {self.highest}", found=shown(obj))
+            raise PartRefused(expected=f"{self.lowest} to {self.highest}", found=show_value(obj))
         return stream.write(struct.pack(self.fmtstr, obj))
 
 
@@ -91,7 +91,7 @@ class WideInteger(Shape):
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if type(obj) is not int or not self.lowest <= obj <= self.highest:
-            raise Refused(expected=f"{self.lowest} to {self.highest}", found=shown(obj))
+            raise PartRefused(expected=f"{self.lowest} to {self.highest}", found=show_value(obj))
         return stream.write(obj.to_bytes(self.length, "little"))
 
     def _sizeof(self, context: Context, path: str) -> int:
@@ -110,17 +110,19 @@ class Float(Shape):
         data = construct.stream_read(stream, self.length, path)
         value: float = struct.unpack("<f", data)[0]
         if not math.isfinite(value):
-            raise Refused(expected="a finite number", found=shown(value))
+            raise PartRefused(expected="a finite number", found=show_value(value))
         return value
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         try:
             data = struct.pack("<f", obj)
         except (struct.error, OverflowError):
-            raise Refused(expected="a number of single precision", found=shown(obj)) from None
+            raise PartRefused(
+                expected="a number of single precision", found=show_value(obj)
+            ) from None
         exact = type(obj) is float and struct.unpack("<f", data)[0] == obj
         if not exact or not math.isfinite(cast(float, obj)):
-            raise Refused(expected="a number of single precision", found=shown(obj))
+            raise PartRefused(expected="a number of single precision", found=show_value(obj))
         return stream.write(data)
 
     def _sizeof(self, context: Context, path: str) -> int:
@@ -136,14 +138,14 @@ class Bytes(construct.Bytes):
     def _parse(self, stream: Stream, context: Context, path: str) -> bytes:
         length = self.length(context) if callable(self.length) else self.length
         if length < 0:
-            raise Refused(expected="a start before its end", found=f"{-length} behind it")
+            raise PartRefused(expected="a start before its end", found=f"{-length} behind it")
         return construct.stream_read(stream, length, path)
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if not isinstance(obj, bytes):
-            raise Refused(expected="bytes", found=shown(obj))
+            raise PartRefused(expected="bytes", found=show_value(obj))
         if isinstance(self.length, int) and len(obj) != self.length:
-            raise Refused(expected=counted(self.length), found=str(len(obj)))
+            raise PartRefused(expected=count_bytes(self.length), found=str(len(obj)))
         return stream.write(obj)
 
 
@@ -169,7 +171,7 @@ class Literal(Shape):
     def _parse(self, stream: Stream, context: Context, path: str) -> bytes:
         found = construct.stream_read(stream, len(self.value), path)
         if found != self.value:
-            raise Refused(expected=shown(self.value), found=shown(found))
+            raise PartRefused(expected=show_value(self.value), found=show_value(found))
         return found
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
@@ -230,7 +232,7 @@ class Record(construct.Struct):
         inner: Any = {name: getattr(obj, name) for name in self.value_fields}
         for name in self.absent:
             if inner[name] is not None:
-                raise Refused(field=name, expected="nothing", found=shown(inner[name]))
+                raise PartRefused(field=name, expected="nothing", found=show_value(inner[name]))
         for part in self.parts:
             part._build(inner.get(part.name), stream, inner, path)
         return stream.tell()
@@ -252,7 +254,7 @@ class When(Wrapping):
         if self.condition(context):
             return self.subcon._build(obj, stream, context, path)
         if obj is not None:
-            raise Refused(expected="nothing", found=shown(obj))
+            raise PartRefused(expected="nothing", found=show_value(obj))
         return 0
 
     def _sizeof(self, context: Context, path: str) -> int:
@@ -268,16 +270,16 @@ class Ranged(Wrapping):
         self.lowest = lowest
         self.highest = highest
 
-    def _checked(self, value: object) -> int:
+    def _check(self, value: object) -> int:
         if type(value) is not int or not self.lowest <= value <= self.highest:
-            raise Refused(expected=f"{self.lowest} to {self.highest}", found=shown(value))
+            raise PartRefused(expected=f"{self.lowest} to {self.highest}", found=show_value(value))
         return value
 
     def _parse(self, stream: Stream, context: Context, path: str) -> int:
-        return self._checked(self.subcon._parse(stream, context, path))
+        return self._check(self.subcon._parse(stream, context, path))
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
-        return self.subcon._build(self._checked(obj), stream, context, path)
+        return self.subcon._build(self._check(obj), stream, context, path)
 
 
 class OneOf(Wrapping):
@@ -288,17 +290,17 @@ class OneOf(Wrapping):
         self.integer = integer
         self.values = tuple(values)
 
-    def _checked(self, value: object) -> int:
+    def _check(self, value: object) -> int:
         if type(value) is not int or value not in self.values:
             listed = ", ".join(map(str, self.values))
-            raise Refused(expected=f"one of {listed}", found=shown(value))
+            raise PartRefused(expected=f"one of {listed}", found=show_value(value))
         return value
 
     def _parse(self, stream: Stream, context: Context, path: str) -> int:
-        return self._checked(self.subcon._parse(stream, context, path))
+        return self._check(self.subcon._parse(stream, context, path))
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
-        return self.subcon._build(self._checked(obj), stream, context, path)
+        return self.subcon._build(self._check(obj), stream, context, path)
 
 
 class Translated(Wrapping):
@@ -359,14 +361,14 @@ class Lifted(Translated):
     def _together(self, value: object) -> object:
         part: Any = of_type(self.inner.value_type, getattr(value, self.part))
         name = f"{self.part}.{self.number}"
-        low = self._checked(getattr(part, self.number), self.most_low, name)
-        high = self._checked(getattr(value, self.into), self.most_high, self.into)
+        low = self._check(getattr(part, self.number), self.most_low, name)
+        high = self._check(getattr(value, self.into), self.most_high, self.into)
         return self.whole_type(replace(part, **{self.number: high << self.bits | low}))
 
-    def _checked(self, value: object, most: int, name: str) -> int:
+    def _check(self, value: object, most: int, name: str) -> int:
         if type(value) is not int or not 0 <= value <= most:
-            found = shown(value)
-            raise Refused(field=name, offset=self.offset, expected=f"0 to {most}", found=found)
+            found = show_value(value)
+            raise PartRefused(field=name, offset=self.offset, expected=f"0 to {most}", found=found)
         return value
 
 
@@ -384,17 +386,17 @@ def minimum(shape: Shape) -> int:
 def of_type(value_type: type, value: object) -> object:
     """Return a value to be built that must be of this very type."""
     if type(value) is not value_type:
-        raise Refused(expected=value_type.__name__, found=shown(value))
+        raise PartRefused(expected=value_type.__name__, found=show_value(value))
     return value
 
 
 def as_tuple(value: object) -> tuple[object, ...]:
     """Return a value to be built that must be a tuple."""
     if not isinstance(value, tuple):
-        raise Refused(expected="a tuple", found=shown(value))
+        raise PartRefused(expected="a tuple", found=show_value(value))
     return cast(tuple[object, ...], value)
 
 
-def numbered(shape: Shape, index: int, stream: Stream) -> Shape:
+def name_numbered(shape: Shape, index: int, stream: Stream) -> Shape:
     """Name one of many parts by its number, where a `Dissection` wants to know."""
     return field(f"[{index}]", shape) if isinstance(stream, Dissection) else shape

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from wireproof_spec.dissection import Refused
+from wireproof_spec.dissection import PartRefused
 from wireproof_spec.layout import (
     Context,
     Integer,
@@ -21,7 +21,7 @@ from wireproof_spec.layout import (
     as_tuple,
     field,
     minimum,
-    numbered,
+    name_numbered,
     room,
 )
 
@@ -39,7 +39,7 @@ class Size(Wrapping):
     def _parse(self, stream: Stream, context: Context, path: str) -> int:
         size: int = self.subcon._parse(stream, context, path)
         if size < self.least:
-            raise Refused(expected=f"at least {self.least}", found=str(size))
+            raise PartRefused(expected=f"at least {self.least}", found=str(size))
         if context.get("_within"):
             _refuse_more_than(room(context), size)
         return size
@@ -57,7 +57,7 @@ class Sized(Wrapping):
         self.least = self.width + self.fewest
         self._unpack = struct.Struct(integer.fmtstr).unpack_from
 
-    def declared(self, head: bytes) -> int:
+    def read_declared(self, head: bytes) -> int:
         """Return the size with which some bytes begin."""
         size: int = self._unpack(head)[0]
         return size
@@ -71,7 +71,9 @@ class Sized(Wrapping):
         taken = stream.tell() - start - self.width
         if taken != size:
             expected = f"{taken}, the bytes its parts take"
-            raise Refused(field=self.lead.name, offset=start, expected=expected, found=str(size))
+            raise PartRefused(
+                field=self.lead.name, offset=start, expected=expected, found=str(size)
+            )
         return value
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
@@ -109,27 +111,27 @@ class Declared(Wrapping):
         self.of = of
         self.bounds = bounds
 
-    def _checked(self, length: int, context: Context) -> int:
+    def _check(self, length: int, context: Context) -> int:
         bounds = self.bounds(context) if callable(self.bounds) else self.bounds
         if bounds is not None and not bounds[0] <= length <= bounds[1]:
             lowest, highest = bounds
             expected = str(lowest) if lowest == highest else f"{lowest} to {highest}"
-            raise Refused(expected=expected, found=str(length))
+            raise PartRefused(expected=expected, found=str(length))
         return length
 
     def _parse(self, stream: Stream, context: Context, path: str) -> int:
-        length: int = self._checked(self.subcon._parse(stream, context, path), context)
+        length: int = self._check(self.subcon._parse(stream, context, path), context)
         _refuse_more_than(room(context), length)
         return length
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
-        length = measured(context[self.of])
+        length = measure(context[self.of])
         if length is None:  # the part itself says best what is wrong with it
             return self.subcon._build(0, stream, context, path)
-        return self.subcon._build(self._checked(length, context), stream, context, path)
+        return self.subcon._build(self._check(length, context), stream, context, path)
 
 
-def measured(value: object) -> int | None:
+def measure(value: object) -> int | None:
     """Return how many bytes a value of bytes or text takes; None for anything else."""
     if isinstance(value, str):
         return len(value.encode("utf-8", "surrogatepass"))
@@ -167,13 +169,13 @@ class Many(Wrapping):
     def _parse(self, stream: Stream, context: Context, path: str) -> tuple[object, ...]:
         values: list[object] = []
         for index in range(self.count(context)):
-            each = numbered(self.subcon, index, stream)
+            each = name_numbered(self.subcon, index, stream)
             values.append(each._parse(stream, context, path))
         return tuple(values)
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         for index, value in enumerate(as_tuple(obj)):
-            numbered(self.subcon, index, stream)._build(value, stream, context, path)
+            name_numbered(self.subcon, index, stream)._build(value, stream, context, path)
         return stream.tell()
 
 
@@ -192,23 +194,23 @@ class Each(Wrapping):
         inner: Any = {"_io": stream, "_end": context.get("_end")}
         values: list[object] = []
         while room(inner) > 0:
-            each = numbered(self.subcon, len(values), stream)
+            each = name_numbered(self.subcon, len(values), stream)
             values.append(each._parse(stream, inner, path))
-        return tuple(self._checked(values))
+        return tuple(self._check(values))
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
-        for index, value in enumerate(self._checked(as_tuple(obj))):
-            numbered(self.subcon, index, stream)._build(value, stream, context, path)
+        for index, value in enumerate(self._check(as_tuple(obj))):
+            name_numbered(self.subcon, index, stream)._build(value, stream, context, path)
         return stream.tell()
 
-    def _checked(self, values: Sequence[object]) -> Sequence[object]:
+    def _check(self, values: Sequence[object]) -> Sequence[object]:
         if len(values) < self.fewest:
-            raise Refused(expected=f"at least {self.fewest}", found=str(len(values)))
+            raise PartRefused(expected=f"at least {self.fewest}", found=str(len(values)))
         return values
 
 
 def _refuse_more_than(most: int, found: int) -> None:
     if found < 0:
-        raise Refused(expected="at least 0", found=str(found))
+        raise PartRefused(expected="at least 0", found=str(found))
     if found > most:
-        raise Refused(expected=f"at most {most}", found=str(found))
+        raise PartRefused(expected=f"at most {most}", found=str(found))

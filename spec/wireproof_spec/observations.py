@@ -8,6 +8,12 @@ from msgspec import Struct, convert, field
 
 from wireproof_spec.protocol import UnknownProtocol, find_protocol
 
+GENERAL = {
+    "died": "the target no longer accepts connections",
+    "withheld": "the target kept the case waiting until it was given up",
+}
+"""Sentences of words that the engine observes, whatever the protocol."""
+
 
 class Observations(Struct, frozen=True, rename={"within": "in"}):
     """The sentences of one protocol; ``within`` holds those of some cases, by case prefix."""
@@ -19,8 +25,8 @@ class Observations(Struct, frozen=True, rename={"within": "in"}):
         """Return the sentence of one word of an observation, or None if it has none."""
         prefixes = [prefix for prefix in self.within if _is_below(case, prefix)]
         tables = [self.within[each] for each in sorted(prefixes, key=len, reverse=True)]
-        found = (_found(table, word) for table in (*tables, self.words))
-        return next((sentence for sentence in found if sentence is not None), None)
+        found = (_find(table, word) for table in (*tables, self.words))
+        return next((each for each in found if each is not None), GENERAL.get(word))
 
 
 @functools.cache
@@ -34,7 +40,7 @@ def load_observations(protocol: str) -> Observations:
     return convert(tomllib.loads(text), Observations)
 
 
-def _found(table: Mapping[str, str], word: str) -> str | None:
+def _find(table: Mapping[str, str], word: str) -> str | None:
     if word in table and not word.endswith(":*"):
         return table[word]
     kind, colon, detail = word.partition(":")

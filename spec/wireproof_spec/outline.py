@@ -114,7 +114,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Mapped:
     """A value made of that of another outline."""
 
     origin: "Outline"
@@ -134,7 +134,7 @@ Outline: TypeAlias = (
     | Tuple
     | Perhaps
     | Parts
-    | Made
+    | Mapped
 )
 
 
@@ -226,18 +226,18 @@ def _(shape: layout.Record) -> Outline:
 
 @_outline.register
 def _(shape: layout.Translated) -> Outline:
-    return Made(_outline(shape.subcon), shape.after)
+    return Mapped(_outline(shape.subcon), shape.after)
 
 
 @_outline.register
 def _(shape: lengths.Sized) -> Outline:
     size = Derived(shape.width, "", _order(shape.lead.subcon))
-    return _led(_outline(shape.subcon), shape.lead.name, size)
+    return _lead_with(_outline(shape.subcon), shape.lead.name, size)
 
 
-def _led(outline: Outline, name: str, size: Derived) -> Outline:
-    if isinstance(outline, Made):
-        return Made(_led(outline.origin, name, size), outline.make)
+def _lead_with(outline: Outline, name: str, size: Derived) -> Outline:
+    if isinstance(outline, Mapped):
+        return Mapped(_lead_with(outline.origin, name, size), outline.make)
     if isinstance(outline, Parts):
         return Parts(outline.value_type, ((name, size), *outline.parts))
     if isinstance(outline, Tuple):

@@ -63,7 +63,7 @@ class UnknownProtocol(LookupError):
 
 
 @cache
-def registered(group: Group) -> dict[str, "EntryPoint"]:
+def find_registered(group: Group) -> dict[str, "EntryPoint"]:
     """Return the entry points of a group by protocol; of two with one name, the first found."""
     # Imported when used: importlib.metadata takes 20 ms to load, and every server of ours is
     # started from packages that hold a Protocol.
@@ -82,7 +82,7 @@ def protocols() -> Mapping[str, Protocol]:
     Raises:
         UnknownProtocol: none is registered, or an entry point names something else.
     """
-    names = registered(Group.PROTOCOLS)
+    names = find_registered(Group.PROTOCOLS)
     if not names:
         raise UnknownProtocol(
             "no protocol is registered; install wireproof again "
@@ -104,9 +104,9 @@ def find_protocol(name: str) -> Protocol:
     return known[name]
 
 
-def having(group: Group) -> tuple[str, ...]:
+def list_having(group: Group) -> tuple[str, ...]:
     """Return the protocols that have a part, in the order of ranks."""
-    return tuple(name for name in protocols() if name in registered(group))
+    return tuple(name for name in protocols() if name in find_registered(group))
 
 
 def entry_point(group: Group, name: str) -> "EntryPoint":
@@ -115,7 +115,7 @@ def entry_point(group: Group, name: str) -> "EntryPoint":
     Raises:
         UnknownProtocol: the protocol has no such part.
     """
-    entry = registered(group).get(name)
+    entry = find_registered(group).get(name)
     if entry is None:
         raise UnknownProtocol(f"protocol {name!r} has no entry point in the group {group}")
     return entry

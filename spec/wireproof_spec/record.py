@@ -10,6 +10,9 @@ from typing import Literal, TypedDict
 
 import msgspec
 
+from wireproof_spec.catalogue import level_rank
+from wireproof_spec.origin import BINDING
+
 FORMAT = 1
 
 Verdict = Literal[
@@ -74,7 +77,7 @@ class Packed(TypedDict, total=False):
     deflate: str
 
 
-def packed(data: bytes) -> Packed:
+def pack_bytes(data: bytes) -> Packed:
     """Return the field that holds these bytes in a step record: ``hex`` or ``deflate``."""
     if len(data) <= _DEFLATE_ABOVE:
         return {"hex": data.hex()}
@@ -156,7 +159,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     transcript: TranscriptRecord = TranscriptRecord()
     deviation: DeviationRecord | None = None
 
-    def seen(self) -> tuple[SeenRecord, ...]:
+    def list_seen(self) -> tuple[SeenRecord, ...]:
         """Return every repetition, the first one first."""
         first = SeenRecord(
             value=self.observation,
@@ -176,6 +179,7 @@ class ClaimRecord(msgspec.Struct, frozen=True):
     observation: str
     claimed: bool = False
     transcript: TranscriptRecord = TranscriptRecord()
+    note: str = ""
 
 
 class BindingRecord(msgspec.Struct, frozen=True):
@@ -199,7 +203,11 @@ class TargetRecord(msgspec.Struct, frozen=True):
 
 
 class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
-    """The first line of a bundle."""
+    """The first line of a bundle.
+
+    A failure counts up to the level ``profile``, and a must only if its origin is in ``origins``.
+    ``narrowed`` are the options that left cases out besides the selection: ``-k trace``, ``--lf``.
+    """
 
     format: int
     kit: str
@@ -210,15 +218,37 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     readings: dict[str, BindingRecord]
     patience: dict[str, float]
     profile: str = "must"
+    origins: tuple[str, ...] = BINDING
     reading: str = "any"
     selection: tuple[str, ...] = ()
     not_selected: dict[str, str] = {}
+    narrowed: tuple[str, ...] = ()
     started: str = ""
     command: str = ""
+
+    def counts(self, level: str, origin: str) -> bool:
+        """Return True if a failure at this level, from this origin, counts for the exit code.
+
+        A must whose origin is not recorded counts.
+        """
+        return not self.leaves_out(level, origin) and level_rank(level) <= level_rank(self.profile)
+
+    def leaves_out(self, level: str, origin: str) -> bool:
+        """Return True if this is a must from an origin that was not asked for."""
+        return level == "must" and origin in set(BINDING) - set(self.origins)
+
+    def scope(self) -> str:
+        """Return what counts, in words: ``level must``, ``level must (origin text, base)``."""
+        few = "" if set(self.origins) >= set(BINDING) else f" (origin {', '.join(self.origins)})"
+        return f"level {self.profile}{few}"
 
 
 class GroupRecord(msgspec.Struct, frozen=True):
     """A clause group's standing: level → (conforming, asserted) cases.
+
+    ``origins`` has the same for the musts alone, by origin. ``asked`` is level → how many cases
+    the law has for the group, ``unsupported`` how many of them were not run because the target
+    lacks what they need.
 
     ``judged`` is true only when every core clause of the group was asserted; ``whole`` says
     that the selection asked for the whole group.
@@ -230,6 +260,9 @@ class GroupRecord(msgspec.Struct, frozen=True):
     whole: bool
     why: str = ""
     counts: dict[str, tuple[int, int]] = {}
+    origins: dict[str, tuple[int, int]] = {}
+    asked: dict[str, int] = {}
+    unsupported: dict[str, int] = {}
 
 
 class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):

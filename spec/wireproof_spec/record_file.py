@@ -31,7 +31,8 @@ def unpacked(file: BinaryIO) -> BinaryIO:
     if not is_compressed:
         return file
     inflating = gzip.GzipFile(fileobj=file, mode="rb")
-    inflating.myfileobj = file  # closed with it, as gzip does with files that it opens itself
+    # Closed with it, as gzip closes files that it opens itself.
+    inflating.myfileobj = file  # type: ignore[assignment]  # it closes it, and does nothing else
     return cast(BinaryIO, inflating)
 
 

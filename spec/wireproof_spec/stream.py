@@ -62,7 +62,7 @@ class SizedReader(Generic[T]):
         Raises:
             WireError: the bytes break the shape; the reader stays where it is.
         """
-        found = next(self._ready, None) or self._decoded()
+        found = next(self._ready, None) or self._decode()
         if found is None:
             return NEED_MORE
         value, self._taken = found
@@ -80,7 +80,7 @@ class SizedReader(Generic[T]):
             except WireError as error:
                 raise error.at(self.offset) from None
 
-    def _decoded(self) -> tuple[T, int] | None:
+    def _decode(self) -> tuple[T, int] | None:
         """Decode what is whole; return the first value and its end."""
         self._base += self._taken
         del self._buffer[: self._taken]

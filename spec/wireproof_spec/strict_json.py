@@ -19,7 +19,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TypeAlias, cast
 
 from wireproof_spec.wire_error import WireError
-from wireproof_spec.wording import shown
+from wireproof_spec.wording import show_value
 
 JsonValue: TypeAlias = "bool | int | Decimal | str | list[JsonValue] | dict[str, JsonValue] | None"
 
@@ -95,9 +95,9 @@ def read(data: bytes) -> StrictJson:
     try:
         parsed = _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        position, expected = _broken(text, error)
-        offset = len(data) - len(body) + len(_encoded(text[:position]))
-        raise _refusal(offset, expected, shown(data[offset : offset + 16])) from None
+        position, expected = _locate_break(text, error)
+        offset = len(data) - len(body) + len(_encode(text[:position]))
+        raise _refusal(offset, expected, show_value(data[offset : offset + 16])) from None
     walk = _Walk(text)
     if len(body) < len(data):
         walk.faults.append(JsonFault(BYTE_ORDER_MARK, "", "U+FEFF"))
@@ -216,10 +216,10 @@ def _members(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
 
 def _plain_decimal(text: str) -> object:
     number = _decimal(text)
-    return _refused(text) if isinstance(number, _Oddity) else number
+    return _refuse(text) if isinstance(number, _Oddity) else number
 
 
-def _refused(text: str) -> object:
+def _refuse(text: str) -> object:
     raise _Liberty(text)
 
 
@@ -231,7 +231,7 @@ _PLAIN_DECODER = json.JSONDecoder(
     object_pairs_hook=_members,
     parse_float=cast(Callable[[str], float], _plain_decimal),
     parse_int=cast(Callable[[str], int], _plain_integer),
-    parse_constant=_refused,
+    parse_constant=_refuse,
     strict=False,
 )
 
@@ -239,7 +239,7 @@ _PLAIN_DECODER = json.JSONDecoder(
 def _refuse_depth(text: str, *, start: int) -> None:
     for position, depth in _depths(text):
         if depth > MAX_DEPTH:
-            offset = start + len(_encoded(text[:position]))
+            offset = start + len(_encode(text[:position]))
             raise _refusal(offset, f"at most {MAX_DEPTH} levels", str(depth))
 
 
@@ -253,11 +253,11 @@ def _depths(text: str) -> Iterator[tuple[int, int]]:
             depth -= 1
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _broken(text: str, error: json.JSONDecodeError) -> tuple[int, str]:
+def _locate_break(text: str, error: json.JSONDecodeError) -> tuple[int, str]:
     """Return where the text breaks and what should stand there."""
     if error.msg == "Extra data":
         return error.pos, "no more bytes"

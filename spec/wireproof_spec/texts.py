@@ -7,7 +7,7 @@ import io
 import re
 from typing import cast
 
-from wireproof_spec.dissection import Refused
+from wireproof_spec.dissection import PartRefused
 from wireproof_spec.layout import (
     Bytes,
     Context,
@@ -17,9 +17,9 @@ from wireproof_spec.layout import (
     Wrapping,
     as_tuple,
     field,
-    numbered,
+    name_numbered,
 )
-from wireproof_spec.wording import shown
+from wireproof_spec.wording import show_value
 
 
 class Text(Shape):
@@ -31,16 +31,16 @@ class Text(Shape):
         self.kind = kind
 
     def _parse(self, stream: Stream, context: Context, path: str) -> bytes:
-        match = self.pattern.match(_whole(stream), stream.tell())
+        match = self.pattern.match(_read_rest(stream), stream.tell())
         if match is None:
             found = stream.read(8)
-            raise Refused(expected=self.kind, found=shown(found))
+            raise PartRefused(expected=self.kind, found=show_value(found))
         stream.seek(match.end())
         return match[0]
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if not isinstance(obj, bytes) or not self.pattern.fullmatch(obj):
-            raise Refused(expected=self.kind, found=shown(obj))
+            raise PartRefused(expected=self.kind, found=show_value(obj))
         return stream.write(obj)
 
 
@@ -55,7 +55,7 @@ class Utf8(Wrapping):
         try:
             return data.decode()
         except UnicodeDecodeError as error:
-            raise Refused(expected="UTF-8", found=shown(data[error.start :])) from None
+            raise PartRefused(expected="UTF-8", found=show_value(data[error.start :])) from None
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         try:
@@ -63,7 +63,7 @@ class Utf8(Wrapping):
         except UnicodeEncodeError:
             data = None
         if data is None:
-            raise Refused(expected="text", found=shown(obj))
+            raise PartRefused(expected="text", found=show_value(obj))
         return self.subcon._build(data, stream, context, path)
 
 
@@ -78,7 +78,7 @@ class Decimal(Shape):
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if type(obj) is not int:
-            raise Refused(expected=self.digits.kind, found=shown(obj))
+            raise PartRefused(expected=self.digits.kind, found=show_value(obj))
         return self.digits._build(str(obj).encode(), stream, context, path)
 
 
@@ -91,14 +91,14 @@ class Words(Wrapping):
         values: list[object] = []
         while _next_byte(stream) == b" ":
             self._space._parse(stream, context, path)
-            word = numbered(self.subcon, len(values), stream)
+            word = name_numbered(self.subcon, len(values), stream)
             values.append(word._parse(stream, context, path))
         return tuple(values)
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         for index, word in enumerate(as_tuple(obj)):
             stream.write(b" ")
-            numbered(self.subcon, index, stream)._build(word, stream, context, path)
+            name_numbered(self.subcon, index, stream)._build(word, stream, context, path)
         return stream.tell()
 
 
@@ -112,13 +112,13 @@ class CarriageReturn(Shape):
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if not isinstance(obj, bool):
-            raise Refused(expected="a bool", found=shown(obj))
-        if not obj and _whole(stream).endswith(b"\r"):
-            raise Refused(expected="no carriage return before it", found="one")
+            raise PartRefused(expected="a bool", found=show_value(obj))
+        if not obj and _read_rest(stream).endswith(b"\r"):
+            raise PartRefused(expected="no carriage return before it", found="one")
         return stream.write(b"\r" * obj)
 
 
-def _whole(stream: Stream) -> bytes:
+def _read_rest(stream: Stream) -> bytes:
     return cast(io.BytesIO, stream).getvalue()
 
 

@@ -1,12 +1,12 @@
 """How sizes and values stand in sentences."""
 
 
-def counted(size: int) -> str:
+def count_bytes(size: int) -> str:
     """Return a number of bytes as text."""
     return f"{size} byte" if size == 1 else f"{size} bytes"
 
 
-def shown(value: object, *, width: int = 48) -> str:
+def show_value(value: object, *, width: int = 48) -> str:
     """Return a value as short text: bytes as text where printable, else as hex digits."""
     half = width // 2
     if isinstance(value, bytes):

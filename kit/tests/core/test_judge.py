@@ -3,7 +3,7 @@
 import pytest
 from small_law import CAPABILITY, CATALOGUE, bench, record
 
-from wireproof_kit.verdicts.judge import Bench, claim_state, judge, signature
+from wireproof_kit.verdicts.judge import JudgeContext, claim_state, judge, signature
 from wireproof_spec.record import ClaimRecord, DifferenceRecord, RepeatsRecord, SeenRecord
 
 
@@ -86,7 +86,9 @@ def test_a_signature_follows_field_and_value_and_nothing_else() -> None:
 
 
 def test_what_the_target_neither_claims_nor_shows_is_unsupported() -> None:
-    absent = Bench(CATALOGUE, {"ext": ClaimRecord(state="absent", observation="error:E")}, {})
+    absent = JudgeContext(
+        CATALOGUE, {"ext": ClaimRecord(state="absent", observation="error:E")}, {}
+    )
     judgement = judge(record("unavailable"), absent)
     assert judgement.verdict == "unsupported"
     assert "error:E" in judgement.reason

@@ -23,7 +23,7 @@ from wireproof.view.output import write_lines
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.pipeline.place import HistoryFault, check_readable, is_history, is_url
-from wireproof_reports.wording import counted
+from wireproof_reports.wording import count_noun
 
 if TYPE_CHECKING:
     from wireproof_reports.pipeline.session import Wanted
@@ -107,7 +107,7 @@ def _readable(history: str) -> None:
 
 def _answered(history: str, out: Path, wanted: "Wanted", as_of: str) -> list[dict[str, object]]:
     from wireproof_reports.pipeline.session import SparkFault
-    from wireproof_reports.questions.aggregate import Wish
+    from wireproof_reports.questions.aggregate import AnalysisRequest
     from wireproof_reports.questions.aggregate import aggregate as ask
     from wireproof_reports.questions.answers import QUESTIONS
 
@@ -121,7 +121,7 @@ def _answered(history: str, out: Path, wanted: "Wanted", as_of: str) -> list[dic
 
     say_what_spark_does(wanted)
     try:
-        return ask(Wish(history, out, spark=wanted, as_of=as_of, kit=KIT_VERSION), tell)
+        return ask(AnalysisRequest(history, out, spark=wanted, as_of=as_of, kit=KIT_VERSION), tell)
     except (HistoryFault, SparkFault) as error:
         raise UsageFault(str(error)) from error
 
@@ -146,5 +146,5 @@ def _lines(out: Path, answered: list[dict[str, object]]) -> Iterator[str]:
     for line in answered:
         total, shown = cast(int, line["total"]), cast(int, line["rows"])
         cut = f", the first {shown:,} shown" if shown < total else ""
-        yield f"{line['question']:<18} {counted(total, 'row')}{cut}"
+        yield f"{line['question']:<18} {count_noun(total, 'row')}{cut}"
     yield f"site  {out}"

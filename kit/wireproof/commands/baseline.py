@@ -17,8 +17,8 @@ from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.instance import known_ids
 from wireproof_kit.verdicts.deviations import (
     Deviation,
+    absence,
     apply,
-    is_known,
     parse_deviations,
     read_deviations,
     to_toml,
@@ -112,12 +112,12 @@ def update(
 def prune(file: Path | None, bundle: Path | None) -> None:
     """Remove entries that have expired or whose cases pass.
 
-    Entries that name no case are removed too.
+    Entries that name a case or clause that the law does not have are removed too.
     """
     place, today = _place(file), date.today()
     entries = read_deviations(place, known_ids=None, today=today)
     known = known_ids(collect())
-    gone = [e for e in entries if e.expires < today or not is_known(e.id, known)]
+    gone = [e for e in entries if e.expires < today or absence(e, known)]
     if bundle is not None:
         gone += _stale(entries, read_bundle(bundle), today)
     kept = [entry for entry in entries if entry not in gone]

@@ -20,10 +20,10 @@ from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.place import HistoryFault, check_writable, is_url
 from wireproof_reports.pipeline.wanted import bundles_below
-from wireproof_reports.wording import counted
+from wireproof_reports.wording import count_noun
 
 if TYPE_CHECKING:
-    from wireproof_reports.pipeline.ingest import How, Taken
+    from wireproof_reports.pipeline.ingest import How, IngestResult
     from wireproof_reports.pipeline.session import Wanted
 
 LISTED = 5
@@ -81,10 +81,10 @@ def ingest(
     """
     spark = wanted_spark(master, conf)
     check_named(bundles, history)
-    from wireproof_reports.pipeline.incoming import Naming
+    from wireproof_reports.pipeline.incoming import TargetNaming
     from wireproof_reports.pipeline.ingest import How
 
-    how = How(Naming(vendor, version), KIT_VERSION, strict=strict, take_over=take_over)
+    how = How(TargetNaming(vendor, version), KIT_VERSION, strict=strict, take_over=take_over)
     if watch:
         return _watch(bundles, history, how, spark)
     taken = take(bundles, history, how, spark)
@@ -114,7 +114,7 @@ def check_named(bundles: tuple[str, ...], history: str) -> None:
         raise UsageFault(f"cannot read {error.filename}: {error.strerror}") from error
 
 
-def take(bundles: tuple[str, ...], history: str, how: "How", wanted: "Wanted") -> "Taken":
+def take(bundles: tuple[str, ...], history: str, how: "How", wanted: "Wanted") -> "IngestResult":
     """Take bundles, and those below the folders named, into a history.
 
     Raises:
@@ -123,10 +123,10 @@ def take(bundles: tuple[str, ...], history: str, how: "How", wanted: "Wanted") -
     from wireproof_reports.pipeline.ingest import ingest as take_in
 
     with running_spark(wanted) as spark:
-        return take_in(spark, bundles, history, how=how, tell=Progress("bundles").told)
+        return take_in(spark, bundles, history, how=how, tell=Progress("bundles").update)
 
 
-def finish(taken: "Taken") -> int:
+def finish(taken: "IngestResult") -> int:
     """Return the exit code, after a sentence on stderr about what was refused."""
     if not taken.refused:
         return 0
@@ -134,27 +134,29 @@ def finish(taken: "Taken") -> int:
     told = [f"refused  {printable(one.reason)}" for one in listed]
     more = len(taken.refused) - len(listed)
     if more:
-        told.append(f"refused  {counted(more, 'more bundle')}; -v lists them")
-    refused = f"{counted(len(taken.refused), 'bundle')} refused, with the reason in the quarantine"
+        told.append(f"refused  {count_noun(more, 'more bundle')}; -v lists them")
+    refused = (
+        f"{count_noun(len(taken.refused), 'bundle')} refused, with the reason in the quarantine"
+    )
     write_lines(sys.stderr, [*told, f"wireproof: {refused}; all others are in the history"])
     return 2
 
 
-def lines(taken: "Taken", history: str) -> Iterator[str]:
+def lines(taken: "IngestResult", history: str) -> Iterator[str]:
     """Return what an ingest came to, in words."""
     already = f", {taken.already} there already" if taken.already else ""
-    took = f"{counted(taken.bundles, 'bundle')} taken{already}"
-    findings = f", {counted(taken.findings, 'finding')}" if taken.findings else ""
-    yield f"history  {history}   {took}; {counted(taken.results, 'result')}{findings}"
+    took = f"{count_noun(taken.bundles, 'bundle')} taken{already}"
+    findings = f", {count_noun(taken.findings, 'finding')}" if taken.findings else ""
+    yield f"history  {history}   {took}; {count_noun(taken.results, 'result')}{findings}"
     listed = taken.quarantined if manner().verbose else taken.quarantined[:LISTED]
     for bad in listed:
         yield f"quarantined  {bad.file}, line {bad.line}: {printable(bad.reason)}"
     rest = len(taken.quarantined) - len(listed)
     if rest:
-        yield f"quarantined  {counted(rest, 'more line')}; -v lists them"
+        yield f"quarantined  {count_noun(rest, 'more line')}; -v lists them"
 
 
-def _tell(taken: "Taken", history: str) -> None:
+def _tell(taken: "IngestResult", history: str) -> None:
     if manner().json:
         told = {"event": "ingested", "history": history, **msgspec.to_builtins(taken)}
         write_lines(sys.stdout, [json.dumps(told)])
@@ -170,7 +172,7 @@ def _watch(bundles: tuple[str, ...], history: str, how: "How", wanted: "Wanted")
 
     refused = 0
 
-    def told(taken: "Taken") -> None:
+    def told(taken: "IngestResult") -> None:
         nonlocal refused
         _tell(taken, history)
         refused = max(refused, finish(taken))

@@ -11,7 +11,7 @@ from wireproof.options.spark_options import running_spark, spark_options, wanted
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.pipeline.place import OLD, HistoryFault, check_writable
-from wireproof_reports.wording import counted
+from wireproof_reports.wording import count_noun
 
 EXAMPLES = (("wireproof migrate old --history history", "turn an old history into a new one"),)
 
@@ -49,4 +49,4 @@ def migrate(old: Path, history: str, master: str, conf: tuple[str, ...]) -> None
         click.echo(json.dumps({"event": "migrated", "history": history, "rows": counts}))
     elif not manner().quiet:
         told = ", ".join(f"{name} {rows:,}" for name, rows in counts.items())
-        click.echo(f"history  {history}   {counted(counts['runs'], 'bundle')}; rows: {told}")
+        click.echo(f"history  {history}   {count_noun(counts['runs'], 'bundle')}; rows: {told}")

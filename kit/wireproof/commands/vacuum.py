@@ -11,7 +11,7 @@ from wireproof.options.spark_options import running_spark, spark_options, wanted
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.pipeline.place import HistoryFault, check_readable
-from wireproof_reports.wording import counted
+from wireproof_reports.wording import count_noun
 
 KEEP_DAYS = 30
 
@@ -61,6 +61,6 @@ def vacuum(history: str, keep: int, master: str, conf: tuple[str, ...]) -> None:
             f"the oldest that can be asked is {done.oldest}"
         )
         if done.lost:
-            click.echo(f"unreachable  {counted(len(done.lost), 'version')} from now on:")
+            click.echo(f"unreachable  {count_noun(len(done.lost), 'version')} from now on:")
         for version, when in done.lost:
             click.echo(f"  {version}  {when}")

@@ -7,7 +7,7 @@ from typing import cast
 
 import click
 
-from wireproof.commands.table import Entry
+from wireproof.commands.table import CommandEntry
 from wireproof.options.global_options import MannerOption, add_manner
 from wireproof.options.suggestions import suggestion
 
@@ -58,7 +58,7 @@ class LazyGroup(Group):
     """The root: knows its commands by the table, imports one when it is used."""
 
     def __init__(
-        self, name: str, table: Mapping[str, Entry], *, examples: Examples, **more: object
+        self, name: str, table: Mapping[str, CommandEntry], *, examples: Examples, **more: object
     ) -> None:
         super().__init__(name, examples=examples, **more)
         self._table = table
@@ -80,7 +80,7 @@ class LazyGroup(Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that the first argument names."""
         if args and args[0] not in self._table and not args[0].startswith("-"):
-            raise click.UsageError(_unknown(args[0], self._table), ctx)
+            raise click.UsageError(_describe_unknown(args[0], self._table), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -122,12 +122,12 @@ def _write_help(
     command.format_options(ctx, formatter)
 
 
-def _unknown(name: str, table: Mapping[str, Entry]) -> str:
+def _describe_unknown(name: str, table: Mapping[str, CommandEntry]) -> str:
     if "://" in name:
         return f"no command given for {name}; did you mean `wireproof run {name}`?"
     return f"no such command {name!r}{suggestion(name, list(table))}"
 
 
-def _load(entry: Entry) -> click.Command:
+def _load(entry: CommandEntry) -> click.Command:
     module, _, name = entry.command.partition(":")
     return cast(click.Command, getattr(importlib.import_module(module), name))

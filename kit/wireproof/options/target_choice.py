@@ -9,7 +9,7 @@ from typing import TypeAlias, cast
 import click
 
 from wireproof.options.config import Settings, read_settings
-from wireproof.options.global_options import Manner
+from wireproof.options.global_options import OutputStyle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import example_url, target_keys, url_of
 from wireproof_kit.targets.target import Form, is_url, option_of
@@ -27,7 +27,7 @@ EMPTY_URL = f"the broker URL is empty (a variable that is not set?); give e.g. {
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedTarget:
     """A target as named; ``keys`` are what else was given about it, ``prefixes`` the rest.
 
     ``protocol`` says whose reference is meant, where the target is one.
@@ -83,7 +83,7 @@ def _text(value: object) -> str:
     return "true" if value is True else str(value)
 
 
-def settings_for(manner: Manner) -> Settings:
+def settings_for(manner: OutputStyle) -> Settings:
     """Return the configuration that holds here."""
     return read_settings(manner.config, folder=Path.cwd(), environment=os.environ)
 
@@ -94,7 +94,7 @@ def named_target(
     *,
     reference: bool = False,
     given: Pairs = (),
-) -> Named:
+) -> NamedTarget:
     """Find the target; ``given`` stands above the configuration.
 
     Raises:
@@ -116,12 +116,12 @@ def named_target(
             raise UsageFault(
                 f"--reference brings its own addresses and data directory; leave out {options}"
             )
-    return Named(url, prefixes, tuple(_keys(configured, given)), configured.reset)
+    return NamedTarget(url, prefixes, tuple(_keys(configured, given)), configured.reset)
 
 
 def sole_target(
     arguments: Sequence[str], settings: Settings, *, reference: bool = False, advice: str = ""
-) -> Named:
+) -> NamedTarget:
     """Find the target of a command line on which nothing else may stand, but for its keys.
 
     Raises:

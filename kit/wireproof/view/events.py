@@ -55,6 +55,7 @@ def judgement(record: CaseRecord) -> Event:
     return {
         "clause": record.clause,
         "level": record.level,
+        "origin": record.origin,
         "verdict": record.verdict,
         "observation": record.observation,
         "reason": record.reason,
@@ -72,7 +73,12 @@ def verdict_event(result: Result) -> Event:
         "statement": footer.statement,
         "verdicts": footer.verdicts,
         "groups": {
-            group.group: {"judged": group.judged, "why": group.why, **group.counts}
+            group.group: {
+                "judged": group.judged,
+                "why": group.why,
+                **group.counts,
+                "origins": group.origins,
+            }
             for group in footer.groups
         },
         "coverage": footer.coverage,
@@ -89,6 +95,7 @@ def _cause(cause: Cause) -> Event:
     return {
         "clause": cause.clause,
         "level": cause.level,
+        "origin": cause.origin,
         "field": cause.field,
         "observation": cause.value,
         "signature": cause.shown.signature,

@@ -109,7 +109,7 @@ class Listener(Protocol):
         """Tell whether answers of a kind come unasked."""
         ...
 
-    def unasked(self, answer: Answer) -> bytes:
+    def reply_to_unrequested(self, answer: Answer) -> bytes:
         """Return what must be sent because of something that came unasked; often nothing."""
         ...
 
@@ -136,7 +136,7 @@ class Oracle(Listener, Protocol):
         """Return what to send behind a case to see whether both sides are in step."""
         ...
 
-    def watched(self, case: Case) -> Case:
+    def use_watched_names(self, case: Case) -> Case:
         """Return the case under names by which what it stores is delivered to the kit."""
         ...
 
@@ -151,7 +151,7 @@ class Health(Protocol):
         """
         ...
 
-    def lingering(self, ends: Collection[End]) -> Collection[End]:
+    def find_lingering(self, ends: Collection[End]) -> Collection[End]:
         """Return those of our ended connections that the target still tells of, if it tells."""
         ...
 

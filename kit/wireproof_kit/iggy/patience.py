@@ -15,12 +15,12 @@ DISK = 15.0
 BEFORE_MEASURING = Patience(answer=2.0, push=PREPARING, redelivery=DISK)
 
 
-def fixed(seconds: float) -> Patience:
+def make_fixed(seconds: float) -> Patience:
     """Return a patience with the same limit, given by the user, for every wait."""
     return Patience(answer=seconds, push=seconds, redelivery=seconds)
 
 
-def measured(round_trip: Callable[[], float], so_far: float) -> Patience:
+def measure(round_trip: Callable[[], float], so_far: float) -> Patience:
     """Measure round trips; return limits far above the slowest of them."""
     times = [so_far, *(round_trip() for _ in range(ROUND_TRIPS - 1))]
     budget = max(FACTOR * statistics.median(times), 4 * max(times))

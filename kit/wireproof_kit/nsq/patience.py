@@ -23,10 +23,13 @@ DELAY_MS = 100
 # A target whose rounds take longer than this has been seen to be late by any of 2 to 15 s.
 SLOW_ROUND = 0.5
 SLOW_PUSH, SLOW_REDELIVERY = 15.0, 30.0
-BEFORE_MEASURING = Patience(answer=2.0, push=PUSH_MOST, redelivery=REDELIVERY_MOST)
+SETTLING = 45.0
+BEFORE_MEASURING = Patience(
+    answer=2.0, push=PUSH_MOST, redelivery=REDELIVERY_MOST, settling=SETTLING
+)
 
 
-def fixed(seconds: float) -> Patience:
+def make_fixed(seconds: float) -> Patience:
     """Return a patience with the same limit, given by the user, for every wait."""
     return Patience(answer=seconds, push=seconds, redelivery=seconds)
 
@@ -38,9 +41,9 @@ def answer_seconds(round_trip: Callable[[], float], so_far: float) -> float:
     return _within(budget, ANSWER_LEAST, ANSWER_MOST)
 
 
-def unmeasured(answer: float) -> Patience:
+def make_longest(answer: float) -> Patience:
     """Return the longest patience for deliveries, used when nothing was measured."""
-    return Patience(answer=answer, push=PUSH_MOST, redelivery=REDELIVERY_MOST)
+    return Patience(answer=answer, push=PUSH_MOST, redelivery=REDELIVERY_MOST, settling=SETTLING)
 
 
 def hasty(answer: float) -> Patience:
@@ -48,7 +51,7 @@ def hasty(answer: float) -> Patience:
     return Patience(answer=answer, push=HASTY, redelivery=HASTY)
 
 
-def measured(broker: Broker, topic: Topic, *, answer: float) -> Patience:
+def measure(broker: Broker, topic: Topic, *, answer: float) -> Patience:
     """Measure patience with some publishes, deliveries and one redelivery.
 
     Raises:
@@ -56,11 +59,12 @@ def measured(broker: Broker, topic: Topic, *, answer: float) -> Patience:
     """
     publish, push, lag = _deliver(broker, topic)
     if lag > SLOW_ROUND:
-        return Patience(answer, SLOW_PUSH, SLOW_REDELIVERY, in_rounds=True)
+        return Patience(answer, SLOW_PUSH, SLOW_REDELIVERY, in_rounds=True, settling=SETTLING)
     return Patience(
         answer=_within(max(answer, FACTOR * publish), ANSWER_LEAST, ANSWER_MOST),
         push=_within(FACTOR * push, PUSH_LEAST, PUSH_MOST),
         redelivery=_within(FACTOR * max(push, lag), REDELIVERY_LEAST, REDELIVERY_MOST),
+        settling=SETTLING,
     )
 
 
@@ -89,7 +93,7 @@ def _deliver_one(
 ) -> Delivery:
     body = broker.unique_body()
     started = time.monotonic()
-    broker.published(consumer.topic, body)
+    broker.publish_accepted(consumer.topic, body)
     publishes.append(time.monotonic() - started)
     delivery = consumer.take(body)
     if delivery is None:

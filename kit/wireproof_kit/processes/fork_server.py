@@ -100,7 +100,6 @@ class ForkServer:
 
     def _be_broker(self, request: Request, out: int) -> NoReturn:
         code = 1
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         try:
             os.close(self._life)
             for each in (self._control, *self._clients):
@@ -141,8 +140,6 @@ def _import_all(package: str) -> None:
 
 def main(protocol: str, setup: str = "") -> None:
     """Serve until the end of stdin."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # of a group: it ends with its stdin
-        signal.signal(number, signal.SIG_IGN)
     serve = server(protocol)
     if package := serve.__module__.rpartition(".")[0]:
         _import_all(package)

@@ -29,7 +29,7 @@ Work = Callable[[J, Callable[[R], None]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class JobLost:
     """The reason why a job was not completed."""
 
     why: str
@@ -70,7 +70,7 @@ class WorkerPool(Generic[J, R]):
         self._attend = attend
         self._workers: list[_Worker[J]] = []
 
-    def run(self, jobs: Iterable[J]) -> Generator[tuple[J, R | Lost], None, None]:
+    def run(self, jobs: Iterable[J]) -> Generator[tuple[J, R | JobLost], None, None]:
         """Yield each job with each of its results; closing the generator ends the workers."""
         waiting = iter(jobs)
         # Workers notice at its end that this process has ended, however it did.
@@ -125,7 +125,7 @@ class WorkerPool(Generic[J, R]):
 
     def _take(
         self, worker: _Worker[J], waiting: Iterator[J]
-    ) -> Generator[tuple[J, R | Lost], None, None]:
+    ) -> Generator[tuple[J, R | JobLost], None, None]:
         if not worker.pipe.poll():
             yield self._lose(worker, f"its worker was ended after {self._job_within_s:g} s")
             return
@@ -151,9 +151,9 @@ class WorkerPool(Generic[J, R]):
                 return
         self._dismiss(worker)
 
-    def _lose(self, worker: _Worker[J], why: str) -> tuple[J, R | Lost]:
+    def _lose(self, worker: _Worker[J], why: str) -> tuple[J, R | JobLost]:
         self._dismiss(worker)
-        return worker.job, Lost(why)
+        return worker.job, JobLost(why)
 
     def _dismiss(self, worker: _Worker[J]) -> None:
         self._workers.remove(worker)

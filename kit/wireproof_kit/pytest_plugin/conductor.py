@@ -1,5 +1,7 @@
 """The run inside a pytest session: opened after collection, its cases run as pytest's items."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import msgspec
@@ -7,7 +9,7 @@ import pytest
 
 from wireproof_kit.bundle.recorder import Ledger
 from wireproof_kit.errors import KitError
-from wireproof_kit.pytest_plugin.options import make_request, today
+from wireproof_kit.pytest_plugin.options import make_request, narrowing_options, today
 from wireproof_kit.runner.pytest_items import INSTANCE
 from wireproof_kit.runner.run_cases import COUNTED, OpenRun, read_baseline, turn
 from wireproof_spec.record import CaseRecord, HeaderRecord
@@ -45,13 +47,21 @@ class Conductor:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self.opened: OpenRun | None = None
+        self._narrowed: tuple[str, ...] = ()
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Remember the options of pytest's own that left out cases before the target is open."""
+        if self.opened is None and any(INSTANCE in item.stash for item in items):
+            self._narrowed = narrowing_options(self._config)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Open the target and keep only what is selected, in the order in which cases may run."""
         instances = [item.stash[INSTANCE] for item in items if INSTANCE in item.stash]
         try:
-            opened = self.opened = OpenRun.open(make_request(self._config), instances)
+            request = make_request(self._config)
+            request = replace(request, plan=replace(request.plan, narrowed=self._narrowed))
+            opened = self.opened = OpenRun.open(request, instances)
         except KitError as error:
             give_up(self._config, items, str(error))
             return

@@ -7,7 +7,13 @@ from pathlib import Path
 import msgspec
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.selftest.plan import FAULT, MIX, VARIANT, TrialResult
+from wireproof_kit.selftest.plan import (
+    ALTERNATIVE,
+    FAULT,
+    MIX,
+    VARIANT,
+    TrialResult,
+)
 
 FORMAT = "wireproof-selftest-1"
 PAGE = ".md"
@@ -39,7 +45,7 @@ class Matrix:
         """Return the results with this verdict."""
         return [row for row in self.rows if row.verdict == verdict]
 
-    def unexpected(self) -> list[TrialResult]:
+    def list_unexpected(self) -> list[TrialResult]:
         """Return the results of faults that made a case fail whose clause they do not declare."""
         return [row for row in self.rows if row.trial.kind == FAULT and row.unexpected]
 
@@ -58,8 +64,9 @@ class Matrix:
             "faults": len(self.of(FAULT)),
             "died": len(self.with_verdict("died")),
             "survived": sum(1 for row in self.rows if row.survived),
-            "unexpected": len(self.unexpected()),
+            "unexpected": len(self.list_unexpected()),
             "variants": len(self.of(VARIANT)),
+            "alternatives": len(self.of(ALTERNATIVE)),
             "mixes": len(self.of(MIX)),
             "false_alarms": len(self.with_verdict("alarm")),
             "troubles": len(self.with_verdict("trouble")),
@@ -121,7 +128,7 @@ def write_matrix(path: Path, matrix: Matrix) -> None:
         path.write_text("\n".join(page(matrix)) + "\n", encoding="utf-8")
         return
     lines: list[object] = [{"format": FORMAT, "seed": matrix.seed}]
-    for kind in (FAULT, VARIANT, MIX):
+    for kind in (FAULT, VARIANT, ALTERNATIVE, MIX):
         lines += [{"verdict": row.verdict, **_fields(row)} for row in matrix.of(kind)]
     lines.append(matrix.summary())
     path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
@@ -136,25 +143,30 @@ def page(matrix: Matrix) -> Iterator[str]:
     yield f"Made by `{command}`; not edited by hand."
     yield ""
     yield (
-        f"{figures['faults']} faults, {figures['variants']} variants and {figures['mixes']} mixes "
-        f"of variants in {matrix.seconds:.0f} s, seed {matrix.seed}: {figures['died']} faults "
-        f"died, {figures['survived']} survived, {figures['unexpected']} turned red what they did "
-        f"not declare; {figures['false_alarms']} false alarms."
+        f"{figures['faults']} faults, {figures['variants']} variants, "
+        f"{figures['alternatives']} permitted alternatives and {figures['mixes']} mixes of "
+        f"variants in {matrix.seconds:.0f} s, seed {matrix.seed}: {figures['died']} faults died, "
+        f"{figures['survived']} survived, {figures['unexpected']} turned red what they did not "
+        f"declare; {figures['false_alarms']} false alarms."
     )
     yield ""
     yield (
         "A fault meets all cases of its clauses, until they are red. Of what must not turn red, "
         "the other clauses of its interfaces, and everything when what is on is legal, a trial "
-        f"meets {_met(matrix)}. Where what is on is legal, random histories are searched a "
-        "thirteenth as far as in a run."
+        f"meets {_describe_met(matrix)}. Where what is on is legal, random histories are searched "
+        "a thirteenth as far as in a run."
     )
     yield from _group_table(matrix)
     yield from _fault_table(matrix.of(FAULT))
-    for title, kind in (("Variants", VARIANT), ("Mixes of variants", MIX)):
+    for title, kind in (
+        ("Variants", VARIANT),
+        ("Permitted alternatives", ALTERNATIVE),
+        ("Mixes of variants", MIX),
+    ):
         yield from _legal_table(title, matrix.of(kind))
 
 
-def _met(matrix: Matrix) -> str:
+def _describe_met(matrix: Matrix) -> str:
     if all(row.trial.every for row in matrix.rows):
         return "every case"
     return (

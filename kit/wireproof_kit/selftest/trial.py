@@ -14,7 +14,15 @@ from zlib import crc32
 from wireproof_kit.runner.engine import Engine, RunOptions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.run import Run, RunPlan
-from wireproof_kit.selftest.plan import FAULT, MIX, VARIANT, RedCase, Trial, TrialResult
+from wireproof_kit.selftest.plan import (
+    ALTERNATIVE,
+    FAULT,
+    MIX,
+    VARIANT,
+    RedCase,
+    Trial,
+    TrialResult,
+)
 from wireproof_spec.record import CaseRecord
 
 PATIENCE_S = {FAULT: 4.0}
@@ -22,6 +30,7 @@ LEGAL_PATIENCE_S = 6.0
 WAITERS = 12
 SEEDS = 1_000_000
 SHARE = {FAULT: 3, VARIANT: 3, MIX: 4}
+_RED = ("fail", "unstable")
 
 
 def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
@@ -33,13 +42,15 @@ def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     other functions in each trial, and at least one case of each clause.
     """
     if trial.kind != FAULT:
-        return _drawn(trial, instances)
+        return _draw_cases(trial, instances)
     own = [item for item in instances if item.clause.id in trial.breaks]
+    if trial.candidates:
+        return own
     interfaces = {interface(item.id) for item in own}
     others = [item for item in instances if item.clause.id not in trial.breaks]
     near = [item for item in others if interface(item.id) in interfaces]
     by_clause: dict[str, list[Instance]] = {}
-    for item in own + _drawn(trial, near):
+    for item in own + _draw_cases(trial, near):
         by_clause.setdefault(item.clause.id, []).append(item)
     must_fail = [by_clause.pop(clause, []) for clause in trial.breaks]
     rounds = zip_longest(*must_fail)
@@ -47,7 +58,7 @@ def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     return first + [item for items in by_clause.values() for item in items]
 
 
-def _drawn(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
+def _draw_cases(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     """Return the cases that must not fail: all, or a random part of them."""
     if trial.every:
         return list(instances)
@@ -56,10 +67,10 @@ def _drawn(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     for item in instances:
         alike.setdefault((item.function, item.clause.id), []).append(item)
     drawn = [source.choice(items) for items in alike.values()]
-    return _thinned(drawn, SHARE.get(trial.kind, 1), source)
+    return _thin_out(drawn, SHARE.get(trial.kind, 1), source)
 
 
-def _thinned(drawn: list[Instance], share: int, source: random.Random) -> list[Instance]:
+def _thin_out(drawn: list[Instance], share: int, source: random.Random) -> list[Instance]:
     """Return one case in ``share`` and one of each clause, in the order they had."""
     mixed = source.sample(drawn, len(drawn))
     first = {item.clause.id: item.id for item in reversed(mixed)}
@@ -163,14 +174,17 @@ class _TrialRun:
 def is_unexpected(trial: Trial, record: CaseRecord) -> bool:
     """Return True if a case must not have this verdict under the fault or variants of a trial.
 
-    Variants must leave no case without a verdict: `unsupported` would hide what they break.
+    Variants must leave no case without a verdict: `unsupported` would hide what they break. An
+    alternative may lack what a case needs, but no must case may fail.
     """
+    if trial.kind == ALTERNATIVE:
+        return record.verdict == "error" or (record.level == "must" and record.verdict in _RED)
     if trial.kind != FAULT:
         return record.verdict not in ("pass", "reading")
     if record.verdict == "error":
         return True
     allowed = {*trial.breaks, *trial.may_break}
-    return record.verdict in ("fail", "unstable") and record.clause not in allowed
+    return record.verdict in _RED and record.clause not in allowed
 
 
 def _red_case(record: CaseRecord) -> RedCase:

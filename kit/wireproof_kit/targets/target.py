@@ -68,7 +68,7 @@ class Target:
     path: Path | None = None
     kind: str | None = None
 
-    def given(self) -> tuple[str, ...]:
+    def list_given(self) -> tuple[str, ...]:
         """Return the names of the keys that the user gave."""
         _, *others = USUAL_KEYS
         return tuple(

@@ -14,7 +14,8 @@ from pathlib import Path
 import msgspec
 
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.catalogue import is_below
+from wireproof_spec.catalogue import is_below, load_catalogue
+from wireproof_spec.protocol import protocols
 from wireproof_spec.record import CaseRecord, DeviationRecord
 
 LONGEST = timedelta(days=366)
@@ -41,7 +42,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedDeviations:
     """The records after known deviations were applied, and the problems in the file itself.
 
     ``stale`` names entries whose cases pass now, ``expired`` entries past their date,
@@ -97,21 +98,31 @@ def is_known(entry_id: str, known_ids: Iterable[str]) -> bool:
     )
 
 
+def absence(entry: Deviation, known_ids: Iterable[str]) -> str:
+    """Say what an entry names that the law does not have, or no longer has; else nothing."""
+    if not is_known(entry.id, known_ids):
+        return f"id {entry.id!r} is no case and no prefix of one"
+    protocol = entry.id.partition("/")[0]
+    if protocol in protocols() and load_catalogue(protocol).clause(entry.clause) is None:
+        return f"{entry.id}: the law has no clause {entry.clause!r}"
+    return ""
+
+
 def apply(
     records: Sequence[CaseRecord],
     entries: Sequence[Deviation],
     *,
     version: str,
     today: date,
-) -> Applied:
+) -> AppliedDeviations:
     """Change listed failures to `known`, and report stale and expired entries.
 
     A failure whose only entry is past its date stays a failure and names that entry.
     """
     valid = [entry for entry in entries if _is_about(entry, version)]
     live = [entry for entry in valid if entry.expires >= today]
-    return Applied(
-        records=tuple(_marked(record, valid, today) for record in records),
+    return AppliedDeviations(
+        records=tuple(_mark_record(record, valid, today) for record in records),
         stale=tuple(entry.id for entry in live if _passes(entry, records)),
         expired=tuple(entry.id for entry in valid if entry.expires < today),
         unseen=tuple(entry.id for entry in live if not _cases(entry, records)),
@@ -135,9 +146,11 @@ def _toml_value(value: object) -> str:
 
 
 def _check(path: Path, entry: Deviation, ids: Sequence[str] | None, today: date) -> None:
-    if ids is not None and not is_known(entry.id, ids):
+    absent = "" if ids is None else absence(entry, ids)
+    if absent:
         raise UsageFault(
-            f"deviations file {path}: id {entry.id!r} is no case and no prefix of one"
+            f"deviations file {path}: {absent}; if a revision of the law took it away, remove the "
+            "entry with `wireproof baseline prune`"
         )
     if not entry.reason.strip():
         raise UsageFault(f"deviations file {path}: {entry.id} has no reason")
@@ -161,7 +174,7 @@ def _passes(entry: Deviation, records: Sequence[CaseRecord]) -> bool:
     return bool(cases) and all(record.verdict in ("pass", "reading") for record in cases)
 
 
-def _marked(record: CaseRecord, entries: Sequence[Deviation], today: date) -> CaseRecord:
+def _mark_record(record: CaseRecord, entries: Sequence[Deviation], today: date) -> CaseRecord:
     if record.verdict != "fail":
         return record
     about = [e for e in entries if _cases(e, (record,)) and e.signature == record.signature]

@@ -21,7 +21,7 @@ from wireproof_reference_impl.iggy.wire.exchange import (
     HeaderFields,
     Reason,
     as_they_are,
-    counted,
+    count_body,
     no_reason,
 )
 from wireproof_reference_impl.iggy.wire.message import Message, Sent
@@ -97,7 +97,7 @@ class HttpBehaviour(Struct, frozen=True):
     sent: Callable[[Sent], None] = message_json.check_as_over_tcp
     error: Callable[[Refusal], Mapping[str, object]] = message_json.error_object
     fields: Callable[[HeaderFields], HeaderFields] = as_they_are
-    framing: Framing = counted
+    framing: Framing = count_body
     keeps_open: bool = True
     reason: Reason = no_reason
 

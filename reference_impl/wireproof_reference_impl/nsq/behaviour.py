@@ -21,9 +21,9 @@ from wireproof_reference_impl.nsq.requests import lookup_rules as lookup_rules
 from wireproof_reference_impl.nsq.requests.http_request import Answer, HttpRefusal, Request
 from wireproof_reference_impl.nsq.wire import answers, deployed, header, packed, record
 from wireproof_reference_impl.nsq.wire.header import Header
-from wireproof_reference_impl.nsq.wire.message import Entry, Message, Stored
+from wireproof_reference_impl.nsq.wire.message import Message, NewMessage, PublishResult
 from wireproof_reference_impl.settings import Settings as Settings
-from wireproof_reference_impl.settings import changed as changed
+from wireproof_reference_impl.settings import change_settings as change_settings
 from wireproof_spec.nsq import error_codes, names
 from wireproof_spec.nsq.limits import MAX_JSON_HEADER_SIZE_HTTP
 
@@ -47,7 +47,7 @@ class BuildRecord(Protocol):
     """Makes the record of a new message."""
 
     def __call__(
-        self, entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+        self, entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
     ) -> bytes:
         """Return the record, its 4-byte length included."""
         ...
@@ -63,9 +63,9 @@ class PublishBehaviour(Struct, frozen=True):
     batch_by_size: bool = True
     header: Callable[[bytes], Header] = header.published
     missing_topic_ends: bool = True
-    ext_trace_response: Callable[[Stored], bytes] = answers.trace_response
-    trace_response: Callable[[Stored], bytes] = answers.trace_response
-    check_record: Callable[[Sequence[Entry], bool, int], None] = answers.any_record
+    ext_trace_response: Callable[[PublishResult], bytes] = answers.trace_response
+    trace_response: Callable[[PublishResult], bytes] = answers.trace_response
+    check_record: Callable[[Sequence[NewMessage], bool, int], None] = answers.any_record
     has_trace_room: Callable[[int], bool] = answers.has_trace_room
     ext_version: int = names.EXT_VERSION_JSON
     first_id: Callable[[int], int] = answers.from_one
@@ -117,13 +117,13 @@ class UpgradeBehaviour(Struct, frozen=True):
 class HttpBehaviour(Struct, frozen=True):
     """How publishing over HTTP is answered."""
 
-    build_header: Callable[[bytes, http_header.Fields], bytes] = http_header.published
+    build_header: Callable[[bytes, http_header.Fields], bytes] = http_header.make_stored
     header: Callable[[bytes], Header] = header.published
     max_header: int = 65535
     keeps_open: bool = True
     ok: bytes = names.OK
     trace_bare: bool = True
-    trace_answer: Callable[[Stored], Mapping[str, object]] = http_header.trace_answer
+    trace_answer: Callable[[PublishResult], Mapping[str, object]] = http_header.trace_answer
     body: Callable[[Request, bytearray], bytes] = http_header.whole_body
     short_body_taken: bool = False
     unknown_paths: frozenset[str] = frozenset()
@@ -220,4 +220,4 @@ _DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
 
 def of_dialect(dialect: str) -> Behaviour:
     """Return the behaviour of a dialect, with nothing wrong or otherwise on purpose."""
-    return changed(Behaviour(), _DIALECTS[dialect])
+    return change_settings(Behaviour(), _DIALECTS[dialect])

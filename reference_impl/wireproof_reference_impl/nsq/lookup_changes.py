@@ -47,12 +47,12 @@ def is_for_writing(request: Request) -> bool:
     return is_lookup(request) and request.text("access") == "w"
 
 
-def telling(change: Change, when: When) -> Settings:
+def change_some(change: Change, when: When) -> Settings:
     """Return settings under which the data of some answers are changed."""
-    return {"lookup.answer": changing(change, when)}
+    return {"lookup.answer": make_change(change, when)}
 
 
-def changing(change: Change, when: When) -> Callable[[Request, object], object]:
+def make_change(change: Change, when: When) -> Callable[[Request, object], object]:
     """Return the rule that changes the data of some answers."""
 
     def rule(request: Request, data: object) -> object:
@@ -75,7 +75,7 @@ def without(name: str) -> Change:
     return lambda data: {key: value for key, value in data.items() if key != name}
 
 
-def renamed(name: str, other: str) -> Change:
+def rename(name: str, other: str) -> Change:
     """Return the change that calls a name otherwise."""
     return lambda data: {other if key == name else key: value for key, value in data.items()}
 
@@ -98,13 +98,13 @@ def channels(data: Data) -> list[str]:
 def each_record(change: Callable[[Record], Record]) -> Change:
     """Return the change of every node record; lists that are null stay so."""
 
-    def changed(data: Data) -> object:
+    def change_each(data: Data) -> object:
         if data["partitions"] is None:
             return data
         led = {number: change(node) for number, node in partitions(data).items()}
         return {**data, "partitions": led, "producers": [change(n) for n in producers(data)]}
 
-    return changed
+    return change_each
 
 
 def only_partitions(change: Callable[[dict[str, Record]], Mapping[str, Record]]) -> Change:
@@ -117,7 +117,7 @@ def only_producers(change: Callable[[list[Record]], list[Record]]) -> Change:
     return lambda data: {**data, "producers": data["producers"] and change(producers(data))}
 
 
-def exchanged(data: Data) -> object:
+def exchange_nodes(data: Data) -> object:
     """Return a lookup answer in which every partition has the node of another one."""
     led = partitions(data)
     if not led:
@@ -126,7 +126,7 @@ def exchanged(data: Data) -> object:
     return {**data, "partitions": dict(zip(led, nodes[1:] + nodes[:1], strict=True))}
 
 
-def dropped(names: str) -> Callable[[Record], Record]:
+def drop_names(names: str) -> Callable[[Record], Record]:
     """Return the change of a record that leaves names out."""
     gone = names.split()
     return lambda node: {key: value for key, value in node.items() if key not in gone}

@@ -17,7 +17,7 @@ from wireproof_reference_impl.nsq.options import (
     Fsync,
     ServeOptions,
 )
-from wireproof_reference_impl.nsq.storage.place import QueueFault
+from wireproof_reference_impl.nsq.storage.queue_position import QueueFault
 from wireproof_reference_impl.nsq.wire.answers import one_piece
 from wireproof_reference_impl.overrides import apply
 from wireproof_reference_impl.shell import Clock, Shell, collect_seldom
@@ -82,8 +82,10 @@ def _behaviour(options: ServeOptions) -> Behaviour:
     if not (options.faults or options.variants):
         return of_dialect(options.dialect)
     from wireproof_reference_impl.nsq import presets
+    from wireproof_reference_impl.nsq.faulty import corners
 
-    apply(presets.overrides(options.faults))
+    corners.report_to(options.data)
+    apply(presets.overrides(options.faults, options.variants))
     return presets.build(
         options.dialect, fault_names=options.faults, variant_names=options.variants
     )

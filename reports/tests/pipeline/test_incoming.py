@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from history_fixture import bundle, with_lines
 
-from wireproof_reports.pipeline.incoming import NO_NAMING, Naming
+from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
 from wireproof_reports.pipeline.worker import BUNDLE, FAULTY, glance, reading, unpacking
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.history import TABLES
@@ -30,27 +30,35 @@ BIG = (2**64 - 1, 2**128 - 1)
 class Read:
     """What the workers make of files: rows by table, and the reasons of those refused."""
 
-    def __init__(self, *paths: Path, naming: Naming = NO_NAMING) -> None:
+    def __init__(self, *paths: Path, naming: TargetNaming = NO_NAMING) -> None:
         seen = [row for batch in glance(files(*paths)) for row in batch.to_pylist()]
-        self.faults = {row["path"]: row["fault"] for row in seen if row["fault"]}
-        self.hashes = {row["path"]: row["bundle"] for row in seen}
-        expected = {row["path"]: row["bundle"] for row in seen if not row["fault"]}
+        self.hashes = {str(row["path"]): str(row["bundle"]) for row in seen}
+        self.faults = {str(row["path"]): str(row["fault"]) for row in seen if row["fault"]}
+        expected = {p: bundle for p, bundle in self.hashes.items() if p not in self.faults}
         packed = pa.Table.from_batches(reading(naming, expected)(files(*paths)))
         self.tables = {table: list(unpacked(packed, table)) for table in TABLES}
-        for row in packed.to_pylist():
-            if row["of"] == FAULTY:
-                self.faults[row["packed"].decode()] = row["fault"]
-        self.bundles = [r["packed"].decode() for r in packed.to_pylist() if r["of"] == BUNDLE]
+        of = [(row["of"], text(row["packed"]), str(row["fault"])) for row in named(packed)]
+        self.faults.update({name: fault for what, name, fault in of if what == FAULTY})
+        self.bundles = [name for what, name, _ in of if what == BUNDLE]
 
 
 def files(*paths: Path) -> Iterator[pa.RecordBatch]:
-    table = {"path": list(map(str, paths)), "length": [1 for _ in paths]}
-    yield pa.RecordBatch.from_pydict(table)
+    yield pa.RecordBatch.from_pylist([{"path": str(path), "length": 1} for path in paths])
+
+
+def named(packed: pa.Table) -> Iterator[dict[str, object]]:
+    """Return the lines that are about a bundle, not about rows."""
+    return (row for row in packed.to_pylist() if row["of"] in (FAULTY, BUNDLE))
+
+
+def text(packed: object) -> str:
+    assert isinstance(packed, bytes)
+    return packed.decode()
 
 
 def unpacked(packed: pa.Table, table: str) -> Iterator[dict[str, object]]:
-    mine = packed.filter(pa.compute.equal(packed["of"], table)).select(["packed"])
-    for batch in unpacking(table)(iter(mine.to_batches())):
+    mine = [{"packed": row["packed"]} for row in packed.to_pylist() if row["of"] == table]
+    for batch in unpacking(table)(iter([pa.RecordBatch.from_pylist(mine)] if mine else [])):
         yield from batch.to_pylist()
 
 
@@ -94,7 +102,7 @@ def test_the_run_itself_is_a_row(tmp_path: Path) -> None:
 
 
 def test_a_target_may_be_named(tmp_path: Path) -> None:
-    read = Read(bundle(tmp_path / "b.jsonl"), naming=Naming("Acme", "2.1"))
+    read = Read(bundle(tmp_path / "b.jsonl"), naming=TargetNaming("Acme", "2.1"))
 
     for table in ("runs", "results", "grammar"):
         assert {(row["vendor"], row["version"]) for row in read.tables[table]} == {("Acme", "2.1")}
@@ -130,11 +138,12 @@ def test_a_bundle_has_one_hash_whatever_its_name_and_packing(tmp_path: Path) -> 
 
 def test_content_may_come_with_the_row(tmp_path: Path) -> None:
     data = gzip.compress(bundle(tmp_path / "b.jsonl").read_bytes())
-    row = {"path": ["s3a://bucket/b.jsonl.gz"], "length": [len(data)], "content": [data]}
-    batches = [pa.RecordBatch.from_pydict(row)]
+    row = {"path": "s3a://bucket/b.jsonl.gz", "length": len(data), "content": data}
+    batches = [pa.RecordBatch.from_pylist([row])]
 
     (seen,) = next(glance(iter(batches))).to_pylist()
-    packed = list(reading(NO_NAMING, {seen["path"]: seen["bundle"]})(iter(batches)))
+    expected = {str(seen["path"]): str(seen["bundle"])}
+    packed = list(reading(NO_NAMING, expected)(iter(batches)))
 
     assert seen["bundle"] == hashlib.sha256(gzip.decompress(data)).hexdigest()
     (run,) = unpacked(pa.Table.from_batches(packed), "runs")
@@ -258,7 +267,7 @@ def test_a_bundle_that_changes_between_two_readings_is_refused(tmp_path: Path) -
     (row,) = pa.Table.from_batches(packed).to_pylist()
 
     assert row["of"] == FAULTY
-    assert "was changed while it was read" in row["fault"]
+    assert "was changed while it was read" in str(row["fault"])
 
 
 def test_findings_of_a_campaign_are_rows(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ from wireproof_reports.pipeline.history import Published
 from wireproof_reports.pipeline.place import HistoryFault
 from wireproof_reports.pipeline.session import SparkFault
 from wireproof_reports.questions import aggregate as module
-from wireproof_reports.questions.aggregate import Wish, aggregate
+from wireproof_reports.questions.aggregate import AnalysisRequest, aggregate
 from wireproof_reports.questions.answers import Answer, question
 
 
 @pytest.fixture
-def wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wish:
+def wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AnalysisRequest:
     """A wish whose history is there, and a Spark that answers at once."""
     write_table(tmp_path / "history", "runs", [], {"wireproof": "published"})
 
@@ -34,10 +34,10 @@ def wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wish:
     monkeypatch.setattr(module, "state_of", lambda *_: Published(1))
     monkeypatch.setattr(module, "_told", lambda *_: {})
     monkeypatch.setattr(module, "all_answers", answers)
-    return Wish(str(tmp_path / "history"), tmp_path / "site", names=("flips", "causes"))
+    return AnalysisRequest(str(tmp_path / "history"), tmp_path / "site", names=("flips", "causes"))
 
 
-def test_all_answers_are_replaced_at_once(wish: Wish) -> None:
+def test_all_answers_are_replaced_at_once(wish: AnalysisRequest) -> None:
     (wish.out / "data").mkdir(parents=True)
     (wish.out / "data" / "old.json").write_text("{}")
 
@@ -48,7 +48,7 @@ def test_all_answers_are_replaced_at_once(wish: Wish) -> None:
 
 
 def test_a_full_disk_leaves_the_site_as_it_was(
-    wish: Wish, monkeypatch: pytest.MonkeyPatch
+    wish: AnalysisRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     aggregate(wish)
     before = tree(wish.out)
@@ -64,7 +64,7 @@ def test_a_full_disk_leaves_the_site_as_it_was(
 
 
 def test_a_folder_that_cannot_be_moved_leaves_the_site_as_it_was(
-    wish: Wish, monkeypatch: pytest.MonkeyPatch
+    wish: AnalysisRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     aggregate(wish)
     before = tree(wish.out)
@@ -83,7 +83,7 @@ def test_a_folder_that_cannot_be_moved_leaves_the_site_as_it_was(
 
 
 def test_a_spark_that_fails_leaves_the_site_as_it_was(
-    wish: Wish, monkeypatch: pytest.MonkeyPatch
+    wish: AnalysisRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     aggregate(wish)
     before = tree(wish.out)

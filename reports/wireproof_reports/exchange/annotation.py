@@ -40,7 +40,7 @@ class Line:
     differs: str = ""
 
 
-def labelled(parts: Iterable[tuple[int, int, str, bool]]) -> tuple[Part, ...]:
+def label_parts(parts: Iterable[tuple[int, int, str, bool]]) -> tuple[Part, ...]:
     """Turn the recorded parts of a sent frame (`size = 21`) into parts with values."""
     named: list[Part] = []
     for offset, length, label, wrong in parts:
@@ -51,22 +51,22 @@ def labelled(parts: Iterable[tuple[int, int, str, bool]]) -> tuple[Part, ...]:
 
 def lines(data: bytes, parts: Iterable[Part]) -> tuple[Line, ...]:
     """Return every byte of the data once, in order, each range with the name of its part."""
-    return tuple(_line(data, part) for part in _whole(data, parts))
+    return tuple(_line(data, part) for part in _fill_gaps(data, parts))
 
 
-def clipped(text: str, longest: int = LONGEST_TEXT) -> str:
+def clip(text: str, longest: int = LONGEST_TEXT) -> str:
     """Return the text without its middle when it is too long to be read."""
     if len(text) <= longest:
         return text
     return f"{text[: longest * 2 // 3]} … {text[-longest // 4 :]}"
 
 
-def spaced(data: bytes) -> str:
+def space_hex(data: bytes) -> str:
     """Return bytes as hex pairs."""
     return data.hex(" ")
 
 
-def _whole(data: bytes, parts: Iterable[Part]) -> Iterator[Part]:
+def _fill_gaps(data: bytes, parts: Iterable[Part]) -> Iterator[Part]:
     """Clip parts to the data and fill what they leave out; recorded offsets are not trusted."""
     end = 0
     for part in sorted(parts, key=lambda part: (part.offset, part.length)):
@@ -88,9 +88,9 @@ def _line(data: bytes, part: Part) -> Line:
     return Line(
         offset=part.offset,
         length=part.length,
-        head=spaced(piece[:HEAD_BYTES] if long else piece),
+        head=space_hex(piece[:HEAD_BYTES] if long else piece),
         omitted=len(piece) - HEAD_BYTES - TAIL_BYTES if long else 0,
-        tail=spaced(piece[-TAIL_BYTES:]) if long else "",
+        tail=space_hex(piece[-TAIL_BYTES:]) if long else "",
         label=part.label,
         value=_value(part, piece),
         wrong=part.wrong,
@@ -100,6 +100,6 @@ def _line(data: bytes, part: Part) -> Line:
 def _value(part: Part, piece: bytes) -> str:
     """Return what a part says: its number as given, text as it stands in the bytes."""
     if part.value and part.value[0] not in "\"'{[" and not part.value.startswith(("b'", 'b"')):
-        return clipped(printable(part.value.encode("utf-8", "backslashreplace")))
+        return clip(printable(part.value.encode("utf-8", "backslashreplace")))
     text = printable(piece[: 4 * LONGEST_TEXT])
-    return "" if text.count("\\x") > len(piece) // 3 else clipped(text)
+    return "" if text.count("\\x") > len(piece) // 3 else clip(text)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from wireproof_reports.exchange.annotation import Line, Part, labelled, lines, spaced
+from wireproof_reports.exchange.annotation import Line, Part, label_parts, lines, space_hex
 from wireproof_reports.exchange.protocol import Namer, report_part
 from wireproof_reports.wording import printable, readable, shown_time
 from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, TranscriptRecord
@@ -80,25 +80,27 @@ def exchange(
     sent: dict[str, list[bytes]] = {}
     views: list[StepView] = []
     for step in transcript.steps:
-        data = recorded(step)
+        data = read_bytes(step)
         if step.kind in _TO_TARGET:
             sent.setdefault(step.conn, []).append(data)
         views.append(_view(step, data, namer, sent.get(step.conn, [])))
     if difference is not None:
         _mark(views, difference)
-    return _shortened(views)
+    return _shorten(views)
 
 
 def talk(transcript: TranscriptRecord) -> str:
     """Return a transcript as text, one line a step: enough to see what a passing case did."""
-    said = [_said(step, recorded(step)) for step in transcript.steps if not _is_usual(step)]
+    said = [
+        _describe_step(step, read_bytes(step)) for step in transcript.steps if not _is_usual(step)
+    ]
     if len(said) > MOST_STEPS:
         gap = f"… {len(said) - MOST_STEPS} steps left out"
         said = [*said[: MOST_STEPS - LAST_STEPS], gap, *said[-LAST_STEPS:]]
     return "\n".join(said)
 
 
-def recorded(step: StepRecord) -> bytes:
+def read_bytes(step: StepRecord) -> bytes:
     """Return a step's bytes; nothing when the record of them is damaged."""
     try:
         return step.data()
@@ -108,7 +110,7 @@ def recorded(step: StepRecord) -> bytes:
 
 def received_parts(protocol: str) -> Namer:
     """Return what names the parts of this protocol's received bytes."""
-    return report_part(protocol).parts or _unnamed
+    return report_part(protocol).parts or _make_unnamed
 
 
 def first_difference(case: CaseRecord, protocol: str) -> DifferenceRecord | None:
@@ -119,7 +121,7 @@ def first_difference(case: CaseRecord, protocol: str) -> DifferenceRecord | None
     return presumed(case.observation, case.accepted)
 
 
-def _unnamed(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
+def _make_unnamed(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
     return ()
 
 
@@ -127,7 +129,7 @@ def _view(step: StepRecord, data: bytes, namer: Namer, sent: Sequence[bytes]) ->
     view = _plain(step, data)
     if step.kind in ("request", "response", "text"):
         return replace(view, text=_message_text(data))
-    parts = labelled(step.parts)
+    parts = label_parts(step.parts)
     if step.kind in _FROM_TARGET and not parts:
         parts = namer(data, sent)
     return replace(view, lines=lines(data, parts))
@@ -144,14 +146,16 @@ def _plain(step: StepRecord, data: bytes) -> StepView:
     )
 
 
-def _said(step: StepRecord, data: bytes) -> str:
+def _describe_step(step: StepRecord, data: bytes) -> str:
     who = f"{_VERBS.get(step.kind, step.kind).partition(' ')[0]} {step.conn}".strip()
     if not data:
         return f"{who:<11} {printable(step.note.encode())}".rstrip()
     dots = " …" if len(data) > BRIEF_BYTES else ""
     text = readable(data[: BRIEF_TEXT + 1])
     shown = text if len(data) <= BRIEF_TEXT else f"{text[: BRIEF_TEXT - 1]}…"
-    return f"{who:<11} {len(data):>5}  {shown:<{BRIEF_TEXT}}  {spaced(data[:BRIEF_BYTES])}{dots}"
+    return (
+        f"{who:<11} {len(data):>5}  {shown:<{BRIEF_TEXT}}  {space_hex(data[:BRIEF_BYTES])}{dots}"
+    )
 
 
 def _is_usual(step: StepRecord) -> bool:
@@ -205,7 +209,7 @@ def _line_at(views: Sequence[StepView], place: tuple[int, int]) -> Line:
     return views[place[0]].lines[place[1]]
 
 
-def _shortened(views: Iterable[StepView]) -> Exchange:
+def _shorten(views: Iterable[StepView]) -> Exchange:
     steps = tuple(views)
     if len(steps) <= MOST_STEPS:
         return Exchange(steps)

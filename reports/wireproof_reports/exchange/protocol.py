@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from wireproof_reports.exchange.annotation import Part
-from wireproof_spec.protocol import Group, part, registered
+from wireproof_spec.protocol import Group, find_registered, part
 from wireproof_spec.record import DifferenceRecord
 
 
@@ -59,6 +59,6 @@ class ReportPart:
 
 def report_part(protocol: str) -> ReportPart:
     """Return what reports know of a protocol; nothing if no package says anything."""
-    if protocol not in registered(Group.REPORTS):
+    if protocol not in find_registered(Group.REPORTS):
         return ReportPart()
     return part(Group.REPORTS, protocol, ReportPart)

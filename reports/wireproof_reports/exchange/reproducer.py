@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import jinja2
 
-from wireproof_reports.exchange.evidence import recorded
+from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_reports.exchange.literal import literal
 from wireproof_reports.exchange.protocol import Act, Plan, report_part
 from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
@@ -56,14 +56,14 @@ def repeat_command(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> 
     """Return the command that repeats the exchange, or the case where there is none to repeat."""
     has_sent = any(step.kind in ("send", "request") for step in case.transcript.steps)
     if not has_sent or not bundle_name:
-        return f"wireproof run {named_target(header)} {_quoted(case.case)}"
+        return f"wireproof run {named_target(header)} {_quote(case.case)}"
     return f"wireproof replay {_harmless(case.case)} --bundle {_harmless(bundle_name)}"
 
 
 def named_target(header: HeaderRecord) -> str:
     """Return the target as a command line names it."""
     url = header.target.url
-    return f"--{REFERENCE}" if url == REFERENCE else _quoted(url)
+    return f"--{REFERENCE}" if url == REFERENCE else _quote(url)
 
 
 def script(case: CaseRecord, header: HeaderRecord) -> str:
@@ -71,7 +71,7 @@ def script(case: CaseRecord, header: HeaderRecord) -> str:
 
     Every text of the bundle stands in it as a literal, so that none can become code.
     """
-    plan = _planned(_acts(case, header), header.target.protocol)
+    plan = _make_plan(_acts(case, header), header.target.protocol)
     steps = [_source(act) for act in plan.acts]
     modules = ["re", "socket", "sys"]
     if any("zlib." in step for step in steps):
@@ -103,7 +103,9 @@ def _acts(case: CaseRecord, header: HeaderRecord) -> Iterator[Act]:
             continue
         if step.conn not in opened and step.kind in ("send", "request"):
             opened.add(step.conn)
-            place = _http_address(header, target, recorded(step)) if step.kind == "request" else ""
+            place = (
+                _http_address(header, target, read_bytes(step)) if step.kind == "request" else ""
+            )
             yield Act(step.conn, "open", place)
         act = _act(step)
         if act is not None:
@@ -117,11 +119,11 @@ def _act(step: StepRecord) -> Act | None:
         return Act(step.conn, "end sending")
     kinds = {"send": "send", "request": "send", "receive": "receive", "response": "response"}
     if step.kind in kinds:
-        return Act(step.conn, kinds[step.kind], recorded(step))
+        return Act(step.conn, kinds[step.kind], read_bytes(step))
     return Act(step.conn, "close") if step.kind == "close" else None
 
 
-def _planned(acts: Iterator[Act], protocol: str) -> Plan:
+def _make_plan(acts: Iterator[Act], protocol: str) -> Plan:
     plan = Plan(tuple(acts))
     planner = report_part(protocol).plan
     return planner(plan) if planner else plan
@@ -141,7 +143,7 @@ def _streams(steps: Sequence[StepRecord]) -> Iterator[Stream]:
     sent: dict[str, bytes] = {}
     for step in steps:
         if step.kind in ("send", "request"):
-            sent[step.conn] = sent.get(step.conn, b"") + recorded(step)
+            sent[step.conn] = sent.get(step.conn, b"") + read_bytes(step)
     for connection, data in sent.items():
         shown = data.hex() if len(data) <= LONGEST_HEX else ""
         yield Stream(connection, len(data), shown)
@@ -176,7 +178,7 @@ def _is_address(text: str) -> bool:
     return re.fullmatch(r"[\w.\[\]:-]+:\d{1,5}", text) is not None
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return a word of a command line."""
     return shlex.quote(text if text.isprintable() else _harmless(text))
 

@@ -44,8 +44,8 @@ def received_parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
     status = int.from_bytes(data[:CODE_AT], "little")
     head[0] = replace(head[0], value=_status(status))
     body = data[RESPONSE_HEAD_SIZE:]
-    schemas = _BODIES.get(_asked(sent), ()) if status == OK and body else ()
-    inner = _told(body, schemas) if schemas else _plain(body)
+    schemas = _BODIES.get(_find_code(sent), ()) if status == OK and body else ()
+    inner = _read_body(body, schemas) if schemas else _plain(body)
     return (*head, *(replace(part, offset=part.offset + RESPONSE_HEAD_SIZE) for part in inner))
 
 
@@ -63,12 +63,12 @@ def _status(status: int) -> str:
     return f"{status} ({name})" if name else str(status)
 
 
-def _asked(sent: Sequence[bytes]) -> int:
+def _find_code(sent: Sequence[bytes]) -> int:
     """Return the code of the last request; that of no command where nothing was sent."""
     return int.from_bytes(sent[-1][CODE_AT : 2 * CODE_AT], "little") if sent else commands.KILL
 
 
-def _told(body: bytes, schemas: Sequence[Schema[Any]]) -> Iterable[Part]:
+def _read_body(body: bytes, schemas: Sequence[Schema[Any]]) -> Iterable[Part]:
     """Take a body apart by the first shape that it has, or else by the first of all."""
     for schema in schemas:
         try:

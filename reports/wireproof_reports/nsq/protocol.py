@@ -20,9 +20,9 @@ def _presumption(observation: str, accepted: Sequence[str]) -> DifferenceRecord 
 
 
 def _plan(plan: Plan) -> Plan:
-    from wireproof_reports.nsq.replayed import replayed
+    from wireproof_reports.nsq.replayed import make_replayable
 
-    return replayed(plan)
+    return make_replayable(plan)
 
 
 def _vendor(fingerprint: Mapping[str, str]) -> str:

@@ -34,7 +34,7 @@ def received_parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
     if len(frame) < 2 or frame[1].label != "frame_type" or len(data) < HEAD:
         return tuple(frame)
     frame_type = int.from_bytes(data[4:HEAD], "big")
-    frame[1] = replace(frame[1], value=_named(frame_type))
+    frame[1] = replace(frame[1], value=_name_type(frame_type))
     inner = _inner(frame_type, data[HEAD:], sent)
     return (*frame[:2], *(replace(part, offset=part.offset + HEAD) for part in inner))
 
@@ -46,7 +46,7 @@ def presumed_difference(observation: str, accepted: Sequence[str]) -> Difference
         return None
     if not all(pattern.startswith("error:") for pattern in accepted):
         return None
-    due, found = _named(FRAME_TYPE_ERROR), _named(FRAME_TYPE_RESPONSE)
+    due, found = _name_type(FRAME_TYPE_ERROR), _name_type(FRAME_TYPE_RESPONSE)
     return DifferenceRecord("frame_type", 4, due, found)
 
 
@@ -81,7 +81,7 @@ def _error(data: bytes) -> Iterator[Part]:
         yield Part(code, len(data) - code, "description")
 
 
-def _named(frame_type: int) -> str:
+def _name_type(frame_type: int) -> str:
     return f"{frame_type} ({_TYPE_NAMES.get(frame_type, 'unknown')})"
 
 

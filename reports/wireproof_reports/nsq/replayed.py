@@ -24,7 +24,7 @@ _NOT_EXTENDED = (
 )
 
 
-def replayed(plan: Plan) -> Plan:
+def make_replayable(plan: Plan) -> Plan:
     """Return the plan with names that can be replaced and ids taken from what comes now."""
     acts = tuple(_with_live_ids(_without_heartbeats(plan.acts)))
     topics = _topics(acts)

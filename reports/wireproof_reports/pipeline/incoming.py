@@ -25,9 +25,9 @@ from wireproof_reports.pipeline.rows import (
     campaign_row,
     check_case,
     finding_row,
+    read_start,
     result_row,
     run_row,
-    started,
 )
 from wireproof_spec.record import (
     CampaignRecord,
@@ -67,12 +67,12 @@ class Glance:
     @property
     def day(self) -> date | None:
         """The day on which the run began, in UTC; None where the header does not tell it."""
-        moment = started(self.header)
+        moment = read_start(self.header)
         return moment.date() if moment else None
 
 
 @dataclass(slots=True)
-class Incoming:
+class IncomingBundle:
     """A whole bundle as rows by table; ``shared`` are the columns that all rows have."""
 
     glance: Glance
@@ -81,14 +81,14 @@ class Incoming:
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
+class TargetNaming:
     """What the user says of a target that does not say it itself; empty leaves it to that."""
 
     vendor: str = ""
     version: str = ""
 
 
-NO_NAMING = Naming()
+NO_NAMING = TargetNaming()
 
 
 def glance_at(name: str, file: BinaryIO) -> Glance:
@@ -106,7 +106,7 @@ def glance_at(name: str, file: BinaryIO) -> Glance:
     return Glance(digest.hexdigest(), header)
 
 
-def read_in(name: str, file: BinaryIO, naming: Naming = NO_NAMING) -> Incoming:
+def read_in(name: str, file: BinaryIO, naming: TargetNaming = NO_NAMING) -> IncomingBundle:
     """Read and check all of a bundle.
 
     Raises:
@@ -117,7 +117,7 @@ def read_in(name: str, file: BinaryIO, naming: Naming = NO_NAMING) -> Incoming:
 
 
 class _Reading:
-    def __init__(self, name: str, first: bytes, naming: Naming) -> None:
+    def __init__(self, name: str, first: bytes, naming: TargetNaming) -> None:
         self._name = name
         self._naming = naming
         self._header = header_of(name, first)
@@ -135,7 +135,7 @@ class _Reading:
             "campaign": self._campaign,
         }
 
-    def read(self, lines: Iterator[bytes]) -> Incoming:
+    def read(self, lines: Iterator[bytes]) -> IncomingBundle:
         number = 1
         for number, line in enumerate(lines, start=2):
             if not line.endswith(b"\n") and not line.rstrip().endswith(b"}"):
@@ -154,7 +154,7 @@ class _Reading:
             "was the run killed before it could close its bundle?"
         )
 
-    def _end(self, line: bytes, rest: Iterator[bytes]) -> Incoming:
+    def _end(self, line: bytes, rest: Iterator[bytes]) -> IncomingBundle:
         """Hold the lines against the footer; the hash of all bytes names the bundle."""
         try:
             footer = _FOOTER.decode(line)
@@ -198,7 +198,7 @@ class _Reading:
         self._rows["campaigns"].append(campaign_row(record))
         self._grammar.add_campaign(record)
 
-    def _whole(self, footer: FooterRecord) -> Incoming:
+    def _whole(self, footer: FooterRecord) -> IncomingBundle:
         told, header = self._rows, self._header
         totals = Totals(len(told["results"]), len(told["findings"]), len(told["quarantine"]))
         file = self._name.rpartition("/")[2]
@@ -206,11 +206,13 @@ class _Reading:
             bundle=self._digest.hexdigest(),
             vendor=self._naming.vendor or target.vendor(header.target),
             version=self._naming.version or target.version(header.target),
-            started=started(header),
+            started=read_start(header),
         )
         run = run_row(header, footer, file=file, totals=totals)
         rows = {**told, "runs": [run], "grammar": list(self._grammar.rows())}
-        return Incoming(Glance(subject.bundle, header), {**subject.columns(), "file": file}, rows)
+        return IncomingBundle(
+            Glance(subject.bundle, header), {**subject.columns(), "file": file}, rows
+        )
 
 
 def _kind(line: bytes) -> str:

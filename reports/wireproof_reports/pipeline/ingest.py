@@ -17,7 +17,8 @@ from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline import history as h
 from wireproof_reports.pipeline import landing
 from wireproof_reports.pipeline.columns import spark_schema, worker_columns
-from wireproof_reports.pipeline.incoming import NO_NAMING, Naming
+from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
+from wireproof_reports.pipeline.place import HistoryFault, is_url
 from wireproof_reports.pipeline.worker import (
     BUNDLE,
     FAULTY,
@@ -42,7 +43,7 @@ Tell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Quarantined:
+class QuarantinedLine:
     """A line of a bundle that was put aside, and why."""
 
     file: str
@@ -60,14 +61,14 @@ class Refused:
 
 
 @dataclass(slots=True)
-class Taken:
+class IngestResult:
     """What an ingest came to."""
 
     bundles: int = 0
     already: int = 0
     results: int = 0
     findings: int = 0
-    quarantined: list[Quarantined] = field(default_factory=list[Quarantined])
+    quarantined: list[QuarantinedLine] = field(default_factory=list[QuarantinedLine])
     refused: list[Refused] = field(default_factory=list[Refused])
 
 
@@ -75,7 +76,7 @@ class Taken:
 class How:
     """How bundles are taken in."""
 
-    naming: Naming = NO_NAMING
+    naming: TargetNaming = NO_NAMING
     kit: str = ""
     strict: bool = False
     take_over: bool = False
@@ -104,7 +105,7 @@ def ingest(
     *,
     how: How = How(),
     tell: Tell = silent,
-) -> Taken:
+) -> IngestResult:
     """Take bundles into a history, which is made if it is not there yet.
 
     Raises:
@@ -127,14 +128,14 @@ def take(
     how: How,
     tell: Tell = silent,
     large: Sequence[str] = (),
-) -> Taken:
+) -> IngestResult:
     """Take in the files of these rows.
 
     Raises:
         BundleFault: if strict, one is damaged or foreign; nothing was taken.
         HistoryFault: the history is none, newer, or in use.
     """
-    taken = Taken()
+    taken = IngestResult()
     seen, refused = _glanced(frames)
     words = f"is larger than {landing.MOST_AT_A_URL >> 20} MiB; ingest it from a folder"
     refused += [Refused(path, "", f"{path} {words}") for path in large]
@@ -166,7 +167,7 @@ def _glanced(frames: Sequence[DataFrame]) -> tuple[list[_Seen], list[Refused]]:
 
 
 def _unknown(
-    spark: SparkSession, history: str, seen: Sequence[_Seen], taken: Taken
+    spark: SparkSession, history: str, seen: Sequence[_Seen], taken: IngestResult
 ) -> list[_Seen]:
     """Return the bundles that the history does not have, each hash once; count the others."""
     known = _known(spark, history, h.published(spark, history), [one.bundle for one in seen])
@@ -195,7 +196,7 @@ def _take_batch(
     refused: Sequence[Refused],
     history: str,
     how: How,
-    taken: Taken,
+    taken: IngestResult,
 ) -> None:
     """Read bundles and write their rows; again where another writer came between."""
     packed = _packed(spark, batch, how.naming)
@@ -212,7 +213,7 @@ def _take_batch(
                 _write(attempt, packed, read, [*refused, *read.refused], taken)
             except h.Conflict as error:
                 if number == TRIES - 1:
-                    raise h.HistoryFault(
+                    raise HistoryFault(
                         f"{history} is written by others again and again (table {error}); "
                         "nothing of this batch is in"
                     ) from error
@@ -248,10 +249,10 @@ class _Read:
         return cls(bundles, rows, sorted(refused, key=lambda one: one.path))
 
 
-def _packed(spark: SparkSession, batch: Sequence[_Seen], naming: Naming) -> DataFrame:
+def _packed(spark: SparkSession, batch: Sequence[_Seen], naming: TargetNaming) -> DataFrame:
     """Return what the workers make of these bundles."""
-    local = [(one.path, one.size) for one in batch if not landing.is_url(one.path)]
-    urls = [landing.escaped(one.path) for one in batch if landing.is_url(one.path)]
+    local = [(one.path, one.size) for one in batch if not is_url(one.path)]
+    urls = [landing.escaped(one.path) for one in batch if is_url(one.path)]
     expected = {one.path: one.bundle for one in batch}
     frames = [landing.files(spark, local)] if local or not urls else []
     frames += [landing.files_at(spark, urls, content=True)] if urls else []
@@ -264,7 +265,7 @@ def _write(
     packed: DataFrame,
     read: _Read,
     refused: Sequence[Refused],
-    taken: Taken,
+    taken: IngestResult,
 ) -> None:
     """Write a batch's rows, and count what is in once it is published.
 
@@ -273,7 +274,7 @@ def _write(
     """
     spark, history = attempt.spark, attempt.history
     if _known(spark, history, attempt.state, sorted(read.bundles)):
-        raise h.HistoryFault(
+        raise HistoryFault(
             f"another ingest has taken some of the same bundles into {history} meanwhile; "
             "nothing of this batch is in; run this again"
         )
@@ -336,10 +337,10 @@ def _frame(spark: SparkSession, rows: Sequence[dict[str, object]]) -> DataFrame:
     )
 
 
-def _quarantined(packed: DataFrame) -> Iterator[Quarantined]:
+def _quarantined(packed: DataFrame) -> Iterator[QuarantinedLine]:
     rows = _rows(packed, "quarantine").select("file", "line", "reason").orderBy("file", "line")
     for row in rows.limit(MOST_LISTED).collect():
-        yield Quarantined(row["file"], row["line"], row["reason"])
+        yield QuarantinedLine(row["file"], row["line"], row["reason"])
 
 
 def _refuse_if_strict(how: How, refused: Sequence[Refused]) -> None:

@@ -47,7 +47,7 @@ class BadRecord(Exception):
     """A record that says what cannot be; ``str()`` is the reason in a few words."""
 
 
-def started(header: HeaderRecord) -> datetime | None:
+def read_start(header: HeaderRecord) -> datetime | None:
     """Return when the run began, in UTC, or None where the header does not tell it."""
     try:
         told = datetime.fromisoformat(header.started)
@@ -166,6 +166,7 @@ def run_row(header: HeaderRecord, footer: FooterRecord, *, file: str, totals: To
         "statement": footer.statement,
         "interrupted": footer.interrupted,
         "findings": totals.findings,
+        "origins": list(header.origins),
     }
 
 

@@ -15,7 +15,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from wireproof_reports.pipeline.session import Wanted
-from wireproof_spec.protocol import Group, registered
+from wireproof_spec.protocol import Group, find_registered
 
 PACKAGES = ("wireproof_spec", "wireproof_reports")
 GROUPS = (Group.PROTOCOLS, Group.REPORTS)
@@ -61,14 +61,14 @@ def compiled(path: Path) -> Path:
 
 def _packages() -> Iterable[str]:
     """Return the packages by name, those that other protocols lie in included."""
-    entries = (entry for group in GROUPS for entry in registered(group).values())
+    entries = (entry for group in GROUPS for entry in find_registered(group).values())
     return dict.fromkeys((*PACKAGES, *(entry.module.partition(".")[0] for entry in entries)))
 
 
 def _entry_points() -> Iterator[str]:
     for group in GROUPS:
         yield f"[{group}]\n"
-        yield from (f"{name} = {entry.value}\n" for name, entry in registered(group).items())
+        yield from (f"{name} = {entry.value}\n" for name, entry in find_registered(group).items())
 
 
 def _files(folder: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:

@@ -11,7 +11,7 @@ from wireproof_reports.pipeline.history import Published, read_table
 from wireproof_spec.history import TABLES
 
 _TARGET = ("protocol", "vendor", "version")
-_CASE = ("case", "case_hash", "clause", "level")
+_CASE = ("case", "case_hash", "clause", "level", "origin")
 _TOLD_APART = (*_TARGET, *_CASE, "verdict", "reading")
 
 FEW = 5_000_000
@@ -52,8 +52,9 @@ def open_tables(
     Whether counts are kept is decided by how many results there are, unless it is said.
     """
     frames = {name: read_table(spark, history, name, state) for name in TABLES}
-    results = frames["results"]
-    counts, failing = _ones(results), _failing(results)
+    # Rows from before version 3 of the tables have no origin, those of unknown clauses no role.
+    frames["results"] = results = frames["results"].fillna("", ["origin", "role"])
+    counts, failing = _ones(results), _select_failing(results)
     if state.count("results") > FEW if kept is None else kept:
         counts = _counts(results).persist(StorageLevel.MEMORY_AND_DISK)
         failing = failing.persist(StorageLevel.MEMORY_AND_DISK)
@@ -81,7 +82,7 @@ def _counts(results: DataFrame) -> DataFrame:
     )
 
 
-def _failing(results: DataFrame) -> DataFrame:
+def _select_failing(results: DataFrame) -> DataFrame:
     told = ("bundle", "started", "protocol", "vendor", "version", "case", "clause", "verdict")
     more = ("cause_field", "cause_value", "deviation", "deviation_expires")
     failed = F.col("verdict").isin("fail", "known") | (F.col("deviation") != "")

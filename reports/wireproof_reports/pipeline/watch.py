@@ -7,6 +7,7 @@ commits sees to it that each bundle is there once.
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
@@ -15,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from wireproof_reports.pipeline import landing
-from wireproof_reports.pipeline.ingest import How, Taken, take
+from wireproof_reports.pipeline.ingest import How, IngestResult, take
 from wireproof_reports.pipeline.place import CHECKPOINT, is_url, root_of
 
 EVERY = "2 seconds"
@@ -24,7 +25,7 @@ MOST_FILES = 2_000
 POLL_S = 0.5
 SCHEMA = "path string, modificationTime timestamp, length long, content binary"
 
-Told = Callable[[Taken], None]
+Told = Callable[[IngestResult], None]
 """Told after each batch what it came to."""
 
 
@@ -84,7 +85,7 @@ def watch(
 def _end(query: StreamingQuery) -> None:
     """Let the batch end that is under way, then stop."""
     while query.isActive and query.status["isTriggerActive"]:
-        query.awaitTermination(POLL_S)
+        time.sleep(POLL_S)
     query.stop()
 
 

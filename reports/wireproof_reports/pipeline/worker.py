@@ -9,13 +9,14 @@ import hashlib
 import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import BinaryIO
 
 import pyarrow as pa
 
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.columns import arrow_schema, record_batch
-from wireproof_reports.pipeline.incoming import Incoming, Naming, glance_at, read_in
+from wireproof_reports.pipeline.incoming import IncomingBundle, TargetNaming, glance_at, read_in
 from wireproof_spec.history import TABLES
 from wireproof_spec.record_file import UNREADABLE, unpacked, why_unreadable
 
@@ -43,6 +44,7 @@ BUNDLE = "bundle"
 """In the column ``of``: no table, but a bundle that was read, by its hash."""
 
 ROWS_AT_ONCE = 10_000
+_PIECE = 1 << 20
 _WRITING = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
@@ -59,7 +61,7 @@ def glance(batches: Batches) -> Batches:
         yield pa.RecordBatch.from_pylist([seen], GLANCES)
 
 
-def reading(naming: Naming, expected: Mapping[str, str]) -> Work:
+def reading(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
     """Return the function that reads bundles; ``expected`` are their hashes by path."""
 
     def read(batches: Batches) -> Batches:
@@ -102,7 +104,7 @@ class Packing:
         default_factory=lambda: {table: [] for table in TABLES}
     )
 
-    def add(self, incoming: Incoming) -> Batches:
+    def add(self, incoming: IncomingBundle) -> Batches:
         """Take in a bundle's rows."""
         protocol, day = incoming.glance.protocol, incoming.glance.day
         for table, rows in incoming.rows.items():
@@ -153,20 +155,27 @@ def _files(batches: Batches) -> Iterator[tuple[str, int, Callable[[], BinaryIO]]
     for batch in batches:
         has_content = "content" in batch.schema.names
         for number in range(batch.num_rows):
-            path = batch.column("path")[number].as_py()
-            size = batch.column("length")[number].as_py()
+            path = str(batch.column("path")[number].as_py())
+            size = int(str(batch.column("length")[number].as_py()))
             if has_content:
                 content = batch.column("content")[number].as_buffer()
-                yield path, size, lambda content=content: io.BytesIO(content)  # type: ignore[misc]
+                yield path, size, partial(io.BytesIO, content)
             else:
-                yield path, size, lambda path=path: open(path, "rb")  # type: ignore[misc]  # noqa: SIM115
+                yield path, size, partial(_open, path)
+
+
+def _open(path: str) -> BinaryIO:
+    return open(path, "rb")  # whoever asked for it closes it
 
 
 def _raw_hash(opened: Callable[[], BinaryIO]) -> str:
     """Return the SHA-256 of the bytes as they are; empty where they cannot be read."""
     try:
         with opened() as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.sha256()
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+            return digest.hexdigest()
     except OSError:
         return ""
 

@@ -33,7 +33,7 @@ LOG = "spark.log"
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AnalysisRequest:
     """What is asked of which history, and where Spark is to work.
 
     ``as_of`` is a version of ``runs`` or a date; empty is now.
@@ -52,7 +52,7 @@ def silent(_done: int, _name: str) -> None:
     """Tell nothing."""
 
 
-def aggregate(wish: Wish, tell: Tell = silent) -> list[dict[str, object]]:
+def aggregate(wish: AnalysisRequest, tell: Tell = silent) -> list[dict[str, object]]:
     """Answer all questions and write ``data/`` below the site's folder; return its index.
 
     Raises:
@@ -69,7 +69,7 @@ def aggregate(wish: Wish, tell: Tell = silent) -> list[dict[str, object]]:
         ) from error
 
 
-def _ask(wish: Wish, data: Path, tell: Tell) -> list[dict[str, object]]:
+def _ask(wish: AnalysisRequest, data: Path, tell: Tell) -> list[dict[str, object]]:
     check_readable(wish.history)  # before anybody waits for Spark
     log = wish.out / LOG
     log.unlink(missing_ok=True)

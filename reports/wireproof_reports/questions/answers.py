@@ -12,7 +12,7 @@ from typing import cast
 import pyarrow as pa
 
 from wireproof_reports.pipeline.tables import Tables
-from wireproof_reports.questions.question import Answered, Kind, Question
+from wireproof_reports.questions.question import AnswerColumn, Kind, Question
 
 SCHEMA = 1
 MOST_ROWS = 100_000
@@ -102,7 +102,7 @@ def _write(file: Path, head: Mapping[str, object], rows: Sequence[Sequence[objec
         out.write("\n]}\n")
 
 
-def _plain(values: pa.ChunkedArray, column: Answered) -> list[object]:
+def _plain(values: pa.ChunkedArray, column: AnswerColumn) -> list[object]:
     """Return a column's values as JSON has them."""
     if column.kind == "time":
         return [_time(text) for text in values.cast(pa.string()).to_pylist()]

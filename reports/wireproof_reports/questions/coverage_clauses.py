@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from wireproof_reports.bundle_file import BundleFault, law_of
 from wireproof_reports.pipeline.tables import Tables
-from wireproof_reports.questions.question import CLAUSE, LEVEL, PROTOCOL, Answered, Question
+from wireproof_reports.questions.question import CLAUSE, LEVEL, PROTOCOL, AnswerColumn, Question
 from wireproof_reports.questions.verdicts import ASSERTED, cases, how_many
 
 _LAW = "protocol string, clause string, law_level string"
@@ -59,10 +59,10 @@ QUESTION = Question(
         PROTOCOL,
         CLAUSE,
         LEVEL,
-        Answered("vendors", "integer", "vendors against whom it was asserted"),
-        Answered("asserted", "integer", "results that decided something"),
-        Answered("touched", "integer", "results that decided nothing"),
-        Answered("standing", "text", "asserted, touched or never met"),
+        AnswerColumn("vendors", "integer", "vendors against whom it was asserted"),
+        AnswerColumn("asserted", "integer", "results that decided something"),
+        AnswerColumn("touched", "integer", "results that decided nothing"),
+        AnswerColumn("standing", "text", "asserted, touched or never met"),
     ),
     ask,
 )

@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.tables import Tables
-from wireproof_reports.questions.question import PROTOCOL, Answered, Question
+from wireproof_reports.questions.question import PROTOCOL, AnswerColumn, Question
 
 KEYS = ("protocol", "frame", "field", "way")
 
@@ -25,13 +25,13 @@ QUESTION = Question(
     "Which fields of which frames were sent, whole, cut and wrong on purpose?",
     (
         PROTOCOL,
-        Answered("frame", "text", "command or request"),
-        Answered("field", "text", "field as the published text names it"),
-        Answered("way", "text", "whole, cut, or wrong on purpose"),
-        Answered("sent", "integer", "how often it was sent"),
-        Answered("values", "integer", "different values in the run that had most"),
-        Answered("runs", "integer", "runs that sent it"),
-        Answered("vendors", "integer", "vendors that were sent it"),
+        AnswerColumn("frame", "text", "command or request"),
+        AnswerColumn("field", "text", "field as the published text names it"),
+        AnswerColumn("way", "text", "whole, cut, or wrong on purpose"),
+        AnswerColumn("sent", "integer", "how often it was sent"),
+        AnswerColumn("values", "integer", "different values in the run that had most"),
+        AnswerColumn("runs", "integer", "runs that sent it"),
+        AnswerColumn("vendors", "integer", "vendors that were sent it"),
     ),
     ask,
 )

@@ -12,7 +12,7 @@ from wireproof_reports.questions.question import (
     PROTOCOL,
     VENDOR,
     VERSION,
-    Answered,
+    AnswerColumn,
     Question,
 )
 from wireproof_reports.questions.verdicts import TARGET, version_order
@@ -32,7 +32,7 @@ WIDTHS = tuple(
 
 def ask(tables: Tables) -> DataFrame:
     """Count durations in steps, and read the percentiles off the counts."""
-    counted = tables.results.groupBy(*KEYS, rounded(F.col("duration_us")).alias("step")).agg(
+    counted = tables.results.groupBy(*KEYS, round_down(F.col("duration_us")).alias("step")).agg(
         F.count(F.lit(1)).alias("cases")
     )
     growing, whole = Window.partitionBy(*KEYS).orderBy("step"), Window.partitionBy(*KEYS)
@@ -44,7 +44,7 @@ def ask(tables: Tables) -> DataFrame:
         F.sum("cases").over(whole).alias("all"),
     )
     # By digit first: a version's steps are hundreds, and too many to hand over one by one.
-    digits = ranked.groupBy(*KEYS, _leading(F.col("step")).alias("leading")).agg(
+    digits = ranked.groupBy(*KEYS, _take_first_digit(F.col("step")).alias("leading")).agg(
         F.sum("cases").alias("cases"),
         *(_percentile(percent).alias(name) for name, percent in PERCENTILES.items()),
     )
@@ -56,7 +56,7 @@ def ask(tables: Tables) -> DataFrame:
     return _with_drift(told.join(version_order(tables), "version"))
 
 
-def rounded(duration_us: Column) -> Column:
+def round_down(duration_us: Column) -> Column:
     """Round down to one of 160 steps a decade."""
     width = F.lit(1)
     for below, multiple in reversed(WIDTHS):
@@ -65,7 +65,7 @@ def rounded(duration_us: Column) -> Column:
     return duration_us - duration_us % width
 
 
-def _leading(step: Column) -> Column:
+def _take_first_digit(step: Column) -> Column:
     """Round down to the first digit."""
     width = F.lit(1)
     for decade in range(DECADES + 2, 0, -1):
@@ -101,14 +101,14 @@ QUESTION = Question(
         PROTOCOL,
         VENDOR,
         VERSION,
-        Answered("interface", "text", "first two words of the case ids"),
-        Answered("cases", "integer", "results"),
+        AnswerColumn("interface", "text", "first two words of the case ids"),
+        AnswerColumn("cases", "integer", "results"),
         *(
-            Answered(name, "integer", f"{name[:3]} in µs, rounded down by at most 2 %")
+            AnswerColumn(name, "integer", f"{name[:3]} in µs, rounded down by at most 2 %")
             for name in PERCENTILES
         ),
-        Answered("drift", "number", "p50 divided by that of the version before"),
-        Answered("histogram", "counts", "cases by the leading digit of their duration in µs"),
+        AnswerColumn("drift", "number", "p50 divided by that of the version before"),
+        AnswerColumn("histogram", "counts", "cases by the leading digit of their duration in µs"),
     ),
     ask,
 )

@@ -14,7 +14,7 @@ from wireproof_reports.questions.question import (
     PROTOCOL,
     VENDOR,
     VERSION,
-    Answered,
+    AnswerColumn,
     Question,
 )
 from wireproof_reports.questions.verdicts import (
@@ -22,7 +22,7 @@ from wireproof_reports.questions.verdicts import (
     cases,
     conforms,
     how_many,
-    tested,
+    is_tested,
     version_order,
 )
 
@@ -31,10 +31,10 @@ KEYS = (*TARGET, "case", "case_hash")
 
 def ask(tables: Tables) -> DataFrame:
     """Count changes of the outcome in the order of time."""
-    rows = tables.results.where(tested()).withColumn("good", conforms())
+    rows = tables.results.where(is_tested()).withColumn("good", conforms())
     in_time = Window.partitionBy(*KEYS).orderBy("started", "bundle")
     before = F.lag("good").over(in_time)
-    mixed = rows.join(_mixed(tables), [*KEYS], "left_semi")
+    mixed = rows.join(_select_mixed(tables), [*KEYS], "left_semi")
     flips = mixed.select(*KEYS, "started", (F.col("good") != before).alias("flipped"))
     counted = flips.groupBy(*KEYS).agg(
         F.count(F.lit(1)).alias("runs"),
@@ -47,10 +47,10 @@ def ask(tables: Tables) -> DataFrame:
     ).select(*(column.name for column in QUESTION.columns))
 
 
-def _mixed(tables: Tables) -> DataFrame:
+def _select_mixed(tables: Tables) -> DataFrame:
     """Return the cases that came out both ways."""
     counted = (
-        tables.counts.where(tested())
+        tables.counts.where(is_tested())
         .groupBy(*KEYS)
         .agg(cases(conforms()).alias("good"), cases(~conforms()).alias("bad"))
     )
@@ -65,8 +65,8 @@ QUESTION = Question(
         VENDOR,
         VERSION,
         CASE,
-        Answered("runs", "integer", "runs in which the case came to something"),
-        Answered("flips", "integer", "changes between conforming and not"),
+        AnswerColumn("runs", "integer", "runs in which the case came to something"),
+        AnswerColumn("flips", "integer", "changes between conforming and not"),
         LAST,
     ),
     ask,

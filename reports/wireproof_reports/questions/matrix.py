@@ -7,10 +7,11 @@ from wireproof_reports.pipeline.tables import Tables
 from wireproof_reports.questions.question import (
     CLAUSE,
     LEVEL,
+    ORIGIN,
     PROTOCOL,
     VENDOR,
     VERSION,
-    Answered,
+    AnswerColumn,
     Question,
 )
 from wireproof_reports.questions.verdicts import (
@@ -30,11 +31,12 @@ KEYS = (*TARGET, "clause")
 def ask(tables: Tables) -> DataFrame:
     """Count verdicts by vendor, version and clause; say what the last runs came to."""
     # Texts cannot be collected in place: there should be few rows left when they are.
-    counted = tables.counts.groupBy(*KEYS, "level", "verdict", "reading").agg(
+    counted = tables.counts.groupBy(*KEYS, "level", "origin", "verdict", "reading").agg(
         F.sum("cases").alias("cases"), F.max("last").alias("last")
     )
     clauses = counted.groupBy(*KEYS).agg(
         F.min("level").alias("level"),
+        F.max("origin").alias("origin"),
         *(cases(F.col("verdict") == verdict).alias(verdict) for verdict in VERDICTS),
         F.sort_array(F.collect_set(F.when(F.col("reading") != "", F.col("reading")))).alias(
             "readings"
@@ -43,7 +45,7 @@ def ask(tables: Tables) -> DataFrame:
     )
     joined = clauses.join(_standings(tables), [*KEYS]).join(version_order(tables), "version")
     return joined.orderBy("protocol", "vendor", "version_key", "version", "clause").select(
-        *KEYS, "level", *VERDICTS, "readings", "standing", "last"
+        *KEYS, "level", "origin", *VERDICTS, "readings", "standing", "last"
     )
 
 
@@ -63,10 +65,14 @@ QUESTION = Question(
         VERSION,
         CLAUSE,
         LEVEL,
-        *(Answered(verdict, "integer", f"results with verdict {verdict}") for verdict in VERDICTS),
-        Answered("readings", "texts", "registered readings followed, as decision=reading"),
-        Answered("standing", "text", "what the last run of each case came to; the worst counts"),
-        Answered("last", "time", "start of the last run"),
+        ORIGIN,
+        *(
+            AnswerColumn(verdict, "integer", f"results with verdict {verdict}")
+            for verdict in VERDICTS
+        ),
+        AnswerColumn("readings", "texts", "registered readings followed, as decision=reading"),
+        AnswerColumn("standing", "text", "what each case's last run came to; the worst counts"),
+        AnswerColumn("last", "time", "start of the last run"),
     ),
     ask,
 )

@@ -8,8 +8,15 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.tables import Tables
-from wireproof_reports.questions.question import CASE, CLAUSE, LEVEL, PROTOCOL, Answered, Question
-from wireproof_reports.questions.verdicts import cases, conforms, tested
+from wireproof_reports.questions.question import (
+    CASE,
+    CLAUSE,
+    LEVEL,
+    PROTOCOL,
+    AnswerColumn,
+    Question,
+)
+from wireproof_reports.questions.verdicts import cases, conforms, is_tested
 
 KEYS = ("protocol", "case", "case_hash", "clause", "level")
 
@@ -17,7 +24,7 @@ KEYS = ("protocol", "case", "case_hash", "clause", "level")
 def ask(tables: Tables) -> DataFrame:
     """Compare the shares of failures between vendors, case by case."""
     by_vendor = (
-        tables.counts.where(tested())
+        tables.counts.where(is_tested())
         .groupBy(*KEYS, "vendor")
         .agg(F.sum("cases").alias("tested"), cases(~conforms()).alias("failed"))
     )
@@ -53,11 +60,11 @@ QUESTION = Question(
         CASE,
         CLAUSE,
         LEVEL,
-        Answered("vendors", "integer", "vendors against whom it came to something"),
-        Answered("tested", "integer", "results that came to something"),
-        Answered("failed", "integer", "of these, results that did not conform"),
-        Answered("separation", "number", "bits that its outcome tells about the vendor"),
-        Answered("never_fails", "boolean", "whether it conformed every time"),
+        AnswerColumn("vendors", "integer", "vendors against whom it came to something"),
+        AnswerColumn("tested", "integer", "results that came to something"),
+        AnswerColumn("failed", "integer", "of these, results that did not conform"),
+        AnswerColumn("separation", "number", "bits that its outcome tells about the vendor"),
+        AnswerColumn("never_fails", "boolean", "whether it conformed every time"),
     ),
     ask,
 )

@@ -40,7 +40,7 @@ def fails() -> Column:
     return F.col("verdict").isin(*FAILING)
 
 
-def tested() -> Column:
+def is_tested() -> Column:
     """Tell whether the case came to something; repeats that disagree are something, too."""
     return F.col("verdict").isin(*TESTED)
 
@@ -58,7 +58,9 @@ def last_states(tables: Tables) -> DataFrame:
     """
     rank = place(SEVERITY[::-1])
     moment = F.coalesce(F.unix_micros("last"), F.lit(-1))
-    state = F.max(F.struct(tested().alias("tested"), moment.alias("moment"), rank.alias("rank")))
+    state = F.max(
+        F.struct(is_tested().alias("tested"), moment.alias("moment"), rank.alias("rank"))
+    )
     states = tables.counts.groupBy(*TARGET, "clause", "case").agg(state.alias("state"))
     verdict = F.element_at(F.array(*map(F.lit, SEVERITY[::-1])), F.col("state.rank") + 1)
     moment = F.col("state.moment").alias("moment")

@@ -1,11 +1,15 @@
 """A small badge: how many must cases conform; an SVG, and the same as JSON beside it."""
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
+from wireproof_spec.origin import by_origin
+from wireproof_spec.record import GroupRecord
 
 HEIGHT = 20
 CHARACTER = 6.6
@@ -54,11 +58,22 @@ def badge_of(bundle: Bundle) -> Badge:
     waiting = [g.group for g in groups if not g.judged]
     if not asserted:
         return Badge(label, "not judged", "open")
-    message = f"{good}/{asserted} must"
+    origins = by_origin(_origins(judged), bundle.header.origins)
+    message = f"{good}/{asserted} must" + (f" ({origins})" if origins else "")
     if waiting:
         message += f", {', '.join(waiting)} not judged"
     tone = "bad" if good < asserted else "open" if waiting or bundle.footer.exit else "good"
     return Badge(label, message, tone)
+
+
+def _origins(groups: Sequence[GroupRecord]) -> dict[str, tuple[int, int]]:
+    """Add up the musts of all groups by origin."""
+    conforming, asserted = Counter[str](), Counter[str]()
+    for group in groups:
+        for origin, (good, all_of_it) in group.origins.items():
+            conforming[origin] += good
+            asserted[origin] += all_of_it
+    return {origin: (conforming[origin], asserted[origin]) for origin in asserted}
 
 
 def _json(badge: Badge) -> str:

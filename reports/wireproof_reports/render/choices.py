@@ -56,7 +56,7 @@ class ClaimView:
 def reading_views(bundle: Bundle, catalogue: Catalogue) -> tuple[ReadingView, ...]:
     """Return the decisions of the run, those with another reading than the published first."""
     views = [
-        _reading(bundle, decision_id, catalogue.decision(decision_id), binding)
+        _make_view(bundle, decision_id, catalogue.decision(decision_id), binding)
         for decision_id, binding in bundle.header.readings.items()
     ]
     return tuple(sorted(views, key=lambda view: not view.other))
@@ -69,7 +69,7 @@ def claim_views(bundle: Bundle, catalogue: Catalogue) -> tuple[ClaimView, ...]:
     )
 
 
-def _reading(
+def _make_view(
     bundle: Bundle, decision_id: str, decision: Decision | None, binding: BindingRecord
 ) -> ReadingView:
     published = decision.published if decision else "published"

@@ -11,6 +11,7 @@ from wireproof_reports.exchange.evidence import Exchange, exchange, first_differ
 from wireproof_reports.exchange.reproducer import repeat_command
 from wireproof_reports.wording import VERDICT_WORDS, Word, shown_time, spoken, spoken_patterns
 from wireproof_spec.catalogue import LEVELS, Catalogue, Clause, Group, is_below
+from wireproof_spec.origin import PREMISES, by_origin
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, GroupRecord
 
 MOST_EXCHANGES = 2000
@@ -21,11 +22,12 @@ _ORDER = ("judged", "part", "not judged", "not selected", "not tested")
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How many of the asserted cases at one level conform."""
+    """How many of the asserted cases at one level conform; ``origins`` has the musts by origin."""
 
     level: str
     conforming: int
     asserted: int
+    origins: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,8 @@ class ClauseView:
     level: str
     core: bool
     law: str
-    words: str
+    origin: str
+    words: tuple[str, ...]
     source: str
     peers: str
     role: str
@@ -145,10 +148,10 @@ def unknown_clause(clause_id: str) -> Clause:
     return Clause(
         id=clause_id,
         level="observed",
+        origin="deployed",
         role="",
         since=0,
         section="",
-        words="",
         law="This version of the catalogue does not hold this clause.",
         observed="",
         status="tested",
@@ -172,7 +175,12 @@ def _group(
     skipped = _not_selected(bundle, group.group)
     state, why = _group_state(group, standing, skipped)
     counts = standing.counts if standing else {}
-    scores = [Score(level, *counts[level]) for level in LEVELS if level in counts]
+    origins = by_origin(standing.origins, bundle.header.origins) if standing else ""
+    scores = [
+        Score(level, *counts[level], origins if level == "must" else "")
+        for level in LEVELS
+        if level in counts
+    ]
     return GroupView(
         id=group.group,
         name=group.group,
@@ -243,6 +251,7 @@ def _clause(
         level=clause.level,
         core=clause.core,
         law=clause.law,
+        origin=clause.origin,
         words=clause.words,
         source=source(clause),
         peers=clause.observed,
@@ -265,11 +274,19 @@ def _clause(
 
 
 def source(clause: Clause) -> str:
-    """Say where a clause stands: document and section."""
+    """Say what the force of a clause comes from: a document and section, or what else."""
     if not clause.document:
         return ""
+    if clause.premise is not None:
+        return f"premise: {PREMISES[clause.premise]}"
     section = f", section “{clause.section}”" if clause.section else ""
-    return f"published text {clause.document}{section}"
+    if clause.origin == "base":
+        return f"base document {clause.document}{section}"
+    text = f"published text {clause.document}{section}"
+    if clause.origin == "text":
+        return text
+    where = "inferred" if clause.origin == "inference" else "seen on real peers"
+    return f"{where}; the {text}, does not say it"
 
 
 def _clause_state(

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from wireproof_reports.bundle_file import Bundle
-from wireproof_reports.causes import Cause, counts_up_to
+from wireproof_reports.causes import Cause
 from wireproof_reports.exchange.evidence import Exchange, exchange, first_difference
 from wireproof_reports.exchange.reproducer import Reproducer, reproducer
 from wireproof_reports.render.clauses import CaseView, case_view, source, unknown_clause
@@ -24,9 +24,10 @@ class CauseView:
     anchor: str
     clause: str
     level: str
+    origin: str
     law: str
     source: str
-    words: str
+    words: tuple[str, ...]
     peers: str
     counts: bool
     size: int
@@ -86,11 +87,12 @@ def _cause(bundle: Bundle, catalogue: Catalogue, cause: Cause) -> CauseView:
         anchor=cause.anchor,
         clause=cause.clause,
         level=cause.level,
+        origin=cause.origin,
         law=clause.law,
         source=source(clause),
         words=clause.words,
         peers=clause.observed,
-        counts=counts_up_to(bundle.header.profile, cause.level),
+        counts=bundle.header.counts(cause.level, cause.origin),
         size=len(cause.cases),
         first=case_view(bundle, case, whole=False),
         expected_law=law.expects if law else "",

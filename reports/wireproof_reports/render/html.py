@@ -40,7 +40,7 @@ def render(bundle: Path) -> str:
 
 def render_bundle(bundle: Bundle) -> str:
     """Return the HTML of a bundle in memory."""
-    return _rendered("report.html.jinja", page_of(bundle))
+    return _render("report.html.jinja", page_of(bundle))
 
 
 def page_from(template: str, bundle: Path) -> str:
@@ -49,10 +49,10 @@ def page_from(template: str, bundle: Path) -> str:
     Raises:
         BundleFault: the bundle cannot be read.
     """
-    return _rendered(template, read_page(bundle))
+    return _render(template, read_page(bundle))
 
 
-def _rendered(template: str, page: Page) -> str:
+def _render(template: str, page: Page) -> str:
     sheet, script = _asset(_SHEET), _asset(_SCRIPT)
     return _ENVIRONMENT.get_template(template).render(
         page=page,

@@ -1,8 +1,9 @@
 """JUnit XML for CI viewers: what counts against a run is red there, and nothing else is.
 
-Failures are failures. Known deviations, unsupported cases and what is weaker than the run's
-profile are skipped, with the reason. What decided nothing is an error. A suite of its own says
-what stands against the run as a whole: a group that was not judged, an outdated deviation.
+Failures are failures. Known deviations, unsupported cases and what the run does not count (a
+weaker level, another origin) are skipped, with the reason. What decided nothing is an error. A
+suite of its own says what stands against the run as a whole: a group that was not judged, an
+outdated deviation.
 """
 
 import re
@@ -12,11 +13,10 @@ from pathlib import Path
 from xml.etree import ElementTree as etree
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
-from wireproof_reports.causes import counts_up_to
 from wireproof_reports.exchange.evidence import talk
 from wireproof_reports.exchange.reproducer import repeat_command
 from wireproof_reports.render.fingerprint import target_facts
-from wireproof_spec.record import CaseRecord
+from wireproof_spec.record import CaseRecord, HeaderRecord
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -48,13 +48,13 @@ def render(bundle: Path) -> bytes:
     return b'<?xml version="1.0" encoding="utf-8"?>\n' + body + b"\n"
 
 
-def outcome(case: CaseRecord, profile: str) -> str:
+def outcome(case: CaseRecord, header: HeaderRecord) -> str:
     """Return what a CI viewer shall show: passed, failure, skipped or error."""
     if case.verdict in ("pass", "reading"):
         return "passed"
     if case.verdict == "error":
         return "error"
-    if case.verdict in ("known", "unsupported") or not counts_up_to(profile, case.level):
+    if case.verdict in ("known", "unsupported") or not header.counts(case.level, case.origin):
         return "skipped"
     return "failure" if case.verdict == "fail" else "error"
 
@@ -112,7 +112,7 @@ def _case(bundle: Bundle, case: CaseRecord) -> etree.Element:
         },
     )
     element.append(_properties(_case_facts(case)))
-    kind = outcome(case, bundle.header.profile)
+    kind = outcome(case, bundle.header)
     if kind != "passed":
         element.append(_result(bundle, case, kind))
     return element
@@ -121,8 +121,9 @@ def _case(bundle: Bundle, case: CaseRecord) -> etree.Element:
 def _result(bundle: Bundle, case: CaseRecord, kind: str) -> etree.Element:
     message = f"{case.verdict}: {case.reason}"
     if kind == "skipped" and case.verdict not in ("known", "unsupported"):
-        weaker = f"at level {case.level}, weaker than this run's profile"
-        message = f"{case.verdict} {weaker}: {case.reason}"
+        kind_of = f"at level {case.level}" + (f" (origin {case.origin})" if case.origin else "")
+        scope = f"this run counts up to {bundle.header.scope()}"
+        message = f"{case.verdict} {kind_of}, not counted: {scope}: {case.reason}"
     attributes = {"message": _text(message)}
     if kind != "skipped":
         attributes["type"] = case.verdict
@@ -147,6 +148,7 @@ def _case_facts(case: CaseRecord) -> dict[str, str]:
     facts = {
         "clause": case.clause,
         "level": case.level,
+        "origin": case.origin,
         "verdict": case.verdict,
         "observation": case.observation,
         "case_hash": case.case_hash,
@@ -163,6 +165,7 @@ def _run_facts(bundle: Bundle) -> dict[str, str]:
         "kit": header.kit,
         "seed": str(header.seed),
         "profile": header.profile,
+        "origins": ", ".join(header.origins),
         "statement": bundle.footer.statement,
     }
 

@@ -12,8 +12,9 @@ from wireproof_reports.render.choices import ClaimView, ReadingView, claim_views
 from wireproof_reports.render.clauses import CaseView, ClauseView, GroupView, group_views
 from wireproof_reports.render.findings import CauseView, Lack, cause_views, lacks, with_verdict
 from wireproof_reports.render.headline import Headline, headline
-from wireproof_reports.render.reached import Reached, levels_reached
+from wireproof_reports.render.level_reached import LevelReached, levels_reached
 from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word
+from wireproof_spec.origin import BINDING, ORIGIN_MEANINGS
 
 NAMING = ("name", "product", "server")
 """Keys under which a target may say its name, the best first."""
@@ -57,7 +58,7 @@ class Page:
     started: str
     statement: str
     headline: Headline
-    reached: tuple[Reached, ...]
+    reached: tuple[LevelReached, ...]
     facts: tuple[Fact, ...]
     fingerprint: tuple[Fact, ...]
     tally: tuple[tuple[Word, int], ...]
@@ -73,6 +74,7 @@ class Page:
     coverage: tuple[Coverage, ...]
     words: tuple[Word, ...]
     levels: tuple[tuple[str, str], ...]
+    origins: tuple[tuple[str, str], ...]
     commands: tuple[Fact, ...]
 
     @property
@@ -122,6 +124,7 @@ def page_of(bundle: Bundle) -> Page:
         coverage=_coverage(groups),
         words=tuple(VERDICT_WORDS.values()),
         levels=tuple(LEVEL_MEANINGS.items()),
+        origins=tuple(ORIGIN_MEANINGS.items()),
         commands=tuple(_commands(bundle)),
     )
 
@@ -132,7 +135,10 @@ def run_command(bundle: Bundle) -> str:
     seed = f"--seed {header.seed}"
     if header.command:
         return header.command if "--seed" in header.command else f"{header.command} {seed}"
-    words = [*header.selection, "--profile", header.profile, "--reading", header.reading]
+    few = set(header.origins) < set(BINDING)
+    origins = ["--origin", ",".join(header.origins)] if few else []
+    words = [*header.selection, "--profile", header.profile, *origins]
+    words += ["--reading", header.reading]
     return f"wireproof run {named_target(header)} {shlex.join(words)} {seed}"
 
 
@@ -159,7 +165,7 @@ def _facts(bundle: Bundle) -> list[Fact]:
         Fact("Kit", f"wireproof {header.kit}"),
         Fact("Law", revisions),
         Fact("Selection", ", ".join(header.selection) or "everything"),
-        Fact("Counts as failure", f"up to level {header.profile}"),
+        Fact("Counts as failure", f"up to {header.scope()}"),
         Fact("Readings counted", header.reading),
         Fact("Patience, measured", patience),
         Fact("Seed", str(header.seed)),

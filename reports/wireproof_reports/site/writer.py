@@ -36,7 +36,7 @@ class SiteFault(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class IndexEntry:
     """One question as the index tells of it."""
 
     question: str
@@ -55,7 +55,7 @@ def write(out: Path) -> Path:
         OSError: the pages cannot be written.
     """
     index = _read(out / DATA / "index.json")
-    asked = [_asked(line) for line in cast(Sequence[Json], index["questions"])]
+    asked = [_read_entry(line) for line in cast(Sequence[Json], index["questions"])]
     answers = {item.question: _read(out / DATA / item.file) for item in asked}
     scripts = out / ANSWERS
     shutil.rmtree(scripts, ignore_errors=True)
@@ -91,8 +91,8 @@ def _read(path: Path) -> Json:
     return found
 
 
-def _asked(line: Json) -> Asked:
-    return Asked(
+def _read_entry(line: Json) -> IndexEntry:
+    return IndexEntry(
         question=_name(line["question"]),
         title=str(line["title"]),
         asks=str(line["asks"]),
@@ -122,6 +122,7 @@ def _law(answers: Iterable[Json]) -> Iterator[tuple[str, dict[str, object]]]:
         for group in load_catalogue(protocol).groups:
             for clause in group.clause:
                 told = {"level": clause.level, "law": clause.law, "source": source(clause)}
+                told["origin"] = clause.origin
                 more = {"group": group.group, "title": group.title, "status": clause.status}
                 yield clause.id, {**told, **more, "why": clause.why}
 
@@ -153,7 +154,7 @@ def _page(
     template: str,
     page: PageOf | None,
     pages: Sequence[PageOf],
-    asked: Sequence[Asked],
+    asked: Sequence[IndexEntry],
     index: Json,
 ) -> None:
     text = _ENVIRONMENT.get_template(template).render(

@@ -10,7 +10,7 @@ from wireproof_spec.codec import decoder_lengths as decoder_lengths
 from wireproof_spec.codec import decoder_texts as decoder_texts
 from wireproof_spec.codec.decoder import Decoder, read
 from wireproof_spec.codec.making import Maker
-from wireproof_spec.codec.reading import TOTAL, Place
+from wireproof_spec.codec.reading import TOTAL, Position
 from wireproof_spec.codec.refusing import refusals
 from wireproof_spec.codec.source import NotGenerated, Source
 from wireproof_spec.layout import Shape
@@ -48,7 +48,7 @@ def write_decoder_of_many(shape: Shape, clause: str, make: Maker) -> Source:
     to = Decoder(code, make)
     with code.block("def decode_many(data, at, limit):"):
         code.line(f"total = len(data)\nlast = total - {shape.least}\nvalues, ends = [], []")
-        to.place, to.among_many = Place("at", 0), True
+        to.place, to.among_many = Position("at", 0), True
         with code.block("try:"), to.block("while at <= last:"):
             value = read(shape, to, "")
             to.flush()

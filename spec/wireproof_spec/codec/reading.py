@@ -15,7 +15,7 @@ from wireproof_spec.codec.source import Source
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """A place in the data: so many bytes behind the value of a variable, or behind the start."""
 
     base: str
@@ -26,9 +26,9 @@ class Place:
             return f"{self.base} + {self.more}"
         return self.base or str(self.more)
 
-    def behind(self, size: int) -> "Place":
+    def behind(self, size: int) -> "Position":
         """Return the place so many bytes further on."""
-        return Place(self.base, self.more + size)
+        return Position(self.base, self.more + size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,28 +46,28 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class FixedPart:
     """A part of fixed size: its kind, the variables it fills, its path and place."""
 
     kind: Kind
     variables: tuple[str, ...]
     path: str
-    place: Place
+    place: Position
 
     @property
-    def after(self) -> Place:
+    def after(self) -> Position:
         """Where it ends."""
         return self.place.behind(self.kind.size)
 
 
 @dataclass(frozen=True, slots=True)
-class Fitting:
+class LengthCheck:
     """What a declared length was held against: so many bytes from `start` on, before `end`."""
 
-    start: Place
+    start: Position
     stop: str
     """The variable of where they end."""
-    end: Place
+    end: Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,35 +76,35 @@ class Ahead:
 
     variable: str
     kind: Kind
-    place: Place
+    place: Position
 
 
 @dataclass(frozen=True, slots=True)
-class Then:
+class LaterStatements:
     """Statements behind the parts before them; `checks`: also where the run is cut short."""
 
     text: str
     checks: bool
 
 
-TOTAL = Place("total", 0)
+TOTAL = Position("total", 0)
 
 
-class Reading:
+class DecoderBuilder:
     """A decoder being written, from front to back."""
 
     def __init__(self, code: Source) -> None:
         self.code = code
-        self.place = Place("", 0)
+        self.place = Position("", 0)
         self.end = TOTAL
         """Where what encloses the next part ends."""
         self.reached = {TOTAL}
         """The ends that are known to lie within the data."""
-        self.fitting: dict[str, Fitting] = {}
+        self.fitting: dict[str, LengthCheck] = {}
         """Lengths held against what is left."""
-        self.floor = Place("", 0)
+        self.floor = Position("", 0)
         """Up to here the bytes lie before `end`, if the same variable is the base."""
-        self._run: list[Fixed | Then] = []
+        self._run: list[FixedPart | LaterStatements] = []
         self._order = ""
         self._ahead: list[Ahead] = []
 
@@ -112,7 +112,7 @@ class Reading:
         """Return a new variable."""
         return self.code.name(hint)
 
-    def fixed(self, kind: Kind, variables: tuple[str, ...], path: str) -> None:
+    def read_fixed(self, kind: Kind, variables: tuple[str, ...], path: str) -> None:
         """Read a part of fixed size, together with its neighbours."""
         if self._ahead and self._ahead[0].place == self.place and self._ahead[0].kind == kind:
             self._take_ahead(self._ahead.pop(0), variables[0], path)
@@ -121,12 +121,12 @@ class Reading:
             if self._order not in ("", kind.order):
                 self.flush()
             self._order = kind.order
-        self._run.append(Fixed(kind, variables, path, self.place))
+        self._run.append(FixedPart(kind, variables, path, self.place))
         self.place = self.place.behind(kind.size)
 
     def check(self, text: str) -> None:
         """Do something with the parts read so far that the next test needs."""
-        self._run.append(Then(text, checks=True))
+        self._run.append(LaterStatements(text, checks=True))
 
     def hold(self, test: str, error: str) -> None:
         """Refuse the parts read so far when the test holds."""
@@ -134,7 +134,7 @@ class Reading:
 
     def later(self, text: str) -> None:
         """Do something with the parts read so far that no check needs."""
-        self._run.append(Then(text, checks=False))
+        self._run.append(LaterStatements(text, checks=False))
 
     def flush(self, followers: Sequence[Kind] = ()) -> None:
         """Write down the run: what comes next needs its values.
@@ -144,12 +144,12 @@ class Reading:
         """
         run, order = self._run, self._order or ">"
         self._run, self._order = [], ""
-        parts = [each for each in run if isinstance(each, Fixed)]
+        parts = [each for each in run if isinstance(each, FixedPart)]
         if parts:
             self._ahead = self._looked_ahead(order, followers)
             self._read_run(order, run, parts, self._ahead)
         for each in run:
-            if isinstance(each, Then):
+            if isinstance(each, LaterStatements):
                 self.code.line(each.text)
 
     def _looked_ahead(self, order: str, followers: Sequence[Kind]) -> list[Ahead]:
@@ -161,10 +161,14 @@ class Reading:
         return found
 
     def _read_run(
-        self, order: str, run: list[Fixed | Then], parts: list[Fixed], ahead: Sequence[Ahead]
+        self,
+        order: str,
+        run: list[FixedPart | LaterStatements],
+        parts: list[FixedPart],
+        ahead: Sequence[Ahead],
     ) -> None:
         with self.code.block("try:"):
-            further = [Fixed(each.kind, (each.variable,), "", each.place) for each in ahead]
+            further = [FixedPart(each.kind, (each.variable,), "", each.place) for each in ahead]
             self.code.line(self._unpack(order, *parts, *further))
         with self.code.block("except struct_error:"):
             if ahead:
@@ -177,19 +181,21 @@ class Reading:
     def _take_ahead(self, ahead: Ahead, variable: str, path: str) -> None:
         with self.code.block(f"if {ahead.variable} is None:"):
             size = ahead.kind.size
-            self.code.line(f"raise cut({quoted(path)}, {ahead.place}, {size}, total)")
+            self.code.line(f"raise cut({quote_path(path)}, {ahead.place}, {size}, total)")
         self.code.line(f"{variable} = {ahead.variable}")
         self.place = ahead.place.behind(ahead.kind.size)
 
-    def _cut_short(self, order: str, run: list[Fixed | Then]) -> None:
-        parts = [each for each in run if isinstance(each, Fixed)]
-        checks = [each for each in run[: run.index(parts[-1])] if isinstance(each, Then)]
+    def _cut_short(self, order: str, run: list[FixedPart | LaterStatements]) -> None:
+        parts = [each for each in run if isinstance(each, FixedPart)]
+        checks = [
+            each for each in run[: run.index(parts[-1])] if isinstance(each, LaterStatements)
+        ]
         for each in run:
-            if isinstance(each, Then):
+            if isinstance(each, LaterStatements):
                 if each.checks:
                     self.code.line(each.text)
                 continue
-            path, size = quoted(each.path), each.kind.size
+            path, size = quote_path(each.path), each.kind.size
             with self.code.block(f"if total < {each.after}:"):
                 self.code.line(f"raise cut({path}, {each.place}, {size}, total) from None")
             if each is parts[-1]:
@@ -197,7 +203,7 @@ class Reading:
             if any(check.checks for check in checks):
                 self.code.line(self._unpack(order, each))
 
-    def _unpack(self, order: str, *parts: Fixed) -> str:
+    def _unpack(self, order: str, *parts: FixedPart) -> str:
         layout = Struct(order + "".join(part.kind.code for part in parts))
         unpack = self.code.constant(layout.unpack_from, "unpack")
         variables = "".join(f"{name}, " for part in parts for name in part.variables)
@@ -207,7 +213,7 @@ class Reading:
         """Go to a place that only running can tell; the run must be flushed."""
         at = self.name("at")
         self.code.line(f"{at} = {place}")
-        self.place = Place(at, 0)
+        self.place = Position(at, 0)
 
     @contextmanager
     def block(self, head: str) -> Generator[None, None, None]:
@@ -229,17 +235,17 @@ class Reading:
         return asked.stop if asked.start == self.place and asked.end in self.reached else None
 
 
-def joined(outer: str, name: str) -> str:
+def join_path(outer: str, name: str) -> str:
     """Return the path of a part within another."""
     dot = "." if outer and name and not name.startswith("[") else ""
     return f"{outer}{dot}{name}"
 
 
-def quoted(path: str) -> str:
+def quote_path(path: str) -> str:
     """Return a path as source; a variable in braces counts repeated parts."""
     return f"f{path!r}" if "{" in path else repr(path)
 
 
-def term(place: Place) -> str:
+def term(place: Position) -> str:
     """Return a place as a term of a sum or difference."""
     return f"({place})" if place.base and place.more else str(place)

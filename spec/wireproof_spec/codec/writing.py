@@ -13,7 +13,7 @@ from wireproof_spec.codec.source import Source
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedPart:
     """A part of fixed size: its byte order and struct code, its size, the source of its values."""
 
     order: str
@@ -42,11 +42,11 @@ class Octets:
     size: str
 
 
-Piece = Packed | Constant | Octets
+Piece = PackedPart | Constant | Octets
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class EncoderPath:
     """What an encoder has gathered on one way through a shape.
 
     `tests`: what refuses the value, not written down yet; `prepared`: the bytes of parts that
@@ -58,24 +58,24 @@ class Written:
     prepared: Mapping[str, Octets] = field(default_factory=dict[str, Octets])
     answers: Mapping[str, bool] = field(default_factory=dict[str, bool])
 
-    def and_piece(self, *pieces: Piece) -> "Written":
+    def and_piece(self, *pieces: Piece) -> "EncoderPath":
         """Return the same with more bytes."""
         return replace(self, pieces=(*self.pieces, *pieces))
 
-    def and_prepared(self, value: str, octets: Octets) -> "Written":
+    def and_prepared(self, value: str, octets: Octets) -> "EncoderPath":
         """Return the same with the bytes of a value made ready."""
         return replace(self, prepared={**self.prepared, value: octets})
 
-    def and_answer(self, condition: str, answer: bool) -> "Written":
+    def and_answer(self, condition: str, answer: bool) -> "EncoderPath":
         """Return the same with a condition decided."""
         return replace(self, answers={**self.answers, condition: answer})
 
-    def and_test(self, *tests: str) -> "Written":
+    def and_test(self, *tests: str) -> "EncoderPath":
         """Return the same with more that refuses the value."""
         return replace(self, tests=(*self.tests, *tests))
 
 
-def write_tests(code: Source, written: Written) -> Written:
+def write_tests(code: Source, written: EncoderPath) -> EncoderPath:
     """Write down the tests: what follows needs them passed."""
     if written.tests:
         with code.block(f"if {' or '.join(dict.fromkeys(written.tests))}:"):
@@ -89,7 +89,7 @@ def size_of(pieces: Sequence[Piece]) -> str:
     sizes: list[str] = []
     for piece in pieces:
         match piece:
-            case Packed(size=size):
+            case PackedPart(size=size):
                 known += size
             case Constant(data=data):
                 known += len(data)
@@ -108,28 +108,28 @@ def joined_bytes(code: Source, pieces: Sequence[Piece]) -> str:
 
 def _terms(code: Source, pieces: Sequence[Piece]) -> list[str]:
     terms: list[str] = []
-    run: list[Packed | Constant] = []
+    run: list[PackedPart | Constant] = []
     for piece in pieces:
         if isinstance(piece, Octets):
-            terms += _packed(code, run)
+            terms += _pack_run(code, run)
             terms.append(piece.variable)
             run = []
             continue
-        if isinstance(piece, Packed) and _order([*run, piece]) is None:
-            terms += _packed(code, run)
+        if isinstance(piece, PackedPart) and _order([*run, piece]) is None:
+            terms += _pack_run(code, run)
             run = []
         run.append(piece)
-    return [*terms, *_packed(code, run)]
+    return [*terms, *_pack_run(code, run)]
 
 
-def _order(run: Sequence[Packed | Constant]) -> str | None:
+def _order(run: Sequence[PackedPart | Constant]) -> str | None:
     """Return the byte order of a run; None where it has two."""
-    orders = {piece.order for piece in run if isinstance(piece, Packed) and piece.order}
+    orders = {piece.order for piece in run if isinstance(piece, PackedPart) and piece.order}
     return None if len(orders) > 1 else next(iter(orders), ">")
 
 
-def _packed(code: Source, run: Sequence[Packed | Constant]) -> list[str]:
-    if not any(isinstance(piece, Packed) and not piece.is_bytes for piece in run):
+def _pack_run(code: Source, run: Sequence[PackedPart | Constant]) -> list[str]:
+    if not any(isinstance(piece, PackedPart) and not piece.is_bytes for piece in run):
         return _raw(run)
     codes, values = "", list[str]()
     for piece in run:
@@ -143,7 +143,7 @@ def _packed(code: Source, run: Sequence[Packed | Constant]) -> list[str]:
     return [f"{pack}({', '.join(values)})"]
 
 
-def _raw(run: Sequence[Packed | Constant]) -> list[str]:
+def _raw(run: Sequence[PackedPart | Constant]) -> list[str]:
     terms: list[str] = []
     data = b""
     for piece in run:

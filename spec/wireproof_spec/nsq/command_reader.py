@@ -75,7 +75,7 @@ _ACKNOWLEDGEMENT = re.compile(rb"(FIN|REQ|TOUCH)([ \r\n])")
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Generic[T]):
+class CommandPart(Generic[T]):
     """A value, the bytes it was sent as, and their shape."""
 
     value: T
@@ -87,8 +87,8 @@ class Part(Generic[T]):
 class Command:
     """A line, and the body if the line announces one."""
 
-    line: Part[Line]
-    body: Part[Body] | None
+    line: CommandPart[Line]
+    body: CommandPart[Body] | None
 
 
 class CommandReader:
@@ -149,7 +149,7 @@ class CommandReader:
         elif schema := _body_schema(line):
             self._part(schema, len(line.data), len(self._buffer))
 
-    def _line(self) -> Part[Line] | NeedMore:
+    def _line(self) -> CommandPart[Line] | NeedMore:
         schema, least = self._line_shape()
         end = self._buffer.find(b"\n", least) + 1
         if not end and len(self._buffer) < self._line_limit:
@@ -166,7 +166,7 @@ class CommandReader:
         has_id = found[2] == b" "
         return _ACKNOWLEDGEMENTS[found[1]], found.end() + MESSAGE_ID_SIZE if has_id else 0
 
-    def _body(self, line: Part[Line]) -> Part[Body] | NeedMore | None:
+    def _body(self, line: CommandPart[Line]) -> CommandPart[Body] | NeedMore | None:
         schema = _body_schema(line)
         if schema is None:
             return None
@@ -181,10 +181,10 @@ class CommandReader:
             return NEED_MORE
         return self._part(schema, start, start + size)
 
-    def _part(self, schema: Schema[T], start: int, end: int) -> Part[T]:
+    def _part(self, schema: Schema[T], start: int, end: int) -> CommandPart[T]:
         data = bytes(self._buffer[start:end])
         try:
-            return Part(decode(schema, data), data, schema)
+            return CommandPart(decode(schema, data), data, schema)
         except WireError as error:
             raise error.at(self.offset + start) from None
 
@@ -198,5 +198,5 @@ class CommandReader:
         )
 
 
-def _body_schema(line: Part[Line]) -> Schema[Body] | None:
+def _body_schema(line: CommandPart[Line]) -> Schema[Body] | None:
     return BODIES.get(line.value.name) if isinstance(line.value, CommandLine) else None

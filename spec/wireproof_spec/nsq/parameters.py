@@ -12,7 +12,7 @@ from wireproof_spec.decoding import encode
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command import COMMAND_LINE, CommandLine
 from wireproof_spec.wire_error import WireError
-from wireproof_spec.wording import shown
+from wireproof_spec.wording import show_value
 
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,4000}")
 _DIGITS = re.compile(rb"[0-9]*")
@@ -94,10 +94,10 @@ PARAMETERS: Mapping[bytes, tuple[Parameter, ...]] = {
 def parameter_faults(line: CommandLine) -> Iterator[WireError]:
     """Yield what is wrong with a line's words; the offset counts from the start of the line."""
     if line.name not in PARAMETERS:
-        yield _fault("name", 0, "a command", shown(line.name))
+        yield _fault("name", 0, "a command", show_value(line.name))
         return
     if line.name == names.AUTH and line.parameters:
-        yield _fault("parameters", len(line.name), "none", shown(line.parameters[0]))
+        yield _fault("parameters", len(line.name), "none", show_value(line.parameters[0]))
     at = len(line.name) + 1
     words = iter(line.parameters)
     for parameter in PARAMETERS[line.name]:
@@ -108,7 +108,7 @@ def parameter_faults(line: CommandLine) -> Iterator[WireError]:
         if word is None:
             return
         if not parameter.is_right(word):
-            yield _fault(parameter.name, at, parameter.expected, shown(word))
+            yield _fault(parameter.name, at, parameter.expected, show_value(word))
         at += len(word) + 1
 
 

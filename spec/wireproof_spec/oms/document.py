@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import TypeAlias
 
 from wireproof_spec import strict_json
-from wireproof_spec.json_places import JsonPlaces, Place, place_at
+from wireproof_spec.json_positions import JsonPlaces, TextPosition, place_at
 from wireproof_spec.oms import names
 from wireproof_spec.oms.names import Kind
-from wireproof_spec.oms.sight import NOT_THERE, Fault
+from wireproof_spec.oms.rule_result import NOT_THERE, Breach
 from wireproof_spec.oms.types import DICTIONARY, kind_of, literal
 from wireproof_spec.strict_json import JsonFault, JsonValue
 from wireproof_spec.wire_error import WireError
@@ -70,23 +70,23 @@ class Document:
         held = self.extension_header
         return Gap.ABSENT if held is Gap.ABSENT else below(held, name)
 
-    def place(self, fault: Fault) -> Place:
+    def place(self, fault: Breach) -> TextPosition:
         """Return where in the text a fault stands."""
         if self.refusal is not None:
             return place_at(self.data, self.refusal.offset)
         places = self._places
         return places.name(fault.pointer) if fault.at_name else places.value(fault.pointer)
 
-    def dictionary_faults(self, pointer: str, found: Found, due: str) -> tuple[Fault, ...]:
+    def dictionary_faults(self, pointer: str, found: Found, due: str) -> tuple[Breach, ...]:
         """Return the fault of a place where a dictionary is due and something else stands."""
         if self.refusal is not None:
             refused = self.refusal
-            return (Fault(NOT_JSON, "", f"JSON ({refused.expected})", refused.found),)
+            return (Breach(NOT_JSON, "", f"JSON ({refused.expected})", refused.found),)
         if found is Gap.ABSENT:
-            return (Fault(NOT_THERE, pointer, due, "nothing"),)
+            return (Breach(NOT_THERE, pointer, due, "nothing"),)
         if isinstance(found, Gap) or kind_of(found) == DICTIONARY:
             return ()
-        return (Fault(kind_of(found), pointer, due, literal(found)),)
+        return (Breach(kind_of(found), pointer, due, literal(found)),)
 
     @cached_property
     def _places(self) -> JsonPlaces:

@@ -42,22 +42,22 @@ class Timing:
         return Expiry.AT_ITS_TIME if later else Expiry.UNDECIDED
 
 
-def timing(header: Mapping[str, JsonValue], born: int) -> Timing:
+def read_timing(header: Mapping[str, JsonValue], born: int) -> Timing:
     """Return the times of a message; attributes that are no Long count as not set."""
-    delay = whole(header.get(names.DELAY_TIME), Type.LONG) or 0
+    delay = read_whole_number(header.get(names.DELAY_TIME), Type.LONG) or 0
     due = min(born + max(delay, 0), LATEST)
-    return Timing(born, due, whole(header.get(names.EXPIRE_TIME), Type.LONG))
+    return Timing(born, due, read_whole_number(header.get(names.EXPIRE_TIME), Type.LONG))
 
 
 def effective_priority(header: Mapping[str, JsonValue]) -> int:
     """Return the priority that counts: one outside 1 to 10 is ignored, as if it were not set."""
-    priority = whole(header.get(names.PRIORITY), Type.INTEGER)
+    priority = read_whole_number(header.get(names.PRIORITY), Type.INTEGER)
     if priority is None or not names.LOWEST_PRIORITY <= priority <= names.HIGHEST_PRIORITY:
         return names.DEFAULT_PRIORITY
     return priority
 
 
-def whole(value: JsonValue, wanted: Type) -> int | None:
+def read_whole_number(value: JsonValue, wanted: Type) -> int | None:
     """Return a value of type Long or Integer as an int, or None for any other value."""
     if not isinstance(value, int | Decimal) or misfit(value, wanted) is not None:
         return None

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-from wireproof_spec.json_places import child_pointer
+from wireproof_spec.json_positions import child_pointer
 from wireproof_spec.oms.names import LIMITS, Type
-from wireproof_spec.oms.sight import Fault
+from wireproof_spec.oms.rule_result import Breach
 from wireproof_spec.strict_json import JsonValue
 
 NULL = "null"
@@ -65,18 +65,18 @@ def misfit(value: JsonValue, wanted: Type) -> str | None:
     return None if value == int(value) else FRACTION
 
 
-def misfits(pointer: str, value: JsonValue, wanted: Type) -> Iterator[Fault]:
+def misfits(pointer: str, value: JsonValue, wanted: Type) -> Iterator[Breach]:
     """Return the fault of a value that is not of a type."""
     word = misfit(value, wanted)
     if word is not None:
-        yield Fault(word, pointer, DUE[wanted], literal(value))
+        yield Breach(word, pointer, DUE[wanted], literal(value))
 
 
-def no_values(pointer: str, value: JsonValue) -> Iterator[Fault]:
+def no_values(pointer: str, value: JsonValue) -> Iterator[Breach]:
     """Return the fault of a value that no KeyValue holds."""
     kind = kind_of(value)
     if kind in NO_VALUES:
-        yield Fault(kind, pointer, "a String, Binary or Numeric value", literal(value))
+        yield Breach(kind, pointer, "a String, Binary or Numeric value", literal(value))
 
 
 def members(pointer: str, value: dict[str, JsonValue]) -> Iterator[tuple[str, str, JsonValue]]:

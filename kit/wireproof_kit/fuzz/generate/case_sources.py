@@ -7,7 +7,7 @@ from wireproof_kit.fuzz.generate.generator import Generator
 from wireproof_kit.fuzz.generate.grammar import Grammar
 
 
-def made(grammar: Grammar, choice: Choice) -> Generation:
+def make_generation(grammar: Grammar, choice: Choice) -> Generation:
     """Return the cases that were chosen.
 
     Raises:

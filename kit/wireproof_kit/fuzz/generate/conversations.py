@@ -93,7 +93,7 @@ class Script:
         self.steps.append(Step(data, connection=connection, label=label))
 
 
-def written(
+def write_script(
     grammar: Grammar,
     frames: Sequence[tuple[Kind, Frame]],
     broken: Break,

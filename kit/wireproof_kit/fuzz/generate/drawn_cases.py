@@ -6,9 +6,9 @@ from functools import lru_cache
 
 from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.fuzz.generate.conversations import CONVERSATION
-from wireproof_kit.fuzz.generate.generator import chosen, starts
+from wireproof_kit.fuzz.generate.generator import choose_kinds, starts
 from wireproof_kit.fuzz.generate.grammar import Grammar, never
-from wireproof_kit.fuzz.generate.random_source import RandomSource, mixed
+from wireproof_kit.fuzz.generate.random_source import RandomSource, mix_seed
 from wireproof_kit.fuzz.generate.strategies import MANY, conversations, many_cases
 from wireproof_kit.fuzz.generate.values import Drawer
 
@@ -35,10 +35,10 @@ class DrawnCases:
             ValueError: there is no such frame, or none in such a state.
         """
         self.grammar = grammar
-        self._stream = mixed(seed)
+        self._stream = mix_seed(seed)
         talking = starts(grammar, frames, states)
         alone = bool(frames) and set(frames) == {CONVERSATION}
-        there = [] if alone else [kind for kind, _ in chosen(grammar, frames, states)]
+        there = [] if alone else [kind for kind, _ in choose_kinds(grammar, frames, states)]
         calm = [kind for kind in there if kind.is_calm is not never]
         kinds = [kind.name for kind in (*there, *calm * CALM)]
         made = (many_cases(grammar, frames=[kind], states=states, exactly=True) for kind in kinds)
@@ -46,7 +46,7 @@ class DrawnCases:
         self._talker = Drawer(conversations(grammar, states=talking)) if talking else None
         self._singles = len(self._drawers) * MANY
         self.epoch = self._singles + (TALKS if talking else 0)
-        self._many = lru_cache(maxsize=len(kinds) or 1)(self._drawn)
+        self._many = lru_cache(maxsize=len(kinds) or 1)(self._draw_cases)
 
     def enter(self, state: str) -> tuple[Step, ...]:
         """Return what brings a connection into a state."""
@@ -71,7 +71,7 @@ class DrawnCases:
         which, kind = divmod(place, len(self._drawers))
         return replace(self._many(epoch, kind)[which], index=index)
 
-    def _drawn(self, epoch: int, kind: int) -> list[Case]:
+    def _draw_cases(self, epoch: int, kind: int) -> list[Case]:
         return self._drawers[kind].draw(self._number(epoch * self.epoch + kind))
 
     def _number(self, index: int) -> int:

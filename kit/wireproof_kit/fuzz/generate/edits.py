@@ -11,7 +11,7 @@ Edits: TypeAlias = tuple[Edit, ...]
 """In the order of their places, none over another."""
 
 
-class Prepared:
+class FieldIndex:
     """A frame about to be made wrong: its fields by path."""
 
     __slots__ = ("by_path", "fields", "frame")
@@ -51,7 +51,7 @@ def number_edit(field: Field, number: int) -> Edit:
     return field.start, field.end, written
 
 
-def applied(data: bytes, edits: Edits) -> bytes:
+def apply_edits(data: bytes, edits: Edits) -> bytes:
     """Return the bytes with all changes made."""
     if len(edits) == 1:
         ((start, end, new),) = edits

@@ -79,7 +79,7 @@ def fields_of(schema: Schema[Any], data: bytes, roles: Roles = NO_ROLES) -> tupl
     return tuple(fields)
 
 
-def shifted(
+def shift_fields(
     fields: Sequence[Field], by: int, measured_by: tuple[str, ...] = ()
 ) -> Iterator[Field]:
     """Yield fields that stand `by` bytes further on, perhaps measured by more than before."""
@@ -90,18 +90,18 @@ def shifted(
         yield replace(each, start=start, end=end, covers=covers, measured_by=outer)
 
 
-def joined(kind: str, *frames: Frame) -> Frame:
+def join_frames(kind: str, *frames: Frame) -> Frame:
     """Return frames one behind the other as one of another kind."""
     data = b"".join(each.data for each in frames)
     fields: list[Field] = []
     at = 0
     for each in frames:
-        fields += shifted(each.fields, at)
+        fields += shift_fields(each.fields, at)
         at += len(each.data)
     return Frame(kind, data, tuple(fields))
 
 
-def nested(kind: str, outer: Frame, path: str, inner: Frame) -> Frame:
+def nest_frame(kind: str, outer: Frame, path: str, inner: Frame) -> Frame:
     """Return a frame with the fields of another one in the place of the field that holds it.
 
     A field that holds nothing stays.
@@ -111,7 +111,7 @@ def nested(kind: str, outer: Frame, path: str, inner: Frame) -> Frame:
     fields: list[Field] = []
     for each in outer.fields:
         holds = each.path == path
-        fields += shifted(inner.fields, each.start, each.measured_by) if holds else [each]
+        fields += shift_fields(inner.fields, each.start, each.measured_by) if holds else [each]
     return Frame(kind, outer.data, tuple(fields))
 
 
@@ -132,7 +132,7 @@ def _leaves(outline: Outline, path: str) -> Iterator[tuple[str, Leaf]]:
     match outline:
         case known.Parts():
             yield from _parts(outline, path)
-        case known.Made(origin=inner) | known.Perhaps(present=inner):
+        case known.Mapped(origin=inner) | known.Perhaps(present=inner):
             yield from _leaves(inner, path)
         case known.Tuple():
             if outline.lead is not None:

@@ -12,12 +12,12 @@ from random import Random
 from hypothesis import strategies as st
 
 from wireproof_kit.fuzz.case import GRAMMAR, Case, Step
-from wireproof_kit.fuzz.generate.conversations import CONVERSATION, written
+from wireproof_kit.fuzz.generate.conversations import CONVERSATION, write_script
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.mutations import FRAME, Mutant
-from wireproof_kit.fuzz.generate.random_source import RandomSource, mixed
+from wireproof_kit.fuzz.generate.random_source import RandomSource, mix_seed
 from wireproof_kit.fuzz.generate.seed_frames import (
-    Places,
+    KindStates,
     SeedFrame,
     case_of,
     next_mutant,
@@ -68,8 +68,8 @@ class Generator:
             ValueError: there is no such frame, or none in such a state.
         """
         self.grammar = grammar
-        self.kinds = chosen(grammar, frames, states)
-        self._stream = mixed(seed)
+        self.kinds = choose_kinds(grammar, frames, states)
+        self._stream = mix_seed(seed)
         self._starts = starts(grammar, frames, states)
         alone = bool(frames) and set(frames) == {CONVERSATION}
         self._draws = max(DRAWS, -(-FRAMES // len(self.kinds)))
@@ -78,7 +78,7 @@ class Generator:
         self._round = self._calm + (TALKS if self._starts else 0)
         self.epoch = self._round * max(VISITS, -(-LEAST // self._round))
         self._drawer = Drawer(st.tuples(*(kind.strategy for kind, _ in self.kinds)))
-        self._pool = lru_cache(maxsize=2)(self._drawn)
+        self._pool = lru_cache(maxsize=2)(self._draw_pool)
 
     def enter(self, state: str) -> tuple[Step, ...]:
         """Return what brings a connection into a state."""
@@ -149,16 +149,18 @@ class Generator:
         )
 
     def _conversation(self, index: int, pool: Pool, source: RandomSource) -> Case:
-        def broken(which: int) -> tuple[Mutant, str]:
+        def break_frame(which: int) -> tuple[Mutant, str]:
             frame, at = pool.talking[which], source.below(1 << 16)
             entry, mutant = next_mutant(frame.prepared, frame.entries, at, source)
             return mutant, f"{entry.row} {entry.mutation.name}"
 
         frames = [(each.kind, each.frame) for each in pool.talking]
-        script = written(self.grammar, frames, broken, starts=self._starts, choose=source.below)
+        script = write_script(
+            self.grammar, frames, break_frame, starts=self._starts, choose=source.below
+        )
         return script.case(index)
 
-    def _drawn(self, epoch: int) -> Pool:
+    def _draw_pool(self, epoch: int) -> Pool:
         source = RandomSource(self._stream, -1 - epoch)
         order = Random(source.below(1 << 63))
         rounds = [self._drawer.draw(source.below(1 << 63)) for _ in range(self._draws)]
@@ -172,9 +174,9 @@ class Generator:
         return Pool(frames, calm, tuple(e for e in frames if e.kind.interface == talking))
 
 
-def chosen(
+def choose_kinds(
     grammar: Grammar, frames: Sequence[str], states: Sequence[str]
-) -> tuple[tuple[Kind, Places], ...]:
+) -> tuple[tuple[Kind, KindStates], ...]:
     """Return the kinds wanted, and where their cases come.
 
     Raises:
@@ -208,6 +210,6 @@ def starts(grammar: Grammar, frames: Sequence[str], states: Sequence[str]) -> tu
     return tuple(each for each in there if not states or each in states)
 
 
-def _state(places: Places, source: RandomSource) -> str:
+def _state(places: KindStates, source: RandomSource) -> str:
     in_order = places.in_order and source.below(OF) < IN_ORDER
     return source.one_of(places.in_order if in_order else places.all)

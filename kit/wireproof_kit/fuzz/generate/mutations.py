@@ -14,14 +14,14 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Field, Role, WriteStyle
 from wireproof_kit.fuzz.generate import http_traps, json_traps, numbers, structure, text_traps
-from wireproof_kit.fuzz.generate.edits import Edits, Prepared, applied, growth
+from wireproof_kit.fuzz.generate.edits import Edits, FieldIndex, apply_edits, growth
 from wireproof_kit.fuzz.generate.field_map import pattern
 from wireproof_kit.fuzz.generate.http_frames import END_OF_HEAD, METHOD, VERSION
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 from wireproof_kit.fuzz.generate.text_traps import NO_TRAPS, Trap, Traps
 from wireproof_kit.fuzz.send import write_styles
 
-Change: TypeAlias = Callable[[Prepared, Field, RandomSource], Edits | None]
+Change: TypeAlias = Callable[[FieldIndex, Field, RandomSource], Edits | None]
 """What becomes of the bytes; None where nothing would."""
 
 KEPT = ", lengths as before"
@@ -44,7 +44,7 @@ class Mutation:
 
     name: str
     change: Change | None = None
-    style: write_styles.Way = write_styles.whole
+    style: write_styles.Way = write_styles.write_whole
     lengths: Literal["follow", "kept", "seen to"] = "follow"
     items: int = 0
     copies: int = 1
@@ -53,7 +53,7 @@ class Mutation:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FieldMutation:
     """A mutation of one field of a frame; `row` is the field's pattern."""
 
     field: Field
@@ -69,7 +69,7 @@ class Mutant:
     style: WriteStyle = WHOLE
 
 
-def mutated(prepared: Prepared, entry: Entry, source: RandomSource) -> Mutant | None:
+def mutate(prepared: FieldIndex, entry: FieldMutation, source: RandomSource) -> Mutant | None:
     """Do what an entry says; None where it would change nothing."""
     mutation, field = entry.mutation, entry.field
     data = prepared.frame.data
@@ -79,7 +79,7 @@ def mutated(prepared: Prepared, entry: Entry, source: RandomSource) -> Mutant | 
             return None
         if mutation.lengths == "follow" and field.measured_by:
             edits = (*prepared.repairs(field, growth(edits), mutation.items), *edits)
-        data = applied(data, edits)
+        data = apply_edits(data, edits)
     style = mutation.style(field, len(data), source)
     return None if style is None else Mutant(data, style)
 
@@ -102,7 +102,7 @@ class Column(NamedTuple):
 
 
 def columns(
-    prepared: Prepared, limits: Mapping[str, tuple[int, ...]], traps: Traps = NO_TRAPS
+    prepared: FieldIndex, limits: Mapping[str, tuple[int, ...]], traps: Traps = NO_TRAPS
 ) -> Iterator[tuple[Field, str, Column]]:
     """Yield the fields of a frame, itself and its items among them, each with its pattern."""
     yield Field(FRAME, 0, len(prepared.frame.data), "body"), FRAME, Column("body", FRAME)
@@ -114,7 +114,7 @@ def columns(
             field.role in _DECIMAL and not field.order,
             bool(field.measured_by),
             field.covers is not None and field.role == "length",
-            _filled(prepared, field),
+            _find_fill_width(prepared, field),
             limits.get(row, ()),
             tuple(trap for where in (field.role, place) for trap in traps.get(where, {}).items()),
         )
@@ -136,7 +136,7 @@ class MutationChoices:
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
-    def __getitem__(self, at: int) -> Entry:
+    def __getitem__(self, at: int) -> FieldMutation:
         """Return one entry.
 
         Raises:
@@ -144,14 +144,14 @@ class MutationChoices:
         """
         which = bisect_right(self._ends, at)
         field, row, mutations = self._found[which]
-        return Entry(field, mutations[at - self._ends[which]], row)
+        return FieldMutation(field, mutations[at - self._ends[which]], row)
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[FieldMutation]:
         return (self[at] for at in range(len(self)))
 
 
 def choices(
-    prepared: Prepared,
+    prepared: FieldIndex,
     limits: Mapping[str, tuple[int, ...]],
     traps: Traps = NO_TRAPS,
     *,
@@ -186,12 +186,12 @@ def _of_field(column: Column) -> Iterator[Mutation]:
     if column.reaching:
         yield from REACHING
     if column.limits:
-        yield Mutation("about a limit", numbers.listed(column.limits))
+        yield Mutation("about a limit", numbers.make_listed(column.limits))
     if column.filled:
         yield from _FILLING[column.role][column.filled - 1]
 
 
-def _filled(prepared: Prepared, field: Field) -> int:
+def _find_fill_width(prepared: FieldIndex, field: Field) -> int:
     """Return the width of a length that measures this field alone, if any may be filled."""
     if not field.measured_by or field.role not in _GROWN:
         return 0
@@ -207,10 +207,10 @@ def _place(field: Field) -> str:
     return field.path if field.path in IN_HEAD else ""
 
 
-def _trapped(trap: Trap) -> Change:
+def _make_trap_change(trap: Trap) -> Change:
     """Return the change that lets a field fall into a trap."""
 
-    def change(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
+    def change(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
         right = prepared.bytes_of(field)
         wrong = trap(right, source)
         return None if wrong == right else ((field.start, field.end, wrong),)
@@ -221,7 +221,7 @@ def _trapped(trap: Trap) -> Change:
 def _traps(*tables: Mapping[str, Trap]) -> Iterator[Mutation]:
     for table in tables:
         for name, trap in table.items():
-            mutation = Mutation(name, _trapped(trap))
+            mutation = Mutation(name, _make_trap_change(trap))
             yield mutation
             yield replace(mutation, name=name + KEPT, lengths="kept")
 
@@ -229,7 +229,7 @@ def _traps(*tables: Mapping[str, Trap]) -> Iterator[Mutation]:
 def _large() -> Iterator[Mutation]:
     """Yield the large sizes, under lengths that tell them: one that lies need not be large."""
     for name, trap in text_traps.LARGE_SIZES.items():
-        yield Mutation(name, _trapped(trap), heavy=True)
+        yield Mutation(name, _make_trap_change(trap), heavy=True)
 
 
 def _structural(change: Change, name: str, items: int = 0) -> Iterator[Mutation]:
@@ -250,7 +250,7 @@ _NUMBERS = tuple(
 _BYTES = tuple(_traps(text_traps.CHANGES))
 _SIZED = (*_traps(text_traps.SIZES), *_large())
 
-JSONIN_QUERY = (*_BYTES, *_traps(http_traps.escaped(json_traps.JSON)))
+JSONIN_QUERY = (*_BYTES, *_traps(http_traps.escape_traps(json_traps.JSON)))
 IN_DIGITS = (*_NUMBERS, *_traps(text_traps.DIGITS, text_traps.CHANGES))
 BY_ROLE: Mapping[Role, tuple[Mutation, ...]] = {
     "length": _NUMBERS,
@@ -266,15 +266,16 @@ BY_ROLE: Mapping[Role, tuple[Mutation, ...]] = {
 _WIDE = 3  # bytes of a length that no frame fills
 _LESS = {0: "", 1: ", less one", 2: ", less two"}
 _GROWN: Mapping[Role, Callable[[int], Trap]] = {
-    "body": text_traps.sized,
-    "text": text_traps.sized,
-    "json": json_traps.sized,
+    "body": text_traps.make_size_trap,
+    "text": text_traps.make_size_trap,
+    "json": json_traps.make_size_trap,
 }
 _FILLING: Mapping[Role, tuple[tuple[Mutation, ...], ...]] = {
     role: tuple(
         tuple(
             Mutation(
-                f"as long as its length tells{words}", _trapped(grown((1 << bits) - 1 - less))
+                f"as long as its length tells{words}",
+                _make_trap_change(grown((1 << bits) - 1 - less)),
             )
             for less, words in _LESS.items()
         )
@@ -289,19 +290,19 @@ IN_HEAD: Mapping[str, tuple[Mutation, ...]] = {
     END_OF_HEAD: tuple(_traps(http_traps.ENDS)),
 }
 REACHING = (
-    Mutation("to the end of the frame", numbers.reaching(0)),
-    Mutation("one beyond the end of the frame", numbers.reaching(1)),
-    Mutation("far beyond the end of the frame", numbers.reaching(70_000)),
+    Mutation("to the end of the frame", numbers.make_reaching(0)),
+    Mutation("one beyond the end of the frame", numbers.make_reaching(1)),
+    Mutation("far beyond the end of the frame", numbers.make_reaching(70_000)),
 )
 ITEMS = (
-    *_structural(structure.dropped, "dropped", items=-1),
-    *_structural(structure.doubled, "doubled", items=1),
-    Mutation("swapped with the next", structure.swapped, lengths="seen to"),
+    *_structural(structure.drop_field, "dropped", items=-1),
+    *_structural(structure.double_field, "doubled", items=1),
+    Mutation("swapped with the next", structure.swap_fields, lengths="seen to"),
 )
 ANY_FIELD = (
-    *_structural(structure.dropped, "dropped"),
-    *_structural(structure.doubled, "doubled"),
-    Mutation("swapped with the next", structure.swapped, lengths="seen to"),
+    *_structural(structure.drop_field, "dropped"),
+    *_structural(structure.double_field, "doubled"),
+    Mutation("swapped with the next", structure.swap_fields, lengths="seen to"),
     *_cuts("cut before it", structure.cut_before),
     *_cuts("cut inside it", structure.cut_inside),
     Mutation("the frame ends before it", structure.ends_before, lengths="seen to"),

@@ -39,6 +39,6 @@ class RandomSource:
         return Random(self.below(1 << 64)).randbytes(size)
 
 
-def mixed(seed: int) -> int:
+def mix_seed(seed: int) -> int:
     """Return where the stream of a seed begins: near seeds lie far apart."""
     return int.from_bytes(blake2b(str(seed).encode(), digest_size=8).digest(), "big")

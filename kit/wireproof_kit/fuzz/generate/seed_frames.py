@@ -12,9 +12,9 @@ from wireproof_kit.fuzz.case import (
     Frame,
     Step,
 )
-from wireproof_kit.fuzz.generate.edits import Prepared
+from wireproof_kit.fuzz.generate.edits import FieldIndex
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
-from wireproof_kit.fuzz.generate.mutations import Entry, Mutant, Mutation, mutated
+from wireproof_kit.fuzz.generate.mutations import FieldMutation, Mutant, Mutation, mutate
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 from wireproof_kit.fuzz.generate.weights import MutationOrder, calm_turns, turns
 
@@ -23,7 +23,7 @@ OUT_OF_ORDER = "out of order"
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class KindStates:
     """The states that cases of a kind come in: those where it is in order, and all."""
 
     in_order: tuple[str, ...]
@@ -40,8 +40,8 @@ class SeedFrame:
     """
 
     kind: Kind
-    places: Places
-    prepared: Prepared
+    places: KindStates
+    prepared: FieldIndex
     entries: MutationOrder
     calm: MutationOrder
     delimited: bool
@@ -53,17 +53,17 @@ class SeedFrame:
         return self.prepared.frame
 
 
-def places_of(grammar: Grammar, kind: Kind, states: Sequence[str]) -> Places:
+def places_of(grammar: Grammar, kind: Kind, states: Sequence[str]) -> KindStates:
     """Return where cases of a kind come, of the states wanted; empty means all."""
     there = tuple(each for each in grammar.states[kind.interface] if not states or each in states)
-    return Places(tuple(each for each in there if each in kind.states), there)
+    return KindStates(tuple(each for each in there if each in kind.states), there)
 
 
 def seed_frame(
-    grammar: Grammar, kind: Kind, places: Places, frame: Frame, order: Random | None = None
+    grammar: Grammar, kind: Kind, places: KindStates, frame: Frame, order: Random | None = None
 ) -> SeedFrame:
     """Prepare a frame; without an order, nothing has its turn."""
-    prepared = Prepared(frame)
+    prepared = FieldIndex(frame)
     delimited = grammar.is_delimited(kind.name, frame.data)
     hazardous = grammar.is_hazardous(kind.name, frame.data)
     calm = entries = MutationOrder(())
@@ -80,12 +80,12 @@ def _says_json(frame: Frame) -> bool:
 
 
 def next_mutant(
-    prepared: Prepared, entries: MutationOrder, at: int, source: RandomSource
-) -> tuple[Entry, Mutant]:
+    prepared: FieldIndex, entries: MutationOrder, at: int, source: RandomSource
+) -> tuple[FieldMutation, Mutant]:
     """Do what a turn says, or the next one where that would change nothing."""
     while True:
         entry = entries[at]
-        mutant = mutated(prepared, entry, source)
+        mutant = mutate(prepared, entry, source)
         if mutant is not None:
             return entry, mutant
         at += 1
@@ -95,7 +95,7 @@ def case_of(
     grammar: Grammar,
     index: int,
     frame: SeedFrame,
-    done: tuple[Entry, Mutant],
+    done: tuple[FieldMutation, Mutant],
     *,
     state: str,
     mates: Sequence[SeedFrame],

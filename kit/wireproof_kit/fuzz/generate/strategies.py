@@ -17,20 +17,20 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 
 from wireproof_kit.fuzz.case import Case, Frame
 from wireproof_kit.fuzz.generate.conversations import MOST_CONNECTIONS, Script
-from wireproof_kit.fuzz.generate.generator import chosen
+from wireproof_kit.fuzz.generate.generator import choose_kinds
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.mutations import (
     Column,
-    Entry,
+    FieldMutation,
     Mutant,
     Mutation,
     MutationChoices,
     choices,
-    mutated,
+    mutate,
     mutations_of,
 )
 from wireproof_kit.fuzz.generate.random_source import RandomSource
-from wireproof_kit.fuzz.generate.seed_frames import Places, SeedFrame, case_of, seed_frame
+from wireproof_kit.fuzz.generate.seed_frames import KindStates, SeedFrame, case_of, seed_frame
 from wireproof_kit.fuzz.generate.weights import is_calm
 
 _DICE = st.integers(0, (1 << 64) - 1)
@@ -61,7 +61,7 @@ def frames(grammar: Grammar, *kinds: str) -> st.SearchStrategy[Frame]:
     Raises:
         ValueError: there is no such kind.
     """
-    return st.one_of([kind.strategy for kind, _ in chosen(grammar, kinds, ())])
+    return st.one_of([kind.strategy for kind, _ in choose_kinds(grammar, kinds, ())])
 
 
 def cases(
@@ -92,7 +92,7 @@ def many_cases(
     """
     ways = [
         (kind, places)
-        for kind, places in chosen(grammar, frames, states)
+        for kind, places in choose_kinds(grammar, frames, states)
         if not exactly or kind.name in frames
     ]
     return st.one_of([_of_kind(grammar, kind, places, most) for kind, places in ways])
@@ -104,12 +104,12 @@ def conversations(grammar: Grammar, *, states: Sequence[str] = ()) -> st.SearchS
 
 
 def _of_kind(
-    grammar: Grammar, kind: Kind, places: Places, most: int
+    grammar: Grammar, kind: Kind, places: KindStates, most: int
 ) -> st.SearchStrategy[list[Case]]:
-    def prepared(frame: Frame) -> SeedFrame:
+    def prepare(frame: Frame) -> SeedFrame:
         return seed_frame(grammar, kind, places, frame)
 
-    return _cases_of(grammar, kind.strategy.map(prepared), places, most)
+    return _cases_of(grammar, kind.strategy.map(prepare), places, most)
 
 
 @st.composite
@@ -117,7 +117,7 @@ def _cases_of(
     draw: st.DrawFn,
     grammar: Grammar,
     prepared: st.SearchStrategy[SeedFrame],
-    places: Places,
+    places: KindStates,
     most: int,
 ) -> list[Case]:
     frame = draw(prepared)
@@ -132,7 +132,7 @@ def _cases_of(
     made: list[Case] = []
     for _ in range(most):
         source = RandomSource(draw(_DICE), 0)
-        done = _done(frame, entries, draw(which), source)
+        done = _mutate_from(frame, entries, draw(which), source)
         state = draw(somewhere)
         made.append(case_of(grammar, 0, frame, done, state=state, mates=[frame], source=source))
     return made
@@ -143,7 +143,7 @@ def breaks(draw: st.DrawFn, frame: SeedFrame, grammar: Grammar) -> tuple[Mutant,
     """Draw something that is wrong with a frame, and what it is called."""
     source = RandomSource(draw(_DICE), 0)
     entries = choices(frame.prepared, grammar.limits, grammar.traps)
-    entry, mutant = _done(frame, entries, draw(st.integers(0, len(entries) - 1)), source)
+    entry, mutant = _mutate_from(frame, entries, draw(st.integers(0, len(entries) - 1)), source)
     return mutant, f"{entry.row} {entry.mutation.name}"
 
 
@@ -152,13 +152,13 @@ def _calm(column: Column) -> tuple[Mutation, ...]:
     return tuple(each for each in mutations_of(column) if is_calm(each, column.role))
 
 
-def _done(
+def _mutate_from(
     frame: SeedFrame, entries: MutationChoices, at: int, source: RandomSource
-) -> tuple[Entry, Mutant]:
+) -> tuple[FieldMutation, Mutant]:
     """Do what stands at a place, or behind it where that would change nothing."""
     while True:
         entry = entries[at % len(entries)]
-        mutant = mutated(frame.prepared, entry, source)
+        mutant = mutate(frame.prepared, entry, source)
         if mutant is not None:
             return entry, mutant
         at += 1
@@ -177,7 +177,7 @@ def _conversation(draw: st.DrawFn, grammar: Grammar, starts: tuple[str, ...]) ->
         kind = draw(st.sampled_from(due if turn < 7 and due else kinds))
         frame = draw(kind.strategy)
         if turn == 6:
-            prepared = seed_frame(grammar, kind, Places((), starts), frame)
+            prepared = seed_frame(grammar, kind, KindStates((), starts), frame)
             mutant, how = draw(breaks(prepared, grammar))
             script.say_broken(connection, kind, mutant, how)
         else:

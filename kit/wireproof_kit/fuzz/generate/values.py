@@ -35,7 +35,7 @@ def values(outline: Outline, rules: Rules) -> Made:
             return st.lists(values(each, rules), min_size=1, max_size=MOST_ITEMS).map(tuple)
         case known.Perhaps(present=present):
             return st.none() | values(present, rules)
-        case known.Made(origin=origin, make=make):
+        case known.Mapped(origin=origin, make=make):
             return values(origin, rules).map(make)
         case _:
             return _leaf(outline)

@@ -10,11 +10,11 @@ from functools import cache
 from random import Random
 
 from wireproof_kit.fuzz.case import GRAMMAR, Field, Role
-from wireproof_kit.fuzz.generate.edits import Prepared
+from wireproof_kit.fuzz.generate.edits import FieldIndex
 from wireproof_kit.fuzz.generate.mutations import (
     FRAME,
     Column,
-    Entry,
+    FieldMutation,
     Mutation,
     columns,
     mutations_of,
@@ -75,7 +75,7 @@ class MutationOrder:
     def __bool__(self) -> bool:
         return bool(self._schedule)
 
-    def __getitem__(self, at: int) -> Entry:
+    def __getitem__(self, at: int) -> FieldMutation:
         """Return what is done at a turn."""
         times, place = divmod(at, self._every)
         if place == self._every - 1 and self._heavy:
@@ -84,7 +84,7 @@ class MutationOrder:
 
 
 def turns(
-    prepared: Prepared, limits: Mapping[str, tuple[int, ...]], traps: Traps, order: Random
+    prepared: FieldIndex, limits: Mapping[str, tuple[int, ...]], traps: Traps, order: Random
 ) -> MutationOrder:
     """Return the turns of all that may be done to a frame."""
     there = list(columns(prepared, limits, traps))
@@ -107,7 +107,7 @@ def turns(
 
 
 def calm_turns(
-    prepared: Prepared, limits: Mapping[str, tuple[int, ...]], traps: Traps, order: Random
+    prepared: FieldIndex, limits: Mapping[str, tuple[int, ...]], traps: Traps, order: Random
 ) -> MutationOrder:
     """Return the turns of what leaves a frame's form as it is."""
     schedule = [
@@ -127,10 +127,10 @@ def _slots(
     return ((field, row, found, first + number, weight) for number in range(weight))
 
 
-def _entry(schedule: Sequence[_Slot], at: int) -> Entry:
+def _entry(schedule: Sequence[_Slot], at: int) -> FieldMutation:
     times, place = divmod(at, len(schedule))
     field, row, found, first, weight = schedule[place]
-    return Entry(field, found[(first + times * weight) % len(found)], row)
+    return FieldMutation(field, found[(first + times * weight) % len(found)], row)
 
 
 def _weight(field: Field, alike: int = 0) -> int:

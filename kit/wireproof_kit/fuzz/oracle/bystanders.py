@@ -96,7 +96,9 @@ class Missing:
         return False
 
 
-def undelivered(missing: Missing, count: int, *, strange: int, before_content: int = 0) -> Trouble:
+def describe_undelivered(
+    missing: Missing, count: int, *, strange: int, before_content: int = 0
+) -> Trouble:
     """Say what of `count` acknowledged messages did not come, and how many came in their place.
 
     The first is shown, but for the bytes before its content.
@@ -119,9 +121,9 @@ def is_alive(address: Address) -> bool:
 
 def or_dead(trouble: Trouble, address: Address) -> Trouble:
     """Return the trouble with a target, which is death where it accepts no connection."""
-    return trouble if is_alive(address) else Trouble(DEAD, refusing(address))
+    return trouble if is_alive(address) else Trouble(DEAD, describe_refusal(address))
 
 
-def refusing(address: Address) -> str:
+def describe_refusal(address: Address) -> str:
     """Say that a target accepts no connection."""
     return f"{address[0]}:{address[1]} accepts no connection"

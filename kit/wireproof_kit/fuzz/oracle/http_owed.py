@@ -56,13 +56,13 @@ class HttpReader:
             self.pending += data
         try:
             self._peer.receive_data(data)
-            return self._found()
+            return self._take_answers()
         except h11.RemoteProtocolError as error:
             if data or not self.pending.startswith(_BEGINNING[: len(self.pending)]):
                 self.fault = f"no HTTP response ({error})"
         return ()
 
-    def _found(self) -> list[Answer]:
+    def _take_answers(self) -> list[Answer]:
         found: list[Answer] = []
         while True:
             event = self._peer.next_event()

@@ -76,13 +76,13 @@ def _body(values: dict[bytes, bytes], rest: bytes) -> bytes | None:
     """Return a body that is there to its end, framed in one of the two ways."""
     length, coding = values.get(b"content-length"), values.get(b"transfer-encoding")
     if coding is not None:
-        return _joined(rest) if length is None and coding == b"chunked" else None
+        return _join_chunks(rest) if length is None and coding == b"chunked" else None
     if length is None or _DIGITS.fullmatch(length) is None or int(length) > len(rest):
         return None
     return rest[: int(length)]
 
 
-def _joined(rest: bytes) -> bytes | None:
+def _join_chunks(rest: bytes) -> bytes | None:
     """Return what chunks come to; none when the last is missing or anything else is between."""
     chunks: list[bytes] = []
     at = 0
@@ -98,7 +98,7 @@ def _joined(rest: bytes) -> bytes | None:
     return None
 
 
-def promising(expected: Expectation, promise: Promise, case: Case) -> Expectation:
+def add_promise(expected: Expectation, promise: Promise, case: Case) -> Expectation:
     """Return what is owed for a request of a case, given what being taken means for it.
 
     A right one must be taken, unless the server is busy or it comes so slowly, or in such a form,

@@ -19,7 +19,7 @@ class Usage:
     cpu_s: float
 
 
-def born(pid: int) -> int | None:
+def read_start_time(pid: int) -> int | None:
     """Return when a process began, in ticks since the machine did; None when it has ended.
 
     Numbers of processes are given again; two processes of one number began at different times.

@@ -56,7 +56,7 @@ class Watch:
         if is_due and now.files > self._files:
             # A server may keep for a moment what it has ended.
             self._look_at = time.monotonic() + SELDOM_S
-            now = self._settled(self._files) or now
+            now = self._wait_until_settled(self._files) or now
         grown = now.memory - self._memory
         self._memory = max(self._memory, now.memory)
         if is_due and now.files > self._files:
@@ -75,7 +75,7 @@ class Watch:
             return Trouble(MEMORY, f"{grown} more bytes after {len(cases)} cases")
         return None
 
-    def probed(self, violated: str, cases: Sequence[Case], send: Send) -> Trouble | None:
+    def repeat_cases(self, violated: str, cases: Sequence[Case], send: Send) -> Trouble | None:
         """Send cases again and again; say what climbs every time."""
         if violated == FILES:
             return self._climbing_files(cases, send)
@@ -86,7 +86,7 @@ class Watch:
         before = usage(self.pid)
         for _ in range(ROUNDS):
             send(cases)
-            now = self._settled(before.files) if before else None
+            now = self._wait_until_settled(before.files) if before else None
             if before is None or now is None or now.files <= before.files:
                 return None
             before = now
@@ -112,7 +112,7 @@ class Watch:
         grown = before.memory - first.memory
         return Trouble(MEMORY, f"{grown} more bytes after {ROUNDS * len(many)} cases")
 
-    def _settled(self, level: int) -> Usage | None:
+    def _wait_until_settled(self, level: int) -> Usage | None:
         """Return the usage once files are down to a level, or after a while."""
         deadline = time.monotonic() + SETTLE_S
         while True:

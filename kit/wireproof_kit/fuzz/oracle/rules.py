@@ -43,7 +43,7 @@ MOST_WAYS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ConnectionResult:
     """What a connection came to: its answers, how it ended, what was wrong with the stream."""
 
     answers: Sequence[Answer]
@@ -64,7 +64,7 @@ class Judgement:
     stored: tuple[bytes, ...] = ()
 
 
-def judge(expected: Expectation, seen: Seen) -> Judgement:
+def judge(expected: Expectation, seen: ConnectionResult) -> Judgement:
     """Judge all that one connection was answered.
 
     Where an answer may be that to an optional request or to a later one, it is taken for
@@ -81,7 +81,7 @@ def judge(expected: Expectation, seen: Seen) -> Judgement:
         if owed.optional and not ways.takes(at, came):
             continue
         if came == len(seen.answers):
-            return _missing(owed, at, seen, may_end=may_end, stored=stored)
+            return _judge_missing(owed, at, seen, may_end=may_end, stored=stored)
         answer = seen.answers[came]
         if (wrong := wrong_answer(owed, answer, at)) is not None:
             return wrong
@@ -95,7 +95,7 @@ def judge(expected: Expectation, seen: Seen) -> Judgement:
 class _Ways:
     """The ways in which answers may belong to requests, some of which may have none."""
 
-    def __init__(self, expected: Expectation, seen: Seen) -> None:
+    def __init__(self, expected: Expectation, seen: ConnectionResult) -> None:
         self._expected = expected
         self._seen = seen
         self._known: dict[tuple[int, int], bool] = {}
@@ -133,7 +133,7 @@ class _Ways:
 def wrong_answer(owed: Owed, answer: Answer, at: int = 0) -> Judgement | None:
     """Judge one answer to one request; None when it is allowed."""
     if answer.kind not in owed.kinds:
-        return _wrong(answer, at, _due(owed))
+        return _wrong(answer, at, _describe_due(owed))
     if answer.kind in owed.success and owed.echo not in answer.data:
         return _wrong(answer, at, f"an answer that holds {owed.echo.hex()} was due")
     return None
@@ -144,14 +144,14 @@ def owed_count(expected: Expectation) -> int:
     return sum(not owed.optional for owed in expected.owed)
 
 
-def _missing(
-    owed: Owed, at: int, seen: Seen, *, may_end: bool, stored: Sequence[bytes]
+def _judge_missing(
+    owed: Owed, at: int, seen: ConnectionResult, *, may_end: bool, stored: Sequence[bytes]
 ) -> Judgement:
     if not seen.ended:
-        return Judgement(Trouble(NO_ANSWER, f"{_due(owed)}, nothing came"), NOTHING, at)
+        return Judgement(Trouble(NO_ANSWER, f"{_describe_due(owed)}, nothing came"), NOTHING, at)
     if may_end:
         return Judgement(stored=tuple(stored))
-    return Judgement(Trouble(CLOSED, f"{_due(owed)}, the connection ended"), CLOSED, at)
+    return Judgement(Trouble(CLOSED, f"{_describe_due(owed)}, the connection ended"), CLOSED, at)
 
 
 def _wrong(answer: Answer, at: int, due: str) -> Judgement:
@@ -159,7 +159,7 @@ def _wrong(answer: Answer, at: int, due: str) -> Judgement:
     return Judgement(Trouble(WRONG_ANSWER, words), answer.kind, at)
 
 
-def _due(owed: Owed) -> str:
+def _describe_due(owed: Owed) -> str:
     kinds = sorted(owed.kinds)
     shown = " or ".join(kinds[:3]) if len(kinds) < 4 else "an error"
     return f"{shown} was due" if kinds else "no answer was due"

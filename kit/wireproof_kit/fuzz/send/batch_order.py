@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Generation, Oracle
 from wireproof_kit.fuzz.send.fresh_names import NO_RENAMING, Renaming
-from wireproof_kit.fuzz.send.pipeline import Piped, is_pipeable
+from wireproof_kit.fuzz.send.pipeline import PipelinedCase, is_pipeable
 
 Trigger = tuple[str, str, str, str]
 """State, frame, field and mutation of a case."""
@@ -32,9 +32,9 @@ class Sorter:
     _entries: dict[str, bytes] = field(default_factory=dict[str, bytes])
     _are_lanes: dict[str, bool] = field(default_factory=dict[str, bool])
 
-    def sorted(self, cases: Iterable[Case], *, watch: bool) -> "Sorted":
+    def sort_cases(self, cases: Iterable[Case], *, watch: bool) -> "SortedBatch":
         """Return a batch of these cases."""
-        batch = Sorted(self, watch, len(self.closers))
+        batch = SortedBatch(self, watch, len(self.closers))
         for case in cases:
             batch.add(case)
         return batch
@@ -60,7 +60,7 @@ class Sorter:
 
 
 @dataclass(slots=True)
-class Sorted:
+class SortedBatch:
     """A batch ready to be sent, with what its cases are owed.
 
     `piped` cases go over the pipeline of their state, `single` ones over connections of their
@@ -72,7 +72,7 @@ class Sorted:
     closers: int
     batch: list[Case] = field(default_factory=list[Case])
     sent: list[Case] = field(default_factory=list[Case])
-    piped: dict[str, list[Piped]] = field(default_factory=dict[str, list[Piped]])
+    piped: dict[str, list[PipelinedCase]] = field(default_factory=dict[str, list[PipelinedCase]])
     single: list[Case] = field(default_factory=list[Case])
     _originals: dict[int, Case] = field(default_factory=dict[int, Case])
 
@@ -81,7 +81,7 @@ class Sorted:
         self.batch.append(case)
         made, case = case, self.sorter.renaming.case(case)
         if self.is_watched:
-            case = self.sorter.oracle.watched(case)
+            case = self.sorter.oracle.use_watched_names(case)
         if case is not made:
             self._originals[id(case)] = made
         self.sent.append(case)
@@ -92,7 +92,7 @@ class Sorted:
         sorter, state = self.sorter, case.state
         expected = sorter.oracle.expect(case, sorter.entry(state), step.data)
         if sorter.is_pipeline(state) and is_pipeable(case, expected):
-            self.piped.setdefault(state, []).append(Piped(case, step.data, expected.owed))
+            self.piped.setdefault(state, []).append(PipelinedCase(case, step.data, expected.owed))
         else:
             self.single.append(case)
 

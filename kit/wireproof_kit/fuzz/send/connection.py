@@ -67,7 +67,7 @@ class CaseConnection:
         self.ended = ""
         self.events = select.POLLIN
         self.name = transcript.connection_label() if transcript else ""
-        self.sock = _connected(address)
+        self.sock = _connect(address)
         self.port: int = self.sock.getsockname()[1] if self.sock is not None else 0
         if self.sock is None:
             self.ended = REFUSED
@@ -156,7 +156,7 @@ class CaseConnection:
             if self._transcript is not None:
                 self._transcript.add("receive", self.name, data=answer.data)
             if is_pushed(answer.kind):
-                if reply := self._listener.unasked(answer):
+                if reply := self._listener.reply_to_unrequested(answer):
                     self.send(reply)  # at once: nobody may come to write for who only listens
             else:
                 self.answers.append(answer)
@@ -182,9 +182,9 @@ class CaseConnection:
             self._transcript.add("close", self.name, note=f"by the target ({how})")
 
 
-def _connected(address: Address) -> socket.socket | None:
+def _connect(address: Address) -> socket.socket | None:
     try:
-        for family, kind, number, _, place in _resolved(address):
+        for family, kind, number, _, place in _resolve(address):
             sock = socket.socket(family, kind, number)
             try:
                 sock.settimeout(CONNECT_S)
@@ -201,6 +201,6 @@ def _connected(address: Address) -> socket.socket | None:
 
 
 @lru_cache(maxsize=16)
-def _resolved(address: Address) -> Sequence[_Resolved]:
+def _resolve(address: Address) -> Sequence[_Resolved]:
     """Return the places of an address; looking it up costs as much as connecting."""
     return socket.getaddrinfo(*address, type=socket.SOCK_STREAM)

@@ -21,8 +21,8 @@ from wireproof_kit.fuzz.oracle.rules import (
     NOT_CLOSED,
     NOTHING,
     WRONG_ANSWER,
+    ConnectionResult,
     Judgement,
-    Seen,
     judge,
     owed_count,
 )
@@ -34,7 +34,7 @@ SINGLY = 96
 
 
 @dataclass(slots=True)
-class _Line:
+class _ConnectionState:
     """One connection of the case: what was sent behind what opened it, what is owed so far."""
 
     client: CaseConnection
@@ -60,7 +60,7 @@ class Conversation:
     deadline: float = 0.0
     wake: float = 0.0
     over: bool = False
-    _lines: dict[int, _Line] = field(default_factory=dict[int, _Line])
+    _lines: dict[int, _ConnectionState] = field(default_factory=dict[int, _ConnectionState])
     _next: int = 0
     _slow: list[bytes] = field(default_factory=list[bytes])
     _ending: bool = False
@@ -106,7 +106,7 @@ class Conversation:
         """Judge what came on all connections; the first thing violated stands for all."""
         stored: tuple[bytes, ...] = ()
         for line in self._lines.values():
-            found = self._judged(line)
+            found = self._judge_line(line)
             if found.trouble is not None:
                 return found
             stored += found.stored
@@ -138,7 +138,7 @@ class Conversation:
         """Tell whether it is known what every byte meant."""
         return all(line.expected.certain for line in self._lines.values())
 
-    def _line(self, connection: int) -> _Line:
+    def _line(self, connection: int) -> _ConnectionState:
         line = self._lines.get(connection)
         if line is None:
             client = CaseConnection(
@@ -150,7 +150,9 @@ class Conversation:
             steps = [step for step in self.enter if step.connection == connection]
             before = b"".join(step.data for step in steps or self.enter)
             entered = self.oracle.expect(self.case, b"", before) if before else Expectation(())
-            line = self._lines[connection] = _Line(client, before, entered, unsent=before)
+            line = self._lines[connection] = _ConnectionState(
+                client, before, entered, unsent=before
+            )
             self._expect(line, b"")
             line.due = 0  # what opens it goes with its first step
         return line
@@ -182,7 +184,7 @@ class Conversation:
         self.wake = time.monotonic() + step.style.seconds
         self._refresh()
 
-    def _expect(self, line: _Line, data: bytes) -> None:
+    def _expect(self, line: _ConnectionState, data: bytes) -> None:
         line.sent += data
         entered = line.entered
         after = self.oracle.expect(self.case, line.before, line.sent)
@@ -199,7 +201,7 @@ class Conversation:
             line.client.half_close()
         self._refresh()
 
-    def _ask_once_more(self, line: _Line) -> None:
+    def _ask_once_more(self, line: _ConnectionState) -> None:
         expected = line.expected
         in_doubt = not expected.certain or expected.waits or expected.opaque
         if in_doubt or line.client.half_closed or line.client.ended:
@@ -213,11 +215,11 @@ class Conversation:
             return all(line.client.ended for line in self._lines.values())
         return all(self._has_all(line) for line in self._lines.values())
 
-    def _has_all(self, line: _Line) -> bool:
+    def _has_all(self, line: _ConnectionState) -> bool:
         client = line.client
         return bool(client.ended) or (client.is_sent and len(client.answers) >= line.due)
 
-    def _has_answered(self, line: _Line) -> bool:
+    def _has_answered(self, line: _ConnectionState) -> bool:
         answers = line.client.answers
         if len(answers) < line.due:
             return False
@@ -232,10 +234,10 @@ class Conversation:
     def _refresh(self) -> None:
         self.deadline = time.monotonic() + self.patience_s
 
-    def _judged(self, line: _Line) -> Judgement:
+    def _judge_line(self, line: _ConnectionState) -> Judgement:
         client = line.client
         answers = client.answers
-        seen = Seen(answers, client.ended, client.fault)
+        seen = ConnectionResult(answers, client.ended, client.fault)
         if line.sentinel is None:
             found = judge(line.expected, seen)
         else:
@@ -246,11 +248,13 @@ class Conversation:
             )
         return found
 
-    def _with_sentinel(self, line: _Line, seen: Seen, sentinel: Sentinel) -> Judgement:
+    def _with_sentinel(
+        self, line: _ConnectionState, seen: ConnectionResult, sentinel: Sentinel
+    ) -> Judgement:
         """Judge the answer to the last request apart from the others."""
         answers = seen.answers
         if answers and sentinel.answers(answers[-1]):
-            return judge(line.expected, Seen(answers[:-1], "", seen.fault))
+            return judge(line.expected, ConnectionResult(answers[:-1], "", seen.fault))
         found = judge(line.expected, seen)
         if found.trouble is not None:
             return found

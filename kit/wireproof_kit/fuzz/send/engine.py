@@ -16,10 +16,10 @@ from wireproof_kit.fuzz.case import Case, Slow
 from wireproof_kit.fuzz.driver import End, FuzzSession, Generation, Trouble
 from wireproof_kit.fuzz.oracle.rules import DEAD, DELIVERY, HUNG, LINGERS, NO_ANSWER, NOT_CLOSED
 from wireproof_kit.fuzz.send import pump
-from wireproof_kit.fuzz.send.batch_order import Sorted, Sorter, trigger
+from wireproof_kit.fuzz.send.batch_order import SortedBatch, Sorter, trigger
 from wireproof_kit.fuzz.send.conversation import Conversation
 from wireproof_kit.fuzz.send.fresh_names import NO_RENAMING, Renaming
-from wireproof_kit.fuzz.send.pipeline import Piped, Pipeline, may_end
+from wireproof_kit.fuzz.send.pipeline import Pipeline, PipelinedCase, may_end
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.wire.transcript import Transcript
 
@@ -79,15 +79,15 @@ class Engine:
 
         `patient`: wait for what bystanders are owed, however late it may come.
         """
-        return self.perform_sorted(self.sorted(batch, watch=watch), patient=patient)
+        return self.perform_sorted(self.sort_batch(batch, watch=watch), patient=patient)
 
-    def sorted(self, batch: Sequence[Case], *, watch: bool) -> Sorted:
+    def sort_batch(self, batch: Sequence[Case], *, watch: bool) -> SortedBatch:
         """Return a batch ready to be performed; more cases may be added to it."""
-        return self.sorter.sorted(batch, watch=watch)
+        return self.sorter.sort_cases(batch, watch=watch)
 
     def perform_sorted(
         self,
-        batch: Sorted,
+        batch: SortedBatch,
         *,
         patient: bool = True,
         quiet: bool = False,
@@ -103,7 +103,7 @@ class Engine:
         if batch.is_watched and (trouble := health.begin_watch()) is not None:
             return [Anomaly(trouble, whole)]
         if batch.sorter is not self.sorter or not batch.is_up_to_date:
-            batch = self.sorted(batch.batch, watch=batch.is_watched)
+            batch = self.sort_batch(batch.batch, watch=batch.is_watched)
         self._answer_s = self.fuzz_session.patience_s
         self._silences = 0
         self._unfinished = []
@@ -124,7 +124,7 @@ class Engine:
             Anomaly(each.trouble, whole, each.case and batch.original(each.case), each.answer)
             for each in found
         ]
-        found += self._lingering(batch, whole)
+        found += self._suspect_lingering(batch, whole)
         if self._is_cut():
             return found
         is_watched = batch.is_watched and not found
@@ -134,10 +134,10 @@ class Engine:
         trouble = health.check(patient=patient)
         if trouble is None:
             return found
-        return self._blamed(trouble, batch, found, in_lane)
+        return self._suspect_noticed(trouble, batch, found, in_lane)
 
-    def _blamed(
-        self, trouble: Trouble, batch: Sorted, found: list[Anomaly], in_lane: int
+    def _suspect_noticed(
+        self, trouble: Trouble, batch: SortedBatch, found: list[Anomaly], in_lane: int
     ) -> list[Anomaly]:
         """Return what is suspected of what the bystanders noticed.
 
@@ -202,7 +202,7 @@ class Engine:
 
     def _perform_piped(
         self,
-        piped: Mapping[str, list[Piped]],
+        piped: Mapping[str, list[PipelinedCase]],
         found: list[Anomaly],
         stored: list[bytes],
         single: list[Case],
@@ -220,18 +220,18 @@ class Engine:
             todo = {
                 state: rest
                 for state, pipeline in pipelines.items()
-                if (rest := self._finished(pipeline, todo[state], found, stored, single))
+                if (rest := self._finish_pipeline(pipeline, todo[state], found, stored, single))
             }
         self.counts.piped_s += time.monotonic() - started
 
-    def _finished(
+    def _finish_pipeline(
         self,
         pipeline: Pipeline,
-        cases: Sequence[Piped],
+        cases: Sequence[PipelinedCase],
         found: list[Anomaly],
         stored: list[bytes],
         single: list[Case],
-    ) -> list[Piped]:
+    ) -> list[PipelinedCase]:
         """Judge what came on a pipeline; return what must be sent again on a fresh connection."""
         outcome = pipeline.finish()
         stored += outcome.stored
@@ -253,7 +253,7 @@ class Engine:
             rest = [piped for piped in rest if not may_end(piped)]
         return rest
 
-    def _count_piped(self, cases: Sequence[Piped]) -> None:
+    def _count_piped(self, cases: Sequence[PipelinedCase]) -> None:
         self.counts.piped += len(cases)
         self.counts.answers += sum(len(each.owed) for each in cases)
 
@@ -276,7 +276,7 @@ class Engine:
         deadline = min(time.monotonic() + patience_s, self.ends_at)
         while clients := [client for pipeline in pipelines for client in pipeline.clients()]:
             is_busy = any(True for _ in islice(self._meanwhile, 1))
-            if pump.moved(clients, 0.0 if is_busy else deadline - time.monotonic()):
+            if pump.move_bytes(clients, 0.0 if is_busy else deadline - time.monotonic()):
                 deadline = min(time.monotonic() + patience_s, self.ends_at)
             if time.monotonic() >= deadline:
                 return
@@ -297,7 +297,7 @@ class Engine:
                 self._abandon(active, waiting)
                 break
             while waiting and len(active) < side_by_side and self._silences < SILENCES:
-                active.append(self._started(waiting.pop()))
+                active.append(self._start(waiting.pop()))
             if any(each.is_refused for each in active):
                 waiting.clear()
             if not active:
@@ -309,7 +309,7 @@ class Engine:
                 self._conclude(each, found, stored)
         self.counts.single_s += time.monotonic() - started
 
-    def _started(self, case: Case) -> Conversation:
+    def _start(self, case: Case) -> Conversation:
         conversation = self._conversation(case, None)
         conversation.start()
         return conversation
@@ -339,9 +339,9 @@ class Engine:
             self._is_given_up(judgement.trouble)
             found.append(Anomaly(judgement.trouble, (), conversation.case, judgement.answer))
 
-    def _lingering(self, batch: Sorted, whole: tuple[Case, ...]) -> list[Anomaly]:
+    def _suspect_lingering(self, batch: SortedBatch, whole: tuple[Case, ...]) -> list[Anomaly]:
         """Suspect the cases whose connections the target tells of though they have ended."""
-        ends = self.fuzz_session.health.lingering(self._ended.keys())
+        ends = self.fuzz_session.health.find_lingering(self._ended.keys())
         cases = {trigger(self._ended[end]): self._ended[end] for end in sorted(ends)}
         trouble = Trouble(LINGERS, "our side and its own have ended; its client is still told")
         return [Anomaly(trouble, whole, batch.original(case), LINGERS) for case in cases.values()]

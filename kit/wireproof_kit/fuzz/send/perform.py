@@ -13,7 +13,7 @@ from wireproof_kit.fuzz.send.engine import Engine
 from wireproof_kit.protocols import read_target
 
 
-class Violated(AssertionError):
+class RuleViolated(AssertionError):
     """A broker did not do what it owes; says what was violated, and how."""
 
 
@@ -40,11 +40,11 @@ class CaseTarget:
         finally:
             self.engine.close()
         if found:
-            raise Violated(f"{found[0].trouble.violated}: {found[0].trouble.words}")
+            raise RuleViolated(f"{found[0].trouble.violated}: {found[0].trouble.words}")
 
 
 @contextmanager
-def opened(
+def open_target(
     url: str, *, token: str = "fuzz", hazardous: bool = False
 ) -> Yields[CaseTarget, None, None]:
     """Open a target; what was made there bears the token in its names, and is deleted at the end.

@@ -20,7 +20,7 @@ LONGEST = 2_000
 """Cases on one connection, after which another one is opened."""
 
 
-class Piped(NamedTuple):
+class PipelinedCase(NamedTuple):
     """A case for a pipeline: its bytes, and what is owed for them, each with an answer."""
 
     case: Case
@@ -29,7 +29,7 @@ class Piped(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PipelineResult:
     """How many cases were executed, what must be delivered, how the last one went wrong, if so."""
 
     executed: int
@@ -63,9 +63,9 @@ class Pipeline:
     _used: int = 0
     _skip: int = 0
     _due: int = 0
-    _cases: list[Piped] = field(default_factory=list[Piped])
+    _cases: list[PipelinedCase] = field(default_factory=list[PipelinedCase])
 
-    def begin(self, cases: Sequence[Piped]) -> None:
+    def begin(self, cases: Sequence[PipelinedCase]) -> None:
         """Send cases; what the sockets do not take now is sent while answers are waited for."""
         self._cases = list(cases)
         if not self._cases:
@@ -92,12 +92,12 @@ class Pipeline:
             return True
         return bool(client.ended or client.fault) or len(client.answers) >= self._due
 
-    def finish(self) -> Outcome:
+    def finish(self) -> PipelineResult:
         """Judge the answers; after anything but all of them the connection is given up."""
         stored: list[bytes] = []
         client = self.client
         if client is None or not self._cases:
-            return Outcome(0, stored)
+            return PipelineResult(0, stored)
         at = self._skip
         answers = client.answers
         for executed, piped in enumerate(self._cases):
@@ -107,7 +107,7 @@ class Pipeline:
                 wrong = wrong_answer(owed, answers[at], number)
                 if wrong is not None:
                     self.close()
-                    return Outcome(executed + 1, stored, wrong)
+                    return PipelineResult(executed + 1, stored, wrong)
                 if answers[at].kind in owed.success:
                     stored += owed.stored
                 at += 1
@@ -115,12 +115,12 @@ class Pipeline:
             extra = answers[at].kind if len(answers) > at else NONSENSE
             trouble = Trouble(NONSENSE, f"{extra} came, which nobody asked for")
             self.close()
-            return Outcome(len(self._cases), stored, Judgement(trouble, extra))
+            return PipelineResult(len(self._cases), stored, Judgement(trouble, extra))
         client.answers.clear()
         self._skip = 0
-        return Outcome(len(self._cases), stored)
+        return PipelineResult(len(self._cases), stored)
 
-    def _cut_short(self, executed: int, number: int, stored: list[bytes]) -> Outcome:
+    def _cut_short(self, executed: int, number: int, stored: list[bytes]) -> PipelineResult:
         """Say why answers are missing.
 
         Where the target may have ended the connection over a later request, the reset may have
@@ -130,8 +130,8 @@ class Pipeline:
         self.close()
         rest = self._cases[max(executed - 1, 0) :]
         if client is not None and client.ended and not client.fault and any(map(may_end, rest)):
-            return Outcome(executed, stored)
-        return Outcome(executed + 1, stored, self._missing(client, number))
+            return PipelineResult(executed, stored)
+        return PipelineResult(executed + 1, stored, self._judge_missing(client, number))
 
     def close(self) -> None:
         """End the connection."""
@@ -149,7 +149,7 @@ class Pipeline:
         if self.before:
             self.client.send(self.before)
 
-    def _missing(self, client: CaseConnection | None, number: int) -> Judgement:
+    def _judge_missing(self, client: CaseConnection | None, number: int) -> Judgement:
         if client is not None and client.fault:
             return Judgement(Trouble(NONSENSE, client.fault), NONSENSE, number)
         if client is None or client.ended:
@@ -159,6 +159,6 @@ class Pipeline:
         return Judgement(Trouble(NO_ANSWER, words), NOTHING, number)
 
 
-def may_end(piped: Piped) -> bool:
+def may_end(piped: PipelinedCase) -> bool:
     """Tell whether the target may end the connection over a case."""
     return any(owed.ends != "no" for owed in piped.owed)

@@ -8,7 +8,7 @@ from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.fuzz.send.conversation import Conversation
 
 
-def moved(clients: Sequence[CaseConnection], seconds: float) -> bool:
+def move_bytes(clients: Sequence[CaseConnection], seconds: float) -> bool:
     """Move bytes on the connections where that can be done; tell whether anything was moved.
 
     ``seconds`` is how long it is waited for at most: that long where there is no connection.
@@ -36,7 +36,7 @@ def turn(active: Sequence[Conversation], ends_at: float) -> None:
     now = time.monotonic()
     due = min(max(ends_at, now), *(each.deadline for each in active))
     wakes = [each.wake for each in active if each.is_slow]
-    moved(
+    move_bytes(
         [client for each in active for client in each.clients()],
         min([due, *wakes]) - now,
     )

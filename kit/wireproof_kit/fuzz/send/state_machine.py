@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.generate.conversations import MOST_CONNECTIONS, Script
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
-from wireproof_kit.fuzz.generate.seed_frames import Places, seed_frame
+from wireproof_kit.fuzz.generate.seed_frames import KindStates, seed_frame
 from wireproof_kit.fuzz.generate.strategies import breaks
 
 Perform = Callable[[Case], None]
@@ -52,7 +52,7 @@ class ConversationMachine(RuleBasedStateMachine):
         connection = self._connection(data)
         kind = data.draw(st.sampled_from(self._kinds()))
         frame = data.draw(kind.strategy)
-        prepared = seed_frame(self.grammar, kind, Places((), ()), frame)
+        prepared = seed_frame(self.grammar, kind, KindStates((), ()), frame)
         mutant, how = data.draw(breaks(prepared, self.grammar))
         self.script.say_broken(connection, kind, mutant, how)
 

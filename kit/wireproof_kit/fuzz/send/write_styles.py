@@ -22,7 +22,7 @@ MOST_WRITES = 300
 PAUSE_S = 0.02
 
 
-def whole(field: Field, size: int, source: RandomSource) -> WriteStyle | None:
+def write_whole(field: Field, size: int, source: RandomSource) -> WriteStyle | None:
     """Write all at once."""
     return WHOLE
 

@@ -90,7 +90,7 @@ class CulpritSearch:
 
         Without a pause it is chance whether writes arrive one by one.
         """
-        paused = tuple(_paused(case) for case in cases)
+        paused = tuple(_pause_steps(case) for case in cases)
         return paused if paused != cases and self.shows(paused) else cases
 
     def _fewest(self, cases: list[Case]) -> tuple[Case, ...]:
@@ -156,7 +156,7 @@ def _smaller_step(step: Step) -> Iterator[Step]:
         size //= 2
 
 
-def _paused(case: Case) -> Case:
+def _pause_steps(case: Case) -> Case:
     return replace(case, steps=tuple(_paused_step(step) for step in case.steps))
 
 

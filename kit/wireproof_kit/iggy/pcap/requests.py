@@ -16,7 +16,16 @@ from scapy.packet import Packet
 
 from wireproof_kit.iggy.pcap.messages import SentMessage
 from wireproof_kit.iggy.pcap.parts import Consumer, Identifier, utf8
-from wireproof_kit.pcap.layer import Enclosing, Inner, Layer, Layers, Octets, Refused, cut, expect
+from wireproof_kit.pcap.layer import (
+    Enclosing,
+    Inner,
+    Layer,
+    Layers,
+    LayerViolation,
+    Octets,
+    cut,
+    expect,
+)
 
 STRATEGIES = {1: "offset", 2: "timestamp", 3: "first", 4: "last", 5: "next"}
 PARTITIONINGS = {1: "balanced", 2: "partition_id", 3: "messages_key"}
@@ -213,13 +222,13 @@ class Request(Enclosing):
         """
         length = int.from_bytes(s[:4], "little")
         if len(s) >= 4 > length:
-            raise Refused(f"length: expected 4 or more, found {length}")
+            raise LayerViolation(f"length: expected 4 or more, found {length}")
         return s
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:
         """Name the layer of what follows by the code."""
         if self.code not in COMMANDS:
-            raise Refused(f"code: expected one that is known, found {self.code}")
+            raise LayerViolation(f"code: expected one that is known, found {self.code}")
         return COMMANDS[self.code][1]
 
 

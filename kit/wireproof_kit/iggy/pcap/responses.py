@@ -13,7 +13,15 @@ from scapy.packet import Packet, Raw
 
 from wireproof_kit.iggy.pcap.messages import Polled
 from wireproof_kit.iggy.pcap.parts import Single, text
-from wireproof_kit.pcap.layer import Enclosing, Inner, Layer, Layers, Refused, cut, filling
+from wireproof_kit.pcap.layer import (
+    Enclosing,
+    Inner,
+    Layer,
+    Layers,
+    LayerViolation,
+    cut,
+    decode_filling,
+)
 
 TRANSPORTS = {1: "tcp", 2: "quic"}
 
@@ -252,7 +260,7 @@ def read_response(
     if response.status == 0 and kind is not None:
         content = bytes(response.payload)
         response.remove_payload()
-        response.add_payload(filling(kind, content))
+        response.add_payload(decode_filling(kind, content))
     elif response.length:
-        raise Refused(f"body: expected none, found {response.length} bytes")
+        raise LayerViolation(f"body: expected none, found {response.length} bytes")
     return response, behind

@@ -84,7 +84,7 @@ def observe_trace(data: bytes, trace_id: int | None) -> Observation:
     wrong = _wrong_field(response, trace_id)
     if wrong is None:
         return observed("trace")
-    layout = _named(data, trace_id)
+    layout = _detect_layout(data, trace_id)
     if layout is not None:
         return observed(f"trace:{layout.name}", difference=wrong, note=_order(layout))
     name = "id-differs" if wrong.field == "trace_id" else f"{wrong.field}-impossible"
@@ -92,11 +92,11 @@ def observe_trace(data: bytes, trace_id: int | None) -> Observation:
 
 
 def _other_layout(data: bytes, trace_id: int | None) -> str:
-    layout = _named(data, trace_id)
+    layout = _detect_layout(data, trace_id)
     return layout.name if layout else f"length-{len(data)}"
 
 
-def _named(data: bytes, trace_id: int | None) -> TraceLayout | None:
+def _detect_layout(data: bytes, trace_id: int | None) -> TraceLayout | None:
     for layout in _layouts():
         numbers = layout.read(data)
         if numbers is not None and _is_possible(numbers, trace_id):
@@ -129,7 +129,7 @@ def _wrong_field(response: TraceResponse, trace_id: int | None) -> Difference | 
     if not _is_offset(response.disk_queue_offset):
         return Difference("disk_queue_offset", 18, "an offset", str(response.disk_queue_offset))
     size = response.disk_queue_data_size
-    if not SMALLEST_RECORD <= size <= LARGEST_RECORD:
+    if not 0 < size <= LARGEST_RECORD:
         return Difference("disk_queue_data_size", 26, "a record's size", str(size))
     return None
 

@@ -6,7 +6,7 @@ from scapy.fields import IntEnumField, IntField, LongField, StrField
 from scapy.packet import Packet
 
 from wireproof_kit.nsq.pcap.messages import Message
-from wireproof_kit.pcap.layer import Always, Enclosing, Layer, cut, filling
+from wireproof_kit.pcap.layer import Always, Enclosing, Layer, cut, decode_filling
 
 RESPONSE, ERROR, MESSAGE = 0, 1, 2
 FRAME_TYPES = {RESPONSE: "response", ERROR: "error", MESSAGE: "message"}
@@ -78,5 +78,5 @@ def read_frame(data: bytes, message: type[Layer] = Message) -> tuple[Frame, byte
     if frame.frame_type == MESSAGE:
         content = bytes(frame.payload)
         frame.remove_payload()
-        frame.add_payload(filling(message, content))
+        frame.add_payload(decode_filling(message, content))
     return frame, behind

@@ -17,7 +17,7 @@ UNAVAILABLE = "unavailable"
 
 
 @dataclass(frozen=True, slots=True)
-class ProbeBench:
+class ProbeContext:
     """One probe's broker, and the topics that all probes of a session share."""
 
     broker: Broker
@@ -50,4 +50,4 @@ class ProbeBench:
             return observe(client.ask(outgoing), then=client.goes_on(topic))
 
 
-Probe = Callable[[ProbeBench], Observation]
+Probe = Callable[[ProbeContext], Observation]

@@ -83,7 +83,7 @@ class TopicPool:
         wait(wanted, timeout=PREPARE_SECONDS)
         with self._lock:
             for argument, coming in self._fresh.items():
-                spares = self._spared(argument)
+                spares = self._count_spare(argument)
                 missing = self._wanted[argument] + spares - len(coming) if spares else 0
                 coming.extend(self._begin(argument) for _ in range(missing))
 
@@ -99,7 +99,7 @@ class TopicPool:
             else:
                 fresh = self._fresh[argument]
                 coming = fresh.popleft() if fresh else self._begin(argument)
-                if len(fresh) < self._spared(argument):
+                if len(fresh) < self._count_spare(argument):
                     fresh.append(self._begin(argument))
         try:
             return coming.result(TAKE_SECONDS)
@@ -124,7 +124,7 @@ class TopicPool:
         wait(deletions, timeout=DELETE_SECONDS)
         self._workers.shutdown(wait=False, cancel_futures=True)
 
-    def _spared(self, argument: str) -> int:
+    def _count_spare(self, argument: str) -> int:
         """Return the number of spare topics; 0 for kinds that are created immediately."""
         quick = self._quickest.get(argument, 0.0) < QUICK_SECONDS
         return 0 if quick else self._spares[argument]

@@ -17,9 +17,9 @@ from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.answers import (
     Answer,
     Closed,
+    ErrorFrame,
     Nonsense,
     Pushed,
-    Refusal,
     Response,
     Silent,
     refusal,
@@ -46,9 +46,9 @@ __all__ = [
     "Answer",
     "Closed",
     "Connection",
+    "ErrorFrame",
     "Nonsense",
     "Pushed",
-    "Refusal",
     "Response",
     "Silent",
 ]
@@ -64,7 +64,7 @@ PAUSE_SECONDS = 0.05
 class Connection:
     """A client connection of one case; not thread-safe.
 
-    ``heartbeats`` is how many have come so far.
+    ``heartbeats`` is how many have come so far; they are answered while ``answers_heartbeats``.
     """
 
     def __init__(
@@ -79,6 +79,7 @@ class Connection:
         self._is_within_frame = False
         self._nops_owed = 0
         self.heartbeats = 0
+        self.answers_heartbeats = True
         self._address = address
         self.identified: Answer | None = None
         self.name = self._wire.name
@@ -177,7 +178,7 @@ class Connection:
             frame = frames.pub_ext(topic, {"goes": "on"}, GOES_ON)
         else:
             frame = frames.pub(topic, GOES_ON)
-        return self.ask(frame.called("one more publish, to see whether the connection goes on"))
+        return self.ask(frame.rename("one more publish, to see whether the connection goes on"))
 
     def _pause(self, deadline: float) -> bool:
         """Wait a moment; return False when the deadline has passed."""
@@ -212,7 +213,7 @@ class Connection:
         return Nonsense(_unknown_type(frame.frame_type))
 
     def _answer_heartbeats(self) -> None:
-        if self._is_within_frame or self._half_closed:
+        if self._is_within_frame or self._half_closed or not self.answers_heartbeats:
             return
         while self._nops_owed:
             self._nops_owed -= 1
@@ -230,7 +231,7 @@ class Connection:
 
 
 def _is_not_writable(answer: Answer) -> bool:
-    return isinstance(answer, Refusal) and answer.code == E_FAILED_ON_NOT_WRITABLE
+    return isinstance(answer, ErrorFrame) and answer.code == E_FAILED_ON_NOT_WRITABLE
 
 
 def _cut_off(pending: bytes) -> WireError:

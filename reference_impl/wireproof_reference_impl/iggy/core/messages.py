@@ -10,9 +10,9 @@ from wireproof_reference_impl.iggy.wire.message import Message
 from wireproof_reference_impl.iggy.wire.polled import Polled
 from wireproof_reference_impl.iggy.wire.requests import (
     Consumer,
-    Place,
     PollMessages,
     SendMessages,
+    TopicPath,
     consumer_number,
 )
 from wireproof_reference_impl.iggy.wire.status import Refusal
@@ -59,7 +59,7 @@ def commit(partition: Partition, consumer: Consumer, offset: int) -> None:
 
 
 def stored_offset(
-    server: Server, place: Place, consumer: Consumer, partition: int
+    server: Server, place: TopicPath, consumer: Consumer, partition: int
 ) -> tuple[Partition, int | None]:
     """Return a partition and the offset of a consumer in it, if one was stored.
 
@@ -73,7 +73,7 @@ def stored_offset(
 
 def store_offset(
     server: Server,
-    place: Place,
+    place: TopicPath,
     consumer: Consumer,
     *,
     partition: int,

@@ -24,15 +24,15 @@ hoard: list[bytes] = []
 """Memory that is never freed."""
 
 
-class Deaf(Exception):
+class StopsReading(Exception):
     """The connection stays open and is never read again."""
 
 
-class Halt(Exception):
+class ProcessEnds(Exception):
     """The whole server ends at once."""
 
 
-class Stuck(Exception):
+class ProcessHangs(Exception):
     """The whole server never answers any client again."""
 
 
@@ -72,9 +72,9 @@ def _receive(original: Callable[..., object]) -> Callable[..., object]:
             _SKIPPED[connection] = skipped - len(data)
         try:
             original(connection, data[skipped:], now_us)
-        except Deaf:
+        except StopsReading:
             _DEAF.add(connection)
-        except Stuck:
+        except ProcessHangs:
             _STUCK.add(connection.server)
 
     return receive
@@ -101,7 +101,7 @@ def _link_receive(original: Callable[..., object]) -> Callable[..., object]:
     def receive(link: Link, data: bytes, now_ns: int) -> None:
         try:
             original(link, data, now_ns)
-        except Halt:
+        except ProcessEnds:
             link.source.halted = True
             link.source.changed[link] = None
 

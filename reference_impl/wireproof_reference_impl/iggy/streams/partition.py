@@ -70,7 +70,7 @@ class Partition:
         first_us = max(now_us, self._next_us)
         sent = sent if self._behaviour.repeats else self._without_repeated(sent)
         messages = [
-            self._stored(each, self.count + number, first_us + number, new_id)
+            self._store(each, self.count + number, first_us + number, new_id)
             for number, each in enumerate(sent)
         ]
         records = [self._behaviour.record(each) for each in messages]
@@ -98,12 +98,12 @@ class Partition:
         Raises:
             Refusal: it cannot be read, or has a state that is none.
         """
-        message = self.kept(offset)
+        message = self.get_stored(offset)
         if not self._behaviour.is_known(message):
             raise status.invalid_command()
         return message
 
-    def kept(self, offset: int) -> Message:
+    def get_stored(self, offset: int) -> Message:
         """Return one message, even in an unknown state.
 
         Raises:
@@ -119,7 +119,7 @@ class Partition:
             Refusal: it cannot be read.
             OSError: it could not be written.
         """
-        message = change(self.kept(offset))
+        message = change(self.get_stored(offset))
         start = self.segment_of(offset).start
         record = self._behaviour.record(message)
         self._files.rewrite(start, self._positions[offset], record)
@@ -154,7 +154,7 @@ class Partition:
 
     def _without_repeated(self, sent: Sequence[Sent]) -> Sequence[Sent]:
         """Return the messages without an id, and those whose id no earlier message has."""
-        there = {self.kept(offset).id for offset in range(self.count)}
+        there = {self.get_stored(offset).id for offset in range(self.count)}
         others: list[Sent] = []
         for each in sent:
             if not each.id or each.id not in there:
@@ -162,11 +162,11 @@ class Partition:
                 there.add(each.id)
         return others
 
-    def _stored(
+    def _store(
         self, sent: Sent, offset: int, timestamp_us: int, new_id: Callable[[], int]
     ) -> Message:
         log = self._behaviour
-        return messages.stored(
+        return messages.store_message(
             replace(sent, headers=log.headers(sent.headers)),
             offset=offset,
             timestamp_us=log.timestamp(timestamp_us),
@@ -181,7 +181,7 @@ class Partition:
 
     def _after_last(self) -> int:
         try:
-            return self.kept(self.count - 1).timestamp + 1 if self.count else 0
+            return self.get_stored(self.count - 1).timestamp + 1 if self.count else 0
         except Refusal:
             return 0
 
@@ -198,7 +198,7 @@ class Partition:
             self.segments.append(Segment(0))
 
 
-def flipped(message: Message, bit: int) -> Message:
+def flip_bit(message: Message, bit: int) -> Message:
     """Return a message with one bit of its payload flipped.
 
     Raises:

@@ -40,7 +40,7 @@ class Partitions(Mapping[int, Partition]):
             del self.opened[number]
         self._count = count
 
-    def shown(self) -> Iterator[Partition]:
+    def list_opened(self) -> Iterator[Partition]:
         """Return all partitions for reading; this opens none of the unused ones."""
         for number in self:
             yield self.opened.get(number) or self._blank(number)

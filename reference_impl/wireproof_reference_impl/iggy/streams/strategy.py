@@ -20,7 +20,7 @@ def at_offset(partition: Partition, request: PollMessages) -> int | None:
 def at_timestamp(partition: Partition, request: PollMessages) -> int | None:
     """Start at the first message with this timestamp or a later one."""
     for offset in range(partition.count):
-        if partition.kept(offset).timestamp >= request.value:
+        if partition.get_stored(offset).timestamp >= request.value:
             return offset
     return None
 
@@ -29,11 +29,13 @@ def at_timestamp_of_a_segment(partition: Partition, request: PollMessages) -> in
     """Start at a timestamp within a segment: one before the first message finds nothing."""
     for span in partition.spans():
         if (
-            partition.kept(span[0]).timestamp
+            partition.get_stored(span[0]).timestamp
             <= request.value
-            <= partition.kept(span[-1]).timestamp
+            <= partition.get_stored(span[-1]).timestamp
         ):
-            return next(each for each in span if partition.kept(each).timestamp >= request.value)
+            return next(
+                each for each in span if partition.get_stored(each).timestamp >= request.value
+            )
     return None
 
 

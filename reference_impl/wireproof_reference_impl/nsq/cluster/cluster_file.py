@@ -12,10 +12,10 @@ from typing import cast
 
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.cluster import ledger
+from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic
 from wireproof_reference_impl.nsq.cluster.member import Member
-from wireproof_reference_impl.nsq.cluster.place import ClusterTopic
 from wireproof_reference_impl.nsq.storage.folder import replace_file
-from wireproof_reference_impl.nsq.storage.place import QueueFault
+from wireproof_reference_impl.nsq.storage.queue_position import QueueFault
 
 
 class ClusterFile:
@@ -41,7 +41,7 @@ class ClusterFile:
             return []
         except ValueError as error:
             raise QueueFault(f"{self._path} does not fit this cluster: {error}") from error
-        replace_file(self._path, _line(ledger.written(topics)), synced=self._synced)
+        replace_file(self._path, _line(ledger.make_rows(topics)), synced=self._synced)
         return topics
 
     def save(self, rows: ledger.Rows) -> None:

@@ -18,8 +18,13 @@ from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.cluster import copies, ledger, rules
+from wireproof_reference_impl.nsq.cluster.cluster_topic import (
+    ClusterTopic,
+    PartitionReplicas,
+    Settings,
+    spread,
+)
 from wireproof_reference_impl.nsq.cluster.member import Member
-from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place, Settings, spread
 
 
 class Writes(Enum):
@@ -108,7 +113,7 @@ class Coordinator:
                 member.node.upgrade(member.node.topics[topic.name])
 
     def move_leader(
-        self, topic: ClusterTopic, place: Place, to: Member | None, now_ns: int
+        self, topic: ClusterTopic, place: PartitionReplicas, to: Member | None, now_ns: int
     ) -> None:
         """Let another node lead: the one named, else the next replica, else the next node.
 
@@ -133,14 +138,20 @@ class Coordinator:
         self._settle(now_ns)
 
     def move_copy(
-        self, topic: ClusterTopic, place: Place, *, old: Member, new: Member, now_ns: int
+        self,
+        topic: ClusterTopic,
+        place: PartitionReplicas,
+        *,
+        old: Member,
+        new: Member,
+        now_ns: int,
     ) -> None:
         """Let another node hold a partition instead of one that follows.
 
         Raises:
             Impossible: the partition has no leader to copy from.
         """
-        led = topic.led(place)
+        led = topic.get_leading(place)
         if led is None:
             raise Impossible(f"no node leads partition {place.number} of {topic.name!r} now")
         copies.add(topic, place, new, led=led)
@@ -189,7 +200,7 @@ class Coordinator:
         topic.registered.append(channel)
         self._save(topic)
         for place in topic.places.values():
-            led = topic.led(place)
+            led = topic.get_leading(place)
             if led is not None and place.leader is not None:
                 place.leader.node.channel(led, channel)
 
@@ -198,12 +209,14 @@ class Coordinator:
         topic.registered.remove(channel)
         self._save(topic)
         for place in topic.places.values():
-            led = topic.led(place)
+            led = topic.get_leading(place)
             if led is not None and channel in led.channels:
                 led.remove_channel(channel)
         self._settle(now_ns)
 
-    def set_writable(self, topic: ClusterTopic, place: Place, *, writable: bool) -> None:
+    def set_writable(
+        self, topic: ClusterTopic, place: PartitionReplicas, *, writable: bool
+    ) -> None:
         """Let a partition take messages, or no more."""
         place.writable = writable
         copies.assign(topic, place)
@@ -213,7 +226,7 @@ class Coordinator:
         """Stop a node; nodes with all its records become leaders in its place."""
         if not member.up:
             return
-        held = self._held(member)
+        held = self._list_held(member)
         led = {place for _, place in held if place.leader is member}
         member.node.be_reachable(False)
         changed: dict[ClusterTopic, None] = {}
@@ -232,7 +245,7 @@ class Coordinator:
         """Bring a node back; it copies what it missed."""
         member.node.be_reachable(True)
         changed: dict[ClusterTopic, None] = {}
-        for topic, place in self._held(member):
+        for topic, place in self._list_held(member):
             if copies.catch_up(topic, place):
                 changed[topic] = None
             copies.assign(topic, place)
@@ -257,15 +270,15 @@ class Coordinator:
         for member in self.members:
             self._remove_strangers(member, now_ns)
 
-    def places(self) -> list[tuple[ClusterTopic, Place]]:
+    def places(self) -> list[tuple[ClusterTopic, PartitionReplicas]]:
         """Return every partition of every topic."""
         return [
             (topic, place) for topic in self.topics.values() for place in topic.places.values()
         ]
 
-    def _fill(self, topic: ClusterTopic, place: Place) -> None:
+    def _fill(self, topic: ClusterTopic, place: PartitionReplicas) -> None:
         """Add copies until there are as many as wanted, or as there are nodes."""
-        led = topic.led(place)
+        led = topic.get_leading(place)
         if led is None:
             return
         free = [each for each in self.members if each.up and each not in place.replicas]
@@ -273,7 +286,7 @@ class Coordinator:
         for member in free[:wanted]:
             copies.add(topic, place, member, led=led)
 
-    def _next_leader(self, place: Place, old: Member) -> Member:
+    def _next_leader(self, place: PartitionReplicas, old: Member) -> Member:
         after = self.members[old.number :] + self.members[: old.number - 1]
         able = [each for each in after if each.up]
         replicas = [each for each in able if each in place.in_sync]
@@ -289,7 +302,7 @@ class Coordinator:
                 if number not in places or member not in places[number].replicas:
                     member.node.remove(held, number, now_ns)
 
-    def _held(self, member: Member) -> list[tuple[ClusterTopic, Place]]:
+    def _list_held(self, member: Member) -> list[tuple[ClusterTopic, PartitionReplicas]]:
         """Return the partitions that a node has copies of."""
         return [each for each in self.places() if member in each[1].replicas]
 
@@ -306,7 +319,7 @@ class Coordinator:
 
     def _save(self, *topics: ClusterTopic) -> None:
         if topics:
-            self._keep(ledger.written(topics))
+            self._keep(ledger.make_rows(topics))
 
     def _settle(self, now_ns: int) -> None:
         for member in self.members:

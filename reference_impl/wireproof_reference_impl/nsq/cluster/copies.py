@@ -1,11 +1,11 @@
 """The copies of a partition: who holds one, who leads, and how the others keep up."""
 
+from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic, PartitionReplicas
 from wireproof_reference_impl.nsq.cluster.member import Member
-from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place
 from wireproof_reference_impl.nsq.core.topic import Partition
 
 
-def hold(topic: ClusterTopic, place: Place, member: Member) -> None:
+def hold(topic: ClusterTopic, place: PartitionReplicas, member: Member) -> None:
     """Let a node hold a copy of a partition."""
     settings = topic.settings
     numbers = range(place.number, place.number + 1)
@@ -17,7 +17,7 @@ def hold(topic: ClusterTopic, place: Place, member: Member) -> None:
         member.node.upgrade(held)
 
 
-def assign(topic: ClusterTopic, place: Place) -> None:
+def assign(topic: ClusterTopic, place: PartitionReplicas) -> None:
     """Set leader or follower on every node that holds a partition."""
     leader = place.leader
     followers = [each for each in place.replicas if each is not leader]
@@ -32,7 +32,7 @@ def assign(topic: ClusterTopic, place: Place) -> None:
         )
 
 
-def add(topic: ClusterTopic, place: Place, member: Member, *, led: Partition) -> None:
+def add(topic: ClusterTopic, place: PartitionReplicas, member: Member, *, led: Partition) -> None:
     """Let one more node hold a partition, with every record of the leader's copy."""
     hold(topic, place, member)
     copy_missing(led, topic.partition(place, member))
@@ -40,7 +40,7 @@ def add(topic: ClusterTopic, place: Place, member: Member, *, led: Partition) ->
     place.in_sync.add(member)
 
 
-def drop_surplus(topic: ClusterTopic, place: Place, now_ns: int) -> None:
+def drop_surplus(topic: ClusterTopic, place: PartitionReplicas, now_ns: int) -> None:
     """Remove a partition from nodes in excess of its replica count."""
     surplus = place.replicas[topic.settings.replicas :]
     del place.replicas[topic.settings.replicas :]
@@ -49,7 +49,7 @@ def drop_surplus(topic: ClusterTopic, place: Place, now_ns: int) -> None:
         member.node.remove(member.node.topics[topic.name], place.number, now_ns)
 
 
-def leave_behind(place: Place, member: Member) -> bool:
+def leave_behind(place: PartitionReplicas, member: Member) -> bool:
     """Remove a node from the in-sync set unless it is the only one; return True if removed."""
     if place.in_sync <= {member}:
         return False
@@ -57,9 +57,9 @@ def leave_behind(place: Place, member: Member) -> bool:
     return True
 
 
-def catch_up(topic: ClusterTopic, place: Place) -> bool:
+def catch_up(topic: ClusterTopic, place: PartitionReplicas) -> bool:
     """Bring every copy up to date that is there and lags behind the leader's; tell if one did."""
-    led = topic.led(place)
+    led = topic.get_leading(place)
     if led is None:
         return False
     behind = [each for each in place.replicas if each.up and each not in place.in_sync]
@@ -69,7 +69,7 @@ def catch_up(topic: ClusterTopic, place: Place) -> bool:
     return bool(behind)
 
 
-def lead_with_the_longest(topic: ClusterTopic, place: Place) -> None:
+def lead_with_the_longest(topic: ClusterTopic, place: PartitionReplicas) -> None:
     """Let the node lead whose copy is longest, of those in sync if they are equal."""
     first = place.replicas[0]
     place.replicas.sort(key=lambda each: each not in place.in_sync)
@@ -80,11 +80,11 @@ def lead_with_the_longest(topic: ClusterTopic, place: Place) -> None:
         topic.partition(place, member).forget_channels()
 
 
-def hand_over(topic: ClusterTopic, place: Place, *, old: Member, new: Member) -> None:
+def hand_over(topic: ClusterTopic, place: PartitionReplicas, *, old: Member, new: Member) -> None:
     """Move the channels of a partition, each from where it has finished everything."""
     left = topic.partition(place, old)
     for name, channel in left.channels.items():
-        moved = new.node.adopt(topic.partition(place, new), name, channel.confirmed())
+        moved = new.node.adopt(topic.partition(place, new), name, channel.read_confirmed())
         moved.ordered = channel.ordered
     left.follow()
     left.forget_channels()

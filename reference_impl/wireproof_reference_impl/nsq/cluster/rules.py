@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Wanted(NamedTuple):
+class TopicDemand(NamedTuple):
     """How much room a topic asks for; `spread` lets partitions share a node."""
 
     partitions: int
@@ -11,7 +11,7 @@ class Wanted(NamedTuple):
     spread: bool
 
 
-def enough_nodes(wanted: Wanted, nodes: int) -> bool:
+def enough_nodes(wanted: TopicDemand, nodes: int) -> bool:
     """Return True if a topic fits: a node for every replica of every partition.
 
     Topics made with orderedmulti or multipart may have several partitions on one node.

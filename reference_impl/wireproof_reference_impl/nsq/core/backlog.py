@@ -44,7 +44,7 @@ class Backlog:
             self._next_offset += message.size
             self._next_number += 1
 
-    def upcoming(self) -> deque[Message]:
+    def list_upcoming(self) -> deque[Message]:
         """Return the waiting messages that are in memory; empty when none waits at all."""
         if not self._window and self._next_offset < self._log.end:
             self._refill()

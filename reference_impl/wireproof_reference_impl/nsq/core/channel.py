@@ -102,16 +102,16 @@ class Channel:
         """Send messages before all others that their client held when it left."""
         self.returned.extendleft(reversed(held))
 
-    def unfinished(self) -> list[Message]:
+    def list_unfinished(self) -> list[Message]:
         """Return the messages that left the backlog and are not finished."""
         waiting = [*self.returned, *self._deferred.values()]
         if self.next_held is not None:
             waiting.append(self.next_held)
         return self.in_flight.messages() + [each.message for each in waiting]
 
-    def confirmed(self) -> tuple[int, int]:
+    def read_confirmed(self) -> tuple[int, int]:
         """Return the offset before which everything is finished, and how many messages."""
-        places = [(each.offset, each.number) for each in self.unfinished()]
+        places = [(each.offset, each.number) for each in self.list_unfinished()]
         return min(places, default=(self.backlog.offset, self.backlog.number))
 
     @property
@@ -161,7 +161,7 @@ class Channel:
         return self.returned.popleft() if self.returned else None
 
     def _take_new(self) -> Held | None:
-        window = self.backlog.upcoming()
+        window = self.backlog.list_upcoming()
         if not window:
             return None
         place = self.pick(len(window))
@@ -231,9 +231,9 @@ class Channel:
     def defer(self, held: Held, when_ns: int) -> None:
         """Keep a message back until a time; then it waits behind what has come back before."""
         self._deferred[held.message.internal_id] = held
-        self.timers.at(when_ns, lambda due_ns: self._due(held, due_ns))
+        self.timers.at(when_ns, lambda due_ns: self._make_due(held, due_ns))
 
-    def _due(self, held: Held, now_ns: int) -> None:
+    def _make_due(self, held: Held, now_ns: int) -> None:
         del self._deferred[held.message.internal_id]
         self.returned.append(held)
         self.serve(now_ns)

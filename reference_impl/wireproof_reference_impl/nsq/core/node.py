@@ -23,7 +23,7 @@ class Peer(Protocol):
         """Return the connection's messages in flight to their channel."""
 
 
-class Served(Protocol):
+class Sender(Protocol):
     """A channel, or a partition with all its channels, that may have messages to send."""
 
     def serve(self, now_ns: int) -> None:
@@ -56,7 +56,7 @@ class Node:
         self.clustered = False
         self.halted = False
         self.storage = storage
-        self._touched: dict[Served, None] = {}
+        self._touched: dict[Sender, None] = {}
         self._leaving: list[Peer] = []
         self._saved: dict[Partition, dict[str, tuple[int, int]]] = {}
         for meta in storage.topics():
@@ -95,7 +95,7 @@ class Node:
         channel = partition.channels.get(name)
         if channel is None:
             channel = partition.channel(name)
-            place = channel.confirmed()
+            place = channel.read_confirmed()
             self.storage.add_channel(partition.topic.name, partition.number, name, place)
         partition.stale = True
         return channel
@@ -160,11 +160,11 @@ class Node:
         self.open = reachable
         self.changed[self] = None
 
-    def touch(self, place: Served) -> None:
+    def touch(self, place: Sender) -> None:
         """Note that there may be something to send."""
         self._touched[place] = None
 
-    def leaving(self, peer: Peer) -> None:
+    def handle_leaving(self, peer: Peer) -> None:
         """Note that a connection has ended."""
         self._leaving.append(peer)
 
@@ -221,7 +221,7 @@ class Node:
     def _save(self, partitions: Iterable[Partition]) -> None:
         for partition in partitions:
             partition.log.note_growth()
-            positions = {name: each.confirmed() for name, each in partition.channels.items()}
+            positions = {name: each.read_confirmed() for name, each in partition.channels.items()}
             if positions != self._saved.get(partition, {}):
                 self.storage.save_positions(partition.topic.name, partition.number, positions)
                 self._saved[partition] = positions

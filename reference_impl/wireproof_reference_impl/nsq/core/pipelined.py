@@ -5,7 +5,7 @@ from typing import Protocol, TypeVar
 C = TypeVar("C", contravariant=True)
 
 
-class Pipelined(Protocol[C]):
+class CommandBatch(Protocol[C]):
     """Commands that were all alike so far; more of them may be taken together."""
 
     @property

@@ -8,7 +8,7 @@ from wireproof_reference_impl.nsq.core.backlog import Backlog
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.log import Log, TopicMeta
 from wireproof_reference_impl.nsq.delivery.timers import Timers
-from wireproof_reference_impl.nsq.wire.message import Entry, Message, Stored
+from wireproof_reference_impl.nsq.wire.message import Message, NewMessage, PublishResult
 from wireproof_reference_impl.nsq.wire.record import read as read_record
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 
@@ -37,7 +37,7 @@ class Partition:
         self._timers = timers
         self._next_id = self._id_after(log.count)
 
-    def publish(self, entries: Sequence[Entry], now_ns: int) -> Stored:
+    def publish(self, entries: Sequence[NewMessage], now_ns: int) -> PublishResult:
         """Store messages in a row, all or none, and hand them to every channel with a client.
 
         Where nobody is, they are read from the log once somebody comes.
@@ -61,7 +61,7 @@ class Partition:
             for entry, *place in zip(entries, ids, offsets, sizes, numbers, strict=False):
                 self._hand_out(entry, place, attended, now_ns)
         trace_id = entries[0].trace_id if len(entries) == 1 else 0
-        return Stored(ids[0], trace_id, offset, self.log.end - offset)
+        return PublishResult(ids[0], trace_id, offset, self.log.end - offset)
 
     def channel(self, name: str) -> Channel:
         """Return the channel of that name, new if need be."""
@@ -164,7 +164,9 @@ class Partition:
         step = self._behaviour.publish.id_step
         return range(self._next_id, self._next_id + count * step, step)
 
-    def _records(self, entries: Sequence[Entry], ids: Sequence[int], now_ns: int) -> list[bytes]:
+    def _records(
+        self, entries: Sequence[NewMessage], ids: Sequence[int], now_ns: int
+    ) -> list[bytes]:
         build, extend = self._behaviour.disk.build, self.topic.extend
         version = self._behaviour.publish.ext_version
         return [
@@ -173,7 +175,7 @@ class Partition:
         ]
 
     def _hand_out(
-        self, entry: Entry, place: Sequence[int], channels: Sequence[Channel], now_ns: int
+        self, entry: NewMessage, place: Sequence[int], channels: Sequence[Channel], now_ns: int
     ) -> None:
         """Hand a stored message to the channels, with its id, offset, size and number."""
         internal_id, offset, size, number = place

@@ -27,7 +27,7 @@ def first_ready(subscribers: Iterable[Subscriber]) -> tuple[Subscriber, ...]:
     return NOBODY
 
 
-def untagged(audience: Audience) -> list[Subscriber]:
+def list_untagged(audience: Audience) -> list[Subscriber]:
     """Return the clients without a desired tag."""
     return [each for each in audience.subscribers if each.desired_tag is None]
 

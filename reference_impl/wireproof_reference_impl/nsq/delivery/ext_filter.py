@@ -15,7 +15,7 @@ GLOB = 3
 LIST = 4
 
 
-def wanted(ext_filter: ExtFilter | None) -> Callable[[Message], bool] | None:
+def make_filter(ext_filter: ExtFilter | None) -> Callable[[Message], bool] | None:
     """Return the test that a filter makes; None when it lets everything through."""
     if ext_filter is None:
         return None

@@ -12,7 +12,7 @@ from wireproof_spec.nsq.error_codes import (
 from wireproof_spec.nsq.names import SUB, SUB_ADVANCED, is_valid_name
 
 
-class Wish(NamedTuple):
+class SubscribeRequest(NamedTuple):
     """A client that wants to subscribe: how it identified, with which command, to what.
 
     A topic that was upgraded has the extend feature and was not born with it. `ordered` is said
@@ -44,7 +44,7 @@ def is_channel_name(name: str) -> bool:
     return is_valid_name(name)
 
 
-def order_rule(wish: Wish) -> Refusal | None:
+def order_rule(wish: SubscribeRequest) -> Refusal | None:
     """Return why a client may not subscribe: an ordered topic is consumed in order only.
 
     Clause: smart.order.is-must, smart.order.command
@@ -55,7 +55,7 @@ def order_rule(wish: Wish) -> Refusal | None:
     return None
 
 
-def support_rule(wish: Wish) -> Refusal | None:
+def support_rule(wish: SubscribeRequest) -> Refusal | None:
     """Return why a client may not subscribe: extend_support has to fit the topic.
 
     Clause: ext.subscribe.support-needed, ext.subscribe.support-refused
@@ -69,7 +69,7 @@ def support_rule(wish: Wish) -> Refusal | None:
     return None
 
 
-def desired_tag(wish: Wish) -> str | None:
+def desired_tag(wish: SubscribeRequest) -> str | None:
     """Return the tag a subscription asks for; a topic without the feature knows none.
 
     Clause: ext.subscribe.tag-ignored

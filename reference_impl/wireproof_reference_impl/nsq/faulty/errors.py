@@ -9,7 +9,7 @@ When = Callable[[bytes, str], bool]
 """Whether a refusal is meant, given the first word of the command and the error code."""
 
 
-def coded(code_of: Callable[[bytes, str], str]) -> Override:
+def code_refusals(code_of: Callable[[bytes, str], str]) -> Override:
     """Return the override under which commands are refused with these codes."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:

@@ -16,7 +16,7 @@ class ServeTime:
     def __init__(self) -> None:
         self.now_ns = 0
 
-    def noted(self) -> Override:
+    def note_time(self) -> Override:
         """Return the override that notes the time."""
 
         def wrap(original: Callable[..., object]) -> Callable[..., object]:

@@ -12,7 +12,7 @@ from wireproof_reference_impl.overrides import Override
 _PARTITIONS: WeakKeyDictionary[Channel, Partition] = WeakKeyDictionary()
 
 
-def _noting(original: Callable[..., object]) -> Callable[..., object]:
+def _note_calls(original: Callable[..., object]) -> Callable[..., object]:
     def open_channel(partition: Partition, name: str, offset: int, number: int) -> Channel:
         channel = cast(Channel, original(partition, name, offset, number))
         _PARTITIONS[channel] = partition
@@ -21,7 +21,7 @@ def _noting(original: Callable[..., object]) -> Callable[..., object]:
     return open_channel
 
 
-NOTED = Override(Partition, "open_channel", _noting)
+NOTED = Override(Partition, "open_channel", _note_calls)
 """The override without which nothing is known here."""
 
 

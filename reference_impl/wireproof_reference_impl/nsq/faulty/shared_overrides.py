@@ -9,17 +9,17 @@ from wireproof_reference_impl.nsq.faulty import harm
 from wireproof_reference_impl.nsq.faulty.late import LATE_NS
 from wireproof_reference_impl.nsq.wire.frame_reading import Split
 from wireproof_reference_impl.nsq.wire.header import Header
-from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.nsq.wire.message import NewMessage
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.overrides import Override, replace_function
 
-Entries = Sequence[Entry]
+Entries = Sequence[NewMessage]
 Change = Callable[[Connection, Entries], Entries]
 Choose = Callable[[Partition, Entries], int]
 Number = Generator[int, bytes, int]
 
 
-def storing(change: Change) -> Override:
+def change_stored(change: Change) -> Override:
     """Return an override that stores other messages than those that TCP clients sent."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -34,8 +34,8 @@ def storing(change: Change) -> Override:
 def storing_header(change: Callable[[bytes, Topic], bytes | None]) -> Override:
     """Return an override that stores another header than a TCP client sent; None is no header."""
 
-    def wrap(original: Callable[..., Entry]) -> Callable[..., object]:
-        def entry(partition: Partition, header: Header, split: Split) -> Entry:
+    def wrap(original: Callable[..., NewMessage]) -> Callable[..., object]:
+        def entry(partition: Partition, header: Header, split: Split) -> NewMessage:
             changed = change(split.header, partition.topic)
             return original(partition, header, split)._replace(header=changed)
 
@@ -53,7 +53,7 @@ def taking_header(takes: Callable[[bytes, Topic], bool]) -> Override:
             raise publish_ext.not_supported(partition.topic)
         return header
 
-    return replaced(publish_ext, "read_header", read_header)
+    return replace_function(publish_ext, "read_header", read_header)
 
 
 def storing_elsewhere(choose: Choose) -> Override:
@@ -97,7 +97,7 @@ def publish_late(connection: Connection, partition: Partition, entries: Entries)
     node.timers.at(connection.now_ns + LATE_NS, publish_now)
 
 
-def refused(change: Callable[[Connection, Refusal], None]) -> Override:
+def watch_refusals(change: Callable[[Connection, Refusal], None]) -> Override:
     """Return an override that does something more for each refusal of a TCP command."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -122,7 +122,7 @@ def reading_body(change: Callable[[Connection, bytes], bytes]) -> Override:
     return Override(publish, "read_body", wrap)
 
 
-def declared(change: Callable[[Connection, str, int], int | Number]) -> Override:
+def change_declared(change: Callable[[Connection, str, int], int | Number]) -> Override:
     """Return an override that reads the sizes and counts of TCP frames otherwise.
 
     Their kinds are `size` (of a message or a batch), `identify size`, `count` and

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from wireproof_reference_impl.nsq.cluster import coordinator
+from wireproof_reference_impl.nsq.cluster.cluster_topic import Settings
 from wireproof_reference_impl.nsq.cluster.member import Member
-from wireproof_reference_impl.nsq.cluster.place import Settings
 from wireproof_reference_impl.overrides import Override
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from wireproof_reference_impl.nsq.http.connection import HttpConnection, Route
 from wireproof_reference_impl.nsq.lookupd import channels, cluster, partitions, topics
-from wireproof_reference_impl.nsq.lookupd.distortion import distorted
+from wireproof_reference_impl.nsq.lookupd.distortion import distort
 from wireproof_reference_impl.nsq.lookupd.lookup import lookup
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.requests.http_request import (
@@ -32,10 +32,10 @@ def ping(server: LookupServer, request: Request) -> Answer:
     return plain(b"OK", v1=False)
 
 
-def _negotiated(question: Question) -> Route[LookupServer]:
+def _negotiate(question: Question) -> Route[LookupServer]:
     def handler(server: LookupServer, request: Request) -> Answer:
         right = answer(question, server, request, v1=request.v1)
-        return distorted(server.answering, request, right)
+        return distort(server.answering, request, right)
 
     return Route(handler, _GET)
 
@@ -74,12 +74,12 @@ def find(question: Question, server: LookupServer, request: Request) -> object:
 
 ROUTES: Mapping[str, Route[LookupServer]] = {
     "/ping": Route(ping, _GET),
-    "/info": _negotiated(cluster.info),
-    "/lookup": _negotiated(lookup),
-    "/listlookup": _negotiated(cluster.list_lookup),
-    "/nodes": _negotiated(cluster.nodes),
-    "/topics": _negotiated(cluster.topics),
-    "/channels": _negotiated(cluster.channels),
+    "/info": _negotiate(cluster.info),
+    "/lookup": _negotiate(lookup),
+    "/listlookup": _negotiate(cluster.list_lookup),
+    "/nodes": _negotiate(cluster.nodes),
+    "/topics": _negotiate(cluster.topics),
+    "/channels": _negotiate(cluster.channels),
     "/cluster/stats": _always_v1(cluster.stats, _GET),
     "/topic/create": _always_v1(topics.create, _POST_OR_PUT),
     "/topic/creat": _always_v1(topics.create, _POST_OR_PUT),

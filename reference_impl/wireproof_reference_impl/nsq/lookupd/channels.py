@@ -1,6 +1,6 @@
 """Registering channels over a lookup server, for topics where subscribing makes none."""
 
-from wireproof_reference_impl.nsq.cluster.place import ClusterTopic
+from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic
 from wireproof_reference_impl.nsq.lookupd import parameters
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request

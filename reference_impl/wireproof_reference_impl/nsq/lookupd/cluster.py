@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic
 from wireproof_reference_impl.nsq.cluster.coordinator import Writes
 from wireproof_reference_impl.nsq.cluster.member import Member
-from wireproof_reference_impl.nsq.cluster.place import ClusterTopic
 from wireproof_reference_impl.nsq.lookupd import parameters, records
-from wireproof_reference_impl.nsq.lookupd.lookup import channels_of, registered
+from wireproof_reference_impl.nsq.lookupd.lookup import channels_of, list_registered
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
 from wireproof_spec.nsq import error_codes
@@ -32,14 +32,14 @@ def list_lookup(server: LookupServer, request: Request) -> object:
 
 def nodes(server: LookupServer, request: Request) -> object:
     """Name the nodes, each with the partitions it leads."""
-    led = _led(server)
+    led = _group_led(server)
     members = [each for each in server.cluster.members if each.up]
     return {"producers": [_node(server, each, led[each]) for each in members]}
 
 
 def topics(server: LookupServer, request: Request) -> object:
     """Name the topics, and with `metaInfo` what they are like."""
-    found = [topic for topic in server.cluster.topics.values() if registered(topic)]
+    found = [topic for topic in server.cluster.topics.values() if list_registered(topic)]
     answer: dict[str, object] = {"topics": [each.name for each in found]}
     if parameters.flag(request, "metaInfo"):
         answer["meta_info"] = [_topic(each) for each in found]
@@ -85,13 +85,13 @@ def _node(server: LookupServer, member: Member, led: Led) -> records.Record:
     }
 
 
-def _led(server: LookupServer) -> Mapping[Member, Led]:
+def _group_led(server: LookupServer) -> Mapping[Member, Led]:
     """Return for each node the topics it leads partitions of, with the numbers of these."""
     found: dict[Member, dict[ClusterTopic, list[str]]] = {
         member: {} for member in server.cluster.members
     }
     for topic in server.cluster.topics.values():
-        for place in registered(topic):
+        for place in list_registered(topic):
             leader = place.leader
             if leader is not None:
                 found[leader].setdefault(topic, []).append(str(place.number))

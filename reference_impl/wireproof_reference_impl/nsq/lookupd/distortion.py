@@ -29,7 +29,7 @@ class Distortion(Struct, frozen=True):
     delay_ns: int | None = 0
 
 
-def distorted(way: Distortion, request: Request, answer: Answer) -> Answer:
+def distort(way: Distortion, request: Request, answer: Answer) -> Answer:
     """Return what is sent instead of an answer."""
     return replace(way.change(request, answer), delay_ns=way.delay_ns)
 
@@ -42,7 +42,7 @@ def _not_json(request: Request, answer: Answer) -> Answer:
     return replace(answer, body=b"<html><body>This is not JSON.</body></html>")
 
 
-def _unescaped(request: Request, answer: Answer) -> Answer:
+def _unescape(request: Request, answer: Answer) -> Answer:
     return replace(answer, status=400, body=_UNESCAPED)
 
 
@@ -93,7 +93,7 @@ WAYS: Mapping[str, Distortion] = {
         Distortion("silent", _same, None),
         Distortion("slow", _same, 5_000_000_000),
         Distortion("not-json", _not_json),
-        Distortion("unescaped", _unescaped),
+        Distortion("unescaped", _unescape),
         Distortion("null-lists", _null_lists),
         Distortion("string-ports", _string_ports),
         Distortion("wrong-envelope", _wrong_envelope),

@@ -66,13 +66,13 @@ def number(
         if missing is None:
             return 0
         raise HttpRefusal(400, missing)
-    value = _parsed(word, invalid)
+    value = _parse_number(word, invalid)
     if value not in within:
         raise HttpRefusal(400, invalid or f"{name} {value} is out of range")
     return value
 
 
-def _parsed(word: bytes, invalid: str | None) -> int:
+def _parse_number(word: bytes, invalid: str | None) -> int:
     try:
         return integer(word)
     except BadWord as bad:

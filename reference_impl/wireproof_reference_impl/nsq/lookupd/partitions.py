@@ -1,8 +1,8 @@
 """Moving and adding partitions over a lookup server."""
 
+from wireproof_reference_impl.nsq.cluster.cluster_topic import PartitionReplicas
 from wireproof_reference_impl.nsq.cluster.coordinator import Impossible, NoRoom
 from wireproof_reference_impl.nsq.cluster.member import Member
-from wireproof_reference_impl.nsq.cluster.place import Place
 from wireproof_reference_impl.nsq.lookupd import parameters, records, topics
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
@@ -76,7 +76,9 @@ def _refuse_unless_stable(server: LookupServer, status: int) -> None:
         raise HttpRefusal(status, _UNSTABLE)
 
 
-def _fault(place: Place, *, leads: bool, old: Member | None, new: Member | None) -> str | None:
+def _fault(
+    place: PartitionReplicas, *, leads: bool, old: Member | None, new: Member | None
+) -> str | None:
     """Return why a partition cannot be moved like that, in the order of the checks."""
     if old is new:
         return "move to and from node can not be the same"

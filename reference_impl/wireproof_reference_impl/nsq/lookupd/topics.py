@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.nsq.cluster.cluster_topic import Settings
 from wireproof_reference_impl.nsq.cluster.coordinator import NoRoom
-from wireproof_reference_impl.nsq.cluster.place import Settings
 from wireproof_reference_impl.nsq.lookupd import parameters
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
@@ -68,7 +68,7 @@ def update(server: LookupServer, request: Request) -> None:
     topic = server.cluster.topics.get(name)
     if topic is None:
         raise HttpRefusal(400, "topic is not created")
-    settings = _changed(topic.settings, wanted)
+    settings = _change_settings(topic.settings, wanted)
     if settings != topic.settings:
         server.cluster.change(topic, settings, request.now_ns)
     if parameters.flag(request, "upgradeext"):
@@ -117,7 +117,7 @@ def _changes(request: Request) -> _Changes:
     )
 
 
-def _changed(settings: Settings, wanted: _Changes) -> Settings:
+def _change_settings(settings: Settings, wanted: _Changes) -> Settings:
     made = wanted.channels_made
     return replace(
         settings,

@@ -8,9 +8,9 @@ from urllib.parse import unquote_to_bytes
 
 from wireproof_reference_impl.nsq.requests.http_header import Fields
 from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
-from wireproof_reference_impl.nsq.wire.go_text import marshalled
-from wireproof_reference_impl.nsq.wire.header import Header, refused, tag_of, trace_number
-from wireproof_reference_impl.nsq.wire.words import shown
+from wireproof_reference_impl.nsq.wire.go_text import marshal
+from wireproof_reference_impl.nsq.wire.header import Header, refuse_header, tag_of, trace_number
+from wireproof_reference_impl.nsq.wire.words import show
 from wireproof_spec.nsq.error_codes import INTERNAL_ERROR
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_spec.strict_json import JsonValue
@@ -30,8 +30,8 @@ def build_header(ext: bytes, extra: Fields) -> bytes:
         if fields is None:
             raise HttpRefusal(500, INTERNAL_ERROR)
         for name, value in extra:
-            fields[name.lower().decode("utf-8", "replace")] = shown(value)
-    return marshalled(fields).encode()
+            fields[name.lower().decode("utf-8", "replace")] = show(value)
+    return marshal(fields).encode()
 
 
 def unescape(text: bytes) -> bytes:
@@ -41,7 +41,7 @@ def unescape(text: bytes) -> bytes:
         Refusal: a percent sign that begins no escape.
     """
     if _BAD_ESCAPE.search(text):
-        raise refused("invalid URL escape")
+        raise refuse_header("invalid URL escape")
     return unquote_to_bytes(text.replace(b"+", b" "))
 
 
@@ -67,9 +67,9 @@ def _read(data: bytes) -> dict[str, JsonValue] | None:
             parse_constant=_number,
         )
     except (ValueError, RecursionError) as error:
-        raise refused(str(error)) from error
+        raise refuse_header(str(error)) from error
     if not isinstance(value, dict | None):
-        raise refused("not an object")
+        raise refuse_header("not an object")
     return cast(dict[str, JsonValue] | None, value)
 
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from wireproof_reference_impl.nsq.requests.http_request import Request
 from wireproof_reference_impl.nsq.wire import header
-from wireproof_reference_impl.nsq.wire.message import Stored
+from wireproof_reference_impl.nsq.wire.message import PublishResult
 
 Fields = Sequence[tuple[bytes, bytes]]
 
 
-def published(ext: bytes, extra: Fields) -> bytes:
+def make_stored(ext: bytes, extra: Fields) -> bytes:
     """Return the header to store: ext as it was spelled, or with request headers added.
 
     Raises:
@@ -22,10 +22,10 @@ def published(ext: bytes, extra: Fields) -> bytes:
     header.check_values(fields)
     if not extra:
         return ext
-    return compact({**fields, **added(extra)})
+    return compact({**fields, **collect_added(extra)})
 
 
-def added(extra: Fields) -> dict[str, str]:
+def collect_added(extra: Fields) -> dict[str, str]:
     """Return the fields of request headers: names in lower case, the first of a name stands."""
     fields: dict[str, str] = {}
     for name, value in extra:
@@ -46,7 +46,7 @@ def compact(fields: object) -> bytes:
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def trace_answer(stored: Stored) -> dict[str, object]:
+def trace_answer(stored: PublishResult) -> dict[str, object]:
     """Return the fields that answer a traced publish.
 
     Clause: ext.http.trace-response

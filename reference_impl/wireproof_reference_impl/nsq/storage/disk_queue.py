@@ -17,8 +17,12 @@ from wireproof_reference_impl.nsq.storage.channels import (
 )
 from wireproof_reference_impl.nsq.storage.file import QueueFile
 from wireproof_reference_impl.nsq.storage.folder import QueueFolder
-from wireproof_reference_impl.nsq.storage.place import Place, QueueFault, QueueWarning
-from wireproof_reference_impl.nsq.storage.records import LENGTH_SIZE, whole
+from wireproof_reference_impl.nsq.storage.queue_position import (
+    QueueFault,
+    QueuePosition,
+    QueueWarning,
+)
+from wireproof_reference_impl.nsq.storage.records import LENGTH_SIZE, measure_record
 from wireproof_reference_impl.nsq.storage.recovery import Recovered, recover
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_spec.wire_error import WireError
@@ -45,7 +49,7 @@ class DiskQueue:
         self._finished = recovered.finished
         self._warnings = recovered.warnings
         self._file: QueueFile | None = None
-        self._noted: Place | None = None
+        self._noted: QueuePosition | None = None
         self._channels = QueueChannels(folder, synced=synced)
 
     @classmethod
@@ -69,7 +73,7 @@ class DiskQueue:
         """
         folder = QueueFolder(str(directory), topic, partition)
         new = folder.is_new()
-        recovered = Recovered(Place(), Place()) if new else recover(folder)
+        recovered = Recovered(QueuePosition(), QueuePosition()) if new else recover(folder)
         queue = cls(folder, recovered, max_bytes_per_file=max_bytes_per_file, synced=synced)
         if new:
             queue._noted = queue._end
@@ -215,7 +219,7 @@ class DiskQueue:
         if self._end.file_position >= self._max_bytes_per_file:
             self._finish_file()
 
-    def _roll_back(self, begin: Place, finished: int) -> None:
+    def _roll_back(self, begin: QueuePosition, finished: int) -> None:
         """Undo what was written of a batch to files before the one that failed."""
         if self._end == begin:
             return
@@ -247,11 +251,11 @@ class DiskQueue:
         self._end = self._end.next_file()
         self.flush()
 
-    def _place(self, offset: int, count: int) -> Place:
+    def _place(self, offset: int, count: int) -> QueuePosition:
         file = self._file_end(offset)
-        return Place(count, file.file_number, offset - file.file_start, offset)
+        return QueuePosition(count, file.file_number, offset - file.file_start, offset)
 
-    def _file_end(self, offset: int) -> Place:
+    def _file_end(self, offset: int) -> QueuePosition:
         """Return the end, as of now, of the file in which the record at an offset stands."""
         index = bisect_right(self._finished, offset, key=lambda end: end.offset)
         return self._finished[index] if index < len(self._finished) else self._end
@@ -271,10 +275,10 @@ class DiskQueue:
             yield record
             offset += len(record)
 
-    def _record(self, file: BinaryIO, offset: int, end: Place) -> bytes:
+    def _record(self, file: BinaryIO, offset: int, end: QueuePosition) -> bytes:
         head = file.read(LENGTH_SIZE)
         try:
-            size = whole(head, end.offset - offset, offset - end.file_start)
+            size = measure_record(head, end.offset - offset, offset - end.file_start)
         except WireError as error:
             raise QueueFault(f"{file.name}: {error}") from None
         record = head + file.read(size - LENGTH_SIZE)

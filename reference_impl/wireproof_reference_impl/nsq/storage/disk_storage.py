@@ -18,7 +18,7 @@ from wireproof_reference_impl.nsq.storage.channels import ChannelPosition
 from wireproof_reference_impl.nsq.storage.disk_queue import DiskQueue
 from wireproof_reference_impl.nsq.storage.file import sync_directory
 from wireproof_reference_impl.nsq.storage.folder import replace_file
-from wireproof_reference_impl.nsq.storage.place import QueueFault
+from wireproof_reference_impl.nsq.storage.queue_position import QueueFault
 
 _META = "topic_meta.json"
 _EPHEMERAL = "#ephemeral"

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.storage import notes
-from wireproof_reference_impl.nsq.storage.notes import Finished
-from wireproof_reference_impl.nsq.storage.place import Place
+from wireproof_reference_impl.nsq.storage.notes import FinishedFile
+from wireproof_reference_impl.nsq.storage.queue_position import QueuePosition
 from wireproof_spec.nsq.queue_names import (
     offset_meta_name,
     queue_file_name,
@@ -65,7 +65,7 @@ class QueueFolder(Struct, frozen=True):
         """Return the size of a file of records in bytes."""
         return os.path.getsize(self.data_path(number))
 
-    def cut(self, end: Place, *, last: int) -> None:
+    def cut(self, end: QueuePosition, *, last: int) -> None:
         """Remove all records behind a place; ``last`` is the number of the last file."""
         for number in range(last, end.file_number, -1):
             _remove(self.data_path(number))
@@ -75,29 +75,29 @@ class QueueFolder(Struct, frozen=True):
         if os.path.exists(self.data_path(end.file_number)):
             os.truncate(self.data_path(end.file_number), end.file_position)
 
-    def read_offset_meta(self, number: int) -> Finished | None:
+    def read_offset_meta(self, number: int) -> FinishedFile | None:
         """Return what is noted of a finished file; None when nothing readable is."""
         name = offset_meta_name(self.topic, self.partition, number)
         return notes.read_offset_meta(_content(self._path(name)))
 
-    def write_offset_meta(self, end: Place) -> None:
+    def write_offset_meta(self, end: QueuePosition) -> None:
         """Note that the file which a place ends is finished."""
         name = offset_meta_name(self.topic, self.partition, end.file_number)
         replace_file(self._path(name), notes.offset_meta(end))
 
-    def read_writer_meta(self) -> Place | None:
+    def read_writer_meta(self) -> QueuePosition | None:
         """Return where the next record was to go; None when nothing readable says so."""
         name = writer_meta_name(self.topic, self.partition)
         return notes.read_writer_meta(_content(self._path(name)))
 
-    def write_writer_meta(self, end: Place) -> None:
+    def write_writer_meta(self, end: QueuePosition) -> None:
         """Note where the next record goes: first in the twin, then in the file itself."""
         path = self._path(writer_meta_name(self.topic, self.partition))
         note = notes.writer_meta(end)
         replace_file(f"{path}{TWIN}", note)
         replace_file(path, note + notes.MAGIC)
 
-    def read_start(self) -> Place | None:
+    def read_start(self) -> QueuePosition | None:
         """Return where the queue starts; None when nothing readable says so."""
         try:
             start = json.loads(_content(self._path(queue_start_name(self.topic, self.partition))))
@@ -112,9 +112,9 @@ class QueueFolder(Struct, frozen=True):
             return None
         if not all(type(number) is int and number >= 0 for number in numbers):
             return None
-        return Place(*numbers)
+        return QueuePosition(*numbers)
 
-    def write_start(self, start: Place) -> None:
+    def write_start(self, start: QueuePosition) -> None:
         """Note where the queue starts.
 
         At the beginning most do, and a file that cannot be read means just that: it need not
@@ -127,7 +127,7 @@ class QueueFolder(Struct, frozen=True):
             "TotalMsgCnt": start.count,
         }
         path = self._path(queue_start_name(self.topic, self.partition))
-        write = overwrite_file if start == Place() else replace_file
+        write = overwrite_file if start == QueuePosition() else replace_file
         write(path, compact_json(content))
 
     def _path(self, name: str) -> str:

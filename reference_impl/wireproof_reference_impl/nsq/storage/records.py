@@ -6,7 +6,7 @@ from wireproof_spec.wire_error import WireError
 LENGTH_SIZE = 4
 
 
-def whole(head: bytes, left: int, at: int) -> int:
+def measure_record(head: bytes, left: int, at: int) -> int:
     """Return how many bytes the record takes, its length included, that begins so.
 
     `left`: so many bytes there are, the head's included.

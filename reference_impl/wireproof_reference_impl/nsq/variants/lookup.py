@@ -48,11 +48,11 @@ def _spelled_backwards(request: Request, answer: Answer) -> Answer:
     return replace(answer, body=compact_json(_backwards(json.loads(answer.body))))
 
 
-def _spaced(request: Request, answer: Answer) -> Answer:
+def _add_spaces(request: Request, answer: Answer) -> Answer:
     return replace(answer, body=json.dumps(json.loads(answer.body), indent=2).encode())
 
 
-def _late(request: Request, answer: Answer) -> Answer:
+def _answer_late(request: Request, answer: Answer) -> Answer:
     return replace(answer, delay_ns=_DELAY_NS)
 
 
@@ -104,12 +104,12 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "lookup-spaced",
         "JSON of lookup servers is indented",
-        {"lookup.sent": _spaced},
+        {"lookup.sent": _add_spaces},
     ),
     variant(
         "lookup-late",
         "lookup servers answer 150 ms late",
-        {"lookup.sent": _late},
+        {"lookup.sent": _answer_late},
     ),
     variant(
         "lookup-more-names",

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from wireproof_reference_impl.nsq.wire import packed
-from wireproof_reference_impl.nsq.wire.message import Entry, Stored
+from wireproof_reference_impl.nsq.wire.message import NewMessage, PublishResult
 
 OWN_VERSION = "0.1.0-wireproof"
 """The version that the broker reports; never that of another broker."""
 
 
-def trace_response(stored: Stored) -> bytes:
+def trace_response(stored: PublishResult) -> bytes:
     """Return the answer to a traced publish.
 
     Clause: ext.publish.trace-response
@@ -19,7 +19,7 @@ def trace_response(stored: Stored) -> bytes:
     )
 
 
-def any_record(entries: Sequence[Entry], extend: bool, max_message_size: int) -> None:
+def any_record(entries: Sequence[NewMessage], extend: bool, max_message_size: int) -> None:
     """Let every record through whose message was let through."""
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from wireproof_reference_impl.nsq.wire import lenient_json
-from wireproof_reference_impl.nsq.wire.header import Header, refused, trace_number
+from wireproof_reference_impl.nsq.wire.header import Header, refuse_header, trace_number
 from wireproof_reference_impl.nsq.wire.lenient_json import BadJson, Lenient
-from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.nsq.wire.message import NewMessage
 from wireproof_reference_impl.nsq.wire.packed import MESSAGE_HEAD_BYTES
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_spec.nsq.error_codes import E_PUB_FAILED
@@ -24,7 +24,7 @@ def read_header(data: bytes) -> Header:
     try:
         value = lenient_json.read(data)
     except BadJson as bad:
-        raise refused(f"fail to parse json header:{bad.why}") from bad
+        raise refuse_header(f"fail to parse json header:{bad.why}") from bad
     if not isinstance(value, dict):
         return Header()
     trace_id = _trace_id(value[TRACE_ID]) if TRACE_ID in value else None
@@ -32,7 +32,7 @@ def read_header(data: bytes) -> Header:
     return Header(trace_id, tag if isinstance(tag, str) else None)
 
 
-def check_record(entries: Sequence[Entry], extend: bool, max_message_size: int) -> None:
+def check_record(entries: Sequence[NewMessage], extend: bool, max_message_size: int) -> None:
     """Refuse a record that its writer has no room for: it forgot the ext part.
 
     Raises:

@@ -31,7 +31,7 @@ class Header(NamedTuple):
 ReadHeader = Callable[[bytes], Header]
 
 
-def refused(text: str) -> Refusal:
+def refuse_header(text: str) -> Refusal:
     """Return the refusal of a header; the connection stays open."""
     return Refusal(E_INVALID_JSON_HEADER, text, fatal=False)
 
@@ -61,11 +61,11 @@ def checked_object(data: bytes) -> dict[str, JsonValue]:
     try:
         read = strict_json.read(data)
     except WireError as error:
-        raise refused(f"fail to parse json header:{error}") from error
+        raise refuse_header(f"fail to parse json header:{error}") from error
     if read.faults:
-        raise refused(f"fail to parse json header:{read.faults[0].text}")
+        raise refuse_header(f"fail to parse json header:{read.faults[0].text}")
     if not isinstance(read.value, dict):
-        raise refused("json header should be an object")
+        raise refuse_header("json header should be an object")
     return read.value
 
 
@@ -76,9 +76,9 @@ def check_names(fields: Fields) -> None:
     """
     for name in fields:
         if not is_header_name(name):
-            raise refused(f"invalid name in json header:{name!r}")
+            raise refuse_header(f"invalid name in json header:{name!r}")
         if name.startswith(INTERNAL_PREFIX) and name not in KNOWN_INTERNAL:
-            raise refused(f"name in json header is for internal use:{name}")
+            raise refuse_header(f"name in json header is for internal use:{name}")
 
 
 def check_values(fields: Fields) -> None:
@@ -88,7 +88,7 @@ def check_values(fields: Fields) -> None:
     """
     for name, value in fields.items():
         if not isinstance(value, str):
-            raise refused(f"value in json header should be a string:{name}")
+            raise refuse_header(f"value in json header should be a string:{name}")
 
 
 def empty_is_none(value: JsonValue) -> int | None:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Entry(NamedTuple):
+class NewMessage(NamedTuple):
     """One message of a publish command, before it has a place in the queue."""
 
     body: bytes
@@ -28,7 +28,7 @@ class Message(NamedTuple):
     old: bool = False
 
 
-class Stored(NamedTuple):
+class PublishResult(NamedTuple):
     """Where a publish landed: the first internal id, the first record's start, all bytes."""
 
     internal_id: int

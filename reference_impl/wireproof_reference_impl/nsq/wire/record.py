@@ -1,12 +1,12 @@
 """Messages as records of the disk queue, and back."""
 
 from wireproof_reference_impl.nsq.wire import packed
-from wireproof_reference_impl.nsq.wire.message import Entry, Message
+from wireproof_reference_impl.nsq.wire.message import Message, NewMessage
 from wireproof_spec.nsq.limits import MAX_ATTEMPTS
 from wireproof_spec.nsq.names import EXT_VERSION_NONE
 
 
-def extend_part(entry: Entry, version: int) -> bytes:
+def extend_part(entry: NewMessage, version: int) -> bytes:
     """Return the ext part of a new record: version 0 stands alone, without a length."""
     if entry.header is None:
         return b"\0"
@@ -14,7 +14,7 @@ def extend_part(entry: Entry, version: int) -> bytes:
 
 
 def build(
-    entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+    entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
 ) -> bytes:
     """Return the record of a new message.
 

@@ -5,9 +5,8 @@ The message of a result begins with its category, so that Allure's own patterns 
 
 import msgspec
 
-from wireproof_reports.causes import counts_up_to
 from wireproof_reports.render.allure.result import Status
-from wireproof_spec.record import CaseRecord
+from wireproof_spec.record import CaseRecord, HeaderRecord
 
 NEW = "new"
 KNOWN = "known"
@@ -25,7 +24,7 @@ CATEGORIES: dict[str, tuple[Status, str]] = {
     UNSTABLE: ("broken", "Unstable: repeats came out differently"),
     INCONCLUSIVE: ("broken", "Inconclusive: nothing was decided"),
     KIT_ERROR: ("broken", "Kit errors: nothing is said about the target"),
-    WEAKER: ("skipped", "Fails at a level weaker than the run's profile"),
+    WEAKER: ("skipped", "Fails at a level, or from an origin, that the run does not count"),
 }
 """Each category with the status its results have, and its title."""
 
@@ -47,14 +46,13 @@ class Category(msgspec.Struct, frozen=True, rename="camel"):
     matched_statuses: tuple[Status, ...]
 
 
-def category_of(case: CaseRecord, profile: str) -> str:
+def category_of(case: CaseRecord, header: HeaderRecord) -> str:
     """Return the category of a case; empty when there is nothing to say of it.
 
-    As in JUnit, what is weaker than the run's profile is no failure of the run.
+    As in JUnit, what the run does not count is no failure of it.
     """
-    if case.verdict in ("fail", "inconclusive", "unstable") and not counts_up_to(
-        profile, case.level
-    ):
+    is_counted = header.counts(case.level, case.origin)
+    if case.verdict in ("fail", "inconclusive", "unstable") and not is_counted:
         return WEAKER
     return NEW if case.verdict == "fail" else _BY_VERDICT.get(case.verdict, "")
 

@@ -41,7 +41,7 @@ class Examples:
         self._before: tuple[int, int] | None = None
         self._inner = handle.inner_test if handle else None
         if handle is not None:
-            handle.inner_test = self._watched(handle.inner_test)
+            handle.inner_test = self._watch(handle.inner_test)
 
     @classmethod
     def of(cls, item: pytest.Item, folder: Path) -> Self:
@@ -68,7 +68,7 @@ class Examples:
         if self._handle is not None and self._inner is not None:
             self._handle.inner_test = self._inner
 
-    def _watched(self, inner: Callable[..., object]) -> Callable[..., object]:
+    def _watch(self, inner: Callable[..., object]) -> Callable[..., object]:
         # Hypothesis knows a test by the source of its function; ours must look like it.
         @functools.wraps(inner)
         def example(*arguments: object, **named: object) -> object:

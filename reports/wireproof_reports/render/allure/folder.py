@@ -8,7 +8,13 @@ from pathlib import Path
 import msgspec
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
-from wireproof_reports.render.allure.case_result import PAGE, PREFIX, Run, rendered, wants_capture
+from wireproof_reports.render.allure.case_result import (
+    PAGE,
+    PREFIX,
+    Run,
+    render_case,
+    wants_capture,
+)
 from wireproof_reports.render.allure.categories import categories_file
 from wireproof_reports.render.fingerprint import target_facts
 from wireproof_reports.render.html import render
@@ -41,7 +47,7 @@ def write(bundle: Path, out: Path, captures: Captures = no_captures) -> None:
     start = began(whole.header)
     for case in whole.cases:
         capture = captures(whole.header, case) if wants_capture(case) else None
-        done = rendered(case, run, start=start, capture=capture)
+        done = render_case(case, run, start=start, capture=capture)
         for name, data in done.files.items():
             (out / name).write_bytes(data)
         name = f"{PREFIX}{done.result.uuid}-result.json"
@@ -77,6 +83,7 @@ def _facts(header: HeaderRecord, whole: Bundle | None) -> Iterator[tuple[str, st
     for name, revision in header.spec.items():
         yield f"spec.{name}", f"r{revision}"
     yield "profile", header.profile
+    yield "origins", ", ".join(header.origins)
     yield "readings", header.reading
     yield "seed", str(header.seed)
     if whole is not None:

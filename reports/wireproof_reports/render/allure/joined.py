@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from wireproof_reports.bundle_file import Bundle
-from wireproof_reports.render.allure.case_result import PAGE, Run, rendered, wants_capture
+from wireproof_reports.render.allure.case_result import PAGE, Run, render_case, wants_capture
 from wireproof_reports.render.allure.examples import Examples
 from wireproof_reports.render.allure.folder import write_frame
 from wireproof_reports.render.allure.library import InProgress, attach, fill, first, plugins
@@ -70,7 +70,7 @@ class Glue:
             return
         header, record = self._judged
         run = Run(header, load_catalogue(header.target.protocol), self._bundle_name(), result.uuid)
-        done = rendered(record, run, start=result.start, capture=self._capture(header, record))
+        done = render_case(record, run, start=result.start, capture=self._capture(header, record))
         for name, data in done.files.items():
             attach(data, name)
         fill(result, done.result, kept=(THREAD,))

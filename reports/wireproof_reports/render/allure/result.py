@@ -82,7 +82,7 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedResult:
     """A result and the files that lie beside it, by name."""
 
     result: Result

@@ -59,7 +59,7 @@ def write_site(bundle: Path, out: Path, captures: Captures = no_captures) -> Non
         write(bundle, results, captures)
         _MAKERS[generator.major](generator, results, made, out)
         for page in made.rglob("*.html"):
-            page.write_text(silenced(page.read_text("utf-8")), encoding="utf-8")
+            page.write_text(remove_calls(page.read_text("utf-8")), encoding="utf-8")
         shutil.copyfile(results / PAGE, made / PAGE)
         if out.exists():
             shutil.rmtree(out)
@@ -80,7 +80,7 @@ def refuse_foreign(out: Path) -> None:
         raise SiteFault(f"{out} holds something else than an Allure site; name another folder")
 
 
-def silenced(page: str) -> str:
+def remove_calls(page: str) -> str:
     """Return a page without what calls another machine, and with a policy that forbids it."""
     quiet = _CALL.sub("", page)
     return _HEAD.sub(lambda head: head[0] + _POLICY, quiet, count=1)

@@ -35,7 +35,7 @@ def numeric(number: int) -> Identifier:
     return Identifier(NUMERIC, number.to_bytes(4, "little"))
 
 
-def named(name: str) -> Identifier:
+def make_named(name: str) -> Identifier:
     """Return the identifier with this name."""
     return Identifier(STRING, name.encode())
 

@@ -20,7 +20,7 @@ class Partitioning(Struct, frozen=True, gc=False):
     value: bytes
 
 
-def balanced() -> Partitioning:
+def make_balanced() -> Partitioning:
     """Let the server choose, one partition for each request."""
     return Partitioning(BALANCED, b"")
 

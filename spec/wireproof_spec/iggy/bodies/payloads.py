@@ -19,7 +19,7 @@ from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.names import is_valid_name
 from wireproof_spec.wire_error import WireError
-from wireproof_spec.wording import shown
+from wireproof_spec.wording import show_value
 
 _NAME = "1 to 255 bytes of letters, digits, _, ., -, blanks"
 
@@ -52,7 +52,7 @@ def decode_payload(code: int, payload: bytes, generation: Generation = "publishe
             field=unfit.field,
             offset=places.get(unfit.field, len(payload)),
             expected=unfit.expected,
-            found=shown(unfit.found),
+            found=show_value(unfit.found),
         ) from None
     return value
 

@@ -56,11 +56,11 @@ class Scenario:
         """The connections, in the order of their first step."""
         return tuple(dict.fromkeys(step.connection for step in self.steps if step.connection))
 
-    def sent(self, connection: str) -> tuple[bytes, ...]:
+    def list_sent(self, connection: str) -> tuple[bytes, ...]:
         """Return the client's bytes on a connection, write by write."""
         return self._data("send", connection)
 
-    def received(self, connection: str) -> tuple[bytes, ...]:
+    def list_received(self, connection: str) -> tuple[bytes, ...]:
         """Return the peer's bytes on a connection, mostly frame by frame."""
         return self._data("recv", connection)
 

@@ -11,7 +11,7 @@ from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.names import MESSAGE_FIELDS
 from wireproof_spec.iggy.states import state_name
 from wireproof_spec.strict_json import JsonValue
-from wireproof_spec.wording import shown
+from wireproof_spec.wording import show_value
 from wireproof_suites.iggy.steps.polled_messages import first_unlike
 
 Look = Callable[[SentMessage, JsonObject], Observation]
@@ -23,7 +23,7 @@ def observe_unread_json(polled: JsonPolled) -> Observation | None:
     if polled.is_readable:
         return None
     if polled.answer.failure is None and 200 <= polled.answer.status < 300:
-        return observed("delivered:undecodable", note=shown(polled.answer.body))
+        return observed("delivered:undecodable", note=show_value(polled.answer.body))
     return observe_http(polled.answer)
 
 
@@ -126,5 +126,5 @@ def is_same(found: JsonValue, wanted: JsonValue) -> bool:
 
 def json_difference(field: str, wanted: JsonValue, found: JsonObject) -> Difference:
     """Return where an object differs."""
-    there = shown(found[field]) if field in found else "no such field"
-    return Difference(field, None, shown(wanted), there)
+    there = show_value(found[field]) if field in found else "no such field"
+    return Difference(field, None, show_value(wanted), there)

@@ -16,7 +16,7 @@ from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
 from wireproof_kit.iggy.wire.payloads import POLLING, Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
-from wireproof_suites.iggy.steps.message_contents import numbered
+from wireproof_suites.iggy.steps.message_contents import make_numbered
 
 AS_ASKED = "delivered:as-asked"
 NONE = "delivered:none"
@@ -35,10 +35,10 @@ def send_and_check(
     Raises:
         ArrangementFailed: not all of them can.
     """
-    sent = numbered(count, first=1 + 1000 * partition)
+    sent = make_numbered(count, first=1 + 1000 * partition)
     for each in [[one] for one in sent] if one_by_one else [sent]:
-        server.sent(topic, *each, partition=partition)
-    polled = server.polled(topic, count, Polling(partition=partition, count=count))
+        server.send_accepted(topic, *each, partition=partition)
+    polled = server.poll_until(topic, count, Polling(partition=partition, count=count))
     if not polled.is_readable or len(polled.seen) != count:
         raise ArrangementFailed(f"of {count} messages {len(polled.seen)} could be polled")
     return sent

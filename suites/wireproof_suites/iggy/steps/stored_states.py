@@ -4,7 +4,7 @@ from wireproof_kit.iggy.observe.polled import Polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.http import JsonPolled, is_success
-from wireproof_kit.wire.http import Transferred
+from wireproof_kit.wire.http import TransferResult
 from wireproof_spec.iggy.states import AVAILABLE, STATES
 
 NOT_SET = "not-set"
@@ -14,7 +14,7 @@ EVERY_STATE = {name: code for code, name in STATES.items()}
 UNKNOWN_STATES = {"0": 0, "2": 2, "11": 11, "255": 255}
 
 
-def is_done(answer: Transferred) -> bool:
+def is_done(answer: TransferResult) -> bool:
     """Tell whether the control API did what it was asked for."""
     return is_success(answer)
 

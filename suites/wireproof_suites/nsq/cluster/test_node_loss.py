@@ -135,7 +135,7 @@ def test_publish_with_writing_disabled(
 ) -> Observation:
     """While writing is disabled, a producer that knows the leader can still publish."""
     topic = wait_for_leader(broker, cluster, movable_topic)
-    broker.published(topic, broker.unique_body())
+    broker.publish_accepted(topic, broker.unique_body())
     cluster.disable_writes()
     return observe(broker.publish(topic, broker.unique_body()))
 

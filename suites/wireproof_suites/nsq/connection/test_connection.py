@@ -34,6 +34,8 @@ from wireproof_suites.nsq.steps.subscriptions import receive_all
 WRONG_MAGIC = b"  V9"
 UNKNOWN = {"word": b"WP_NOTHING x\n", "lower-case": b"nop\n", "nothing": b"\n"}
 # Twice as long unanswered, and the broker ends the connection: a slow machine needs room.
+# Two heartbeats may stay without an answer; some brokers look only at every other one.
+UNANSWERED_S = 6.0
 HEARTBEAT_S = 3.0
 GLANCE_S = 0.1
 # A broker may round the time, but not lose it.
@@ -141,6 +143,22 @@ def test_heartbeat(broker: Broker, plain_topic: Topic) -> Observation:
         return then_goes_on(seen, client, plain_topic)
 
 
+@case("nsq/connection/heartbeat-unanswered", clause="smart.connection.heartbeat", waiting=True)
+def test_unanswered_heartbeat(broker: Broker, plain_topic: Topic) -> Observation:
+    """The broker closes the connection of a client that answers no heartbeat."""
+    with broker.connect(identify={"heartbeat_interval": 1000}, topic=plain_topic) as client:
+        client.answers_heartbeats = False
+
+        def read() -> bool | None:
+            client.receive_within(GLANCE_S)
+            return client.has_ended or None
+
+        until(read, seconds=UNANSWERED_S + client.seconds(ANSWER))
+        if client.has_ended:
+            return observed("closed")
+        return observed("open" if client.heartbeats else "none", overdue=True)
+
+
 @case("nsq/connection/wrong-magic", clause="smart.connection.wrong-magic")
 def test_wrong_magic(broker: Broker) -> Observation:
     """The broker answers a wrong protocol magic with an error or closes the connection."""
@@ -201,7 +219,7 @@ def test_identify_again(broker: Broker, fresh_plain_topic: Topic) -> Observation
             return again
         answer = client.ask(subscribe(topic, channel))
         client.send(rdy(1))
-        broker.published(topic, body)
+        broker.publish_accepted(topic, body)
         delivery = broker.consumer(client, topic, channel).next()
 
         return answered_and(answer, observe_delivery(delivery, body=body))
@@ -297,7 +315,7 @@ def test_batch_unpublished(broker: Broker, fresh_plain_topic: Topic) -> Observat
     topic, body, sentinel = fresh_plain_topic, broker.unique_body(), broker.unique_body()
     with broker.subscribe(topic) as consumer, broker.connect(topic=topic) as client:
         client.ask(mpub(topic, [body, b""]))
-        broker.published(topic, sentinel)
+        broker.publish_accepted(topic, sentinel)
 
         return observe_absence(consumer.until(sentinel), of=body)
 
@@ -307,7 +325,7 @@ def test_put_back_for_later(broker: Broker, fresh_plain_topic: Topic) -> Observa
     """A message requeued with a delay is not redelivered before the delay has passed."""
     topic = fresh_plain_topic
     with broker.subscribe(topic) as consumer:
-        broker.published(topic, broker.unique_body())
+        broker.publish_accepted(topic, broker.unique_body())
         held = consumer.take()
         # What was sent twice right away comes before the answer to a publish here.
         consumer.connection.ask(pub(topic, broker.unique_body()))
@@ -330,7 +348,7 @@ def test_ready(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     with broker.subscribe(topic) as consumer:
         bodies = [broker.unique_body(), broker.unique_body()]
         for body in bodies:
-            broker.published(topic, body)
+            broker.publish_accepted(topic, body)
         held = consumer.take()
         if held is None:
             return observed("missing", overdue=True)
@@ -349,7 +367,7 @@ def test_ready_again(broker: Broker, fresh_plain_topic: Topic) -> Observation:
         for _ in range(3):
             bodies = [broker.unique_body(), broker.unique_body()]
             for body in bodies:
-                broker.published(topic, body)
+                broker.publish_accepted(topic, body)
             seen = receive_all(consumer, bodies)
             if seen.value != "delivered:all":
                 return seen

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.observe.delivery import Delivery
-from wireproof_kit.nsq.observe.disk import Queue, Stored, StoredRecord, observe_stored
+from wireproof_kit.nsq.observe.disk import DataDirectory, Queue, StoredRecord, observe_stored
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.answers import Answer
 from wireproof_kit.observation import Difference, Observation, observed
@@ -27,7 +27,7 @@ def publish_and_read(
 ) -> Queue:
     """Publish messages, and read the queue once the last of them stands there."""
     for header, body in messages:
-        broker.published(topic, body, header)
+        broker.publish_accepted(topic, body, header)
     return wait_for(broker, topic, messages[-1][1], kind=kind)
 
 
@@ -39,7 +39,7 @@ def wait_for(
     A length behind version 0 is read as part of the body: so a record without a header, whose
     layout is not drawn, never spoils the reading of those behind it.
     """
-    stored = Stored(broker, kind=kind, length_always=False)
+    stored = DataDirectory(broker, kind=kind, length_always=False)
     return stored.wait_for(topic, body, REDELIVERY)
 
 

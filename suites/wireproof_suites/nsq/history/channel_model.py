@@ -15,7 +15,7 @@ TAGGED_GOT_OTHER = "tagged-got-untagged"
 
 
 @dataclass(slots=True)
-class Owed:
+class OwedMessage:
     """A message that is owed: its tag, who holds it, and since when it was loose last."""
 
     tag: str | None
@@ -37,13 +37,13 @@ class ChannelModel:
     """One channel; every change moves its clock on."""
 
     ordered: bool = False
-    owed: dict[bytes, Owed] = field(default_factory=dict[bytes, Owed])
+    owed: dict[bytes, OwedMessage] = field(default_factory=dict[bytes, OwedMessage])
     members: dict[int, Member] = field(default_factory=dict[int, Member])
     clock: int = 0
 
     def publish(self, body: bytes, tag: str | None) -> None:
         """Learn that a message was acknowledged."""
-        self.owed[body] = Owed(tag, self._tick())
+        self.owed[body] = OwedMessage(tag, self._tick())
 
     def finish(self, body: bytes) -> None:
         """Learn that a client is done with a message."""
@@ -79,7 +79,7 @@ class ChannelModel:
         """Return the bodies a client holds, oldest first."""
         return [body for body, owed in self.owed.items() if owed.holder == client]
 
-    def due(self) -> int:
+    def count_due(self) -> int:
         """Return how many loose messages must come to some client if nobody does anything.
 
         A message that no client may get holds the others up on real brokers, so then none is.
@@ -93,7 +93,7 @@ class ChannelModel:
         room = sum(m.ready - len(self.held_by(client)) for client, m in self.members.items())
         return min(len(loose), max(0, room))
 
-    def _judge(self, body: bytes, owed: Owed, member: Member) -> str:
+    def _judge(self, body: bytes, owed: OwedMessage, member: Member) -> str:
         if self.ordered and body != next(iter(self.owed)):
             return OUT_OF_ORDER
         if member.tag == owed.tag:

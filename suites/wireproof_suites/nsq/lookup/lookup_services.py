@@ -39,7 +39,7 @@ def observe_led(answer: HttpAnswer, topic: Topic, *, due: Mapping[int, int]) -> 
     """
     if answer.status != 200 or not isinstance(answer.data, dict):
         return observe_http(answer)
-    told = list(_led(answer.data, topic.name))
+    told = list(_list_led(answer.data, topic.name))
     if not told:
         return observed("not-told")
     wanted = sorted((str(number), port) for number, port in due.items())
@@ -47,7 +47,7 @@ def observe_led(answer: HttpAnswer, topic: Topic, *, due: Mapping[int, int]) -> 
     return observed("true") if sorted(told) == wanted else observed("false", difference=difference)
 
 
-def _led(data: dict[str, JsonValue], topic: str) -> Iterator[tuple[str, int]]:
+def _list_led(data: dict[str, JsonValue], topic: str) -> Iterator[tuple[str, int]]:
     """Yield each partition of a topic with the TCP port of the node it stands with."""
     nodes = data.get("producers")
     for node in nodes if isinstance(nodes, list) else ():

@@ -5,7 +5,7 @@ import pytest
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.lookup.answer import read_servers
-from wireproof_kit.nsq.lookup.errors import Asked
+from wireproof_kit.nsq.lookup.errors import LookupRequest
 from wireproof_kit.nsq.lookup.servers import LookupClient, is_same
 from wireproof_kit.nsq.observe.observations import observe_http
 from wireproof_kit.nsq.topics.topic import Topic
@@ -51,14 +51,14 @@ def test_list(lookup: LookupClient, v1: bool) -> Observation:
 def test_list_of_each(lookup: LookupClient) -> Observation:
     """The /listlookup answer of every lookup server names every other server."""
 
-    def named(server: HttpClient) -> Observation:
+    def list_names(server: HttpClient) -> Observation:
         answer = ask(server, LIST)
         if answer.status != 200 or answer.json is None:
             return observe_http(answer)
         found = [is_named(answer.data, other.address) for other in lookup.servers]
         return observed(ALL if all(found) else "some")
 
-    return every_server(lookup, named, due=ALL)
+    return every_server(lookup, list_names, due=ALL)
 
 
 @case("nsq/lookup/list-form", clause="smart.lookup.listlookup-form")
@@ -72,7 +72,7 @@ def test_form_of_list(lookup: LookupClient, v1: bool) -> Observation:
 def test_master(lookup: LookupClient) -> Observation:
     """All lookup servers name the same master, which is one of the servers listed."""
     told = [
-        read_servers(ask(server, LIST), Asked(server.address, f"GET {LIST}"))
+        read_servers(ask(server, LIST), LookupRequest(server.address, f"GET {LIST}"))
         for server in lookup.servers
     ]
     masters = {servers.master for servers in told}
@@ -135,10 +135,10 @@ def test_each_server_names_leaders(
     """The nodes that any lookup server lists accept messages for their partitions."""
     topic = shared_partitioned_topic
 
-    def leading(server: HttpClient) -> Observation:
+    def find_leaders(server: HttpClient) -> Observation:
         return observe_leading(broker, topic, look(server, topic, access="r"))
 
-    return every_server(lookup, leading, due="leads")
+    return every_server(lookup, find_leaders, due="leads")
 
 
 @case("nsq/lookup/agree", clause="smart.lookup.slaves", needs=SEVERAL)

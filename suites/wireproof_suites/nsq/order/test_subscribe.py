@@ -84,7 +84,7 @@ def test_plain_sub(
     broker: Broker, fresh_ordered_topic: Topic, identity: Identify | None
 ) -> Observation:
     """The broker refuses plain SUB on an ordered topic."""
-    return _refused(broker, fresh_ordered_topic, fresh_ordered_topic.channel(), identity)
+    return _observe_refusal(broker, fresh_ordered_topic, fresh_ordered_topic.channel(), identity)
 
 
 @case("nsq/order/is-must/channel-in-use", clause="smart.order.is-must")
@@ -94,7 +94,7 @@ def test_plain_sub_beside_an_ordered_client(
     """The broker refuses plain SUB on a channel that an ordered client is using."""
     ordered = open_consumer(broker, fresh_ordered_topic)
 
-    return _refused(broker, fresh_ordered_topic, ordered.channel, {})
+    return _observe_refusal(broker, fresh_ordered_topic, ordered.channel, {})
 
 
 @case("nsq/order/is-must/channel-left", clause="smart.order.is-must")
@@ -105,7 +105,7 @@ def test_plain_sub_after_an_ordered_client(
     ordered = open_consumer(broker, fresh_ordered_topic)
     ordered.close()
 
-    return _refused(broker, fresh_ordered_topic, ordered.channel, {})
+    return _observe_refusal(broker, fresh_ordered_topic, ordered.channel, {})
 
 
 @case("nsq/order/is-must-ext", clause="smart.order.is-must", needs=("ext",))
@@ -117,7 +117,7 @@ def test_plain_sub_on_an_ext_topic(
     topic = fresh_ordered_ext_topic
     identity = {EXTEND_SUPPORT: True} | ({DESIRED_TAG: tag} if tag else {})
 
-    return _refused(broker, topic, topic.channel(), identity)
+    return _observe_refusal(broker, topic, topic.channel(), identity)
 
 
 @case("nsq/order/is-must-both-wrong", clause="smart.order.is-must", needs=("ext",))
@@ -125,7 +125,7 @@ def test_plain_sub_without_support(broker: Broker, fresh_ordered_ext_topic: Topi
     """Plain SUB without extend_support is refused on an ordered ext topic."""
     topic = fresh_ordered_ext_topic
 
-    return _refused(broker, topic, topic.channel(), {})
+    return _observe_refusal(broker, topic, topic.channel(), {})
 
 
 @case("nsq/order/is-must-refused", clause="smart.order.is-must", waiting=True)
@@ -189,7 +189,9 @@ def _command(broker: Broker, topic: Topic, channel: str, identity: Identify | No
     return observed(f"{command.decode()}:{seen.value}", overdue=seen.overdue, note=seen.note)
 
 
-def _refused(broker: Broker, topic: Topic, channel: str, identity: Identify | None) -> Observation:
+def _observe_refusal(
+    broker: Broker, topic: Topic, channel: str, identity: Identify | None
+) -> Observation:
     with broker.connect(identify=identity, topic=topic) as client:
         answer = client.ask(subscribe(topic, channel))
         return observe(answer, then=client.goes_on(topic))

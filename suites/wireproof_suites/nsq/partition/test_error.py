@@ -87,7 +87,7 @@ def test_no_partition_unpublished(broker: Broker, plain_topic: Topic) -> Observa
     refused, sentinel = broker.unique_body(), broker.unique_body()
     with broker.subscribe(plain_topic) as consumer:
         answer_to(broker, plain_topic, pub(plain_topic, refused, partition=None))
-        broker.published(plain_topic, sentinel)
+        broker.publish_accepted(plain_topic, sentinel)
 
         return observe_absence(consumer.until(sentinel), of=refused)
 

@@ -153,7 +153,7 @@ def test_message_refused_on_a_plain_topic(broker: Broker, plain_topic: Topic) ->
     refused, sentinel = broker.unique_body(), broker.unique_body()
     with broker.subscribe(plain_topic) as consumer, broker.connect(topic=plain_topic) as client:
         client.ask(pub_ext(plain_topic, HEADER, refused))
-        broker.published(plain_topic, sentinel)
+        broker.publish_accepted(plain_topic, sentinel)
 
         return observe_absence(consumer.until(sentinel), of=refused)
 

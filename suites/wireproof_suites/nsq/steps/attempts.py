@@ -35,7 +35,7 @@ def attempts_seen(
         if len(counts) < times:
             again(delivery)
     complete = len(counts) == times
-    return _counted(counts if complete else [*counts, *copies[:1]], overdue=not complete)
+    return _observe_counts(counts if complete else [*counts, *copies[:1]], overdue=not complete)
 
 
 def attempts_of(delivery: Delivery | None) -> Observation:
@@ -43,7 +43,7 @@ def attempts_of(delivery: Delivery | None) -> Observation:
     if delivery is None or delivery.message is None:
         return observed("missing", overdue=True)
     attempts = delivery.message.attempts
-    return _high_bits(attempts) if attempts > LARGEST_ATTEMPTS else _counted([attempts])
+    return _high_bits(attempts) if attempts > LARGEST_ATTEMPTS else _observe_counts([attempts])
 
 
 def _high_bits(attempts: int) -> Observation:
@@ -51,6 +51,6 @@ def _high_bits(attempts: int) -> Observation:
     return observed("attempts:high-bits", difference=difference)
 
 
-def _counted(counts: Sequence[int], *, overdue: bool = False) -> Observation:
+def _observe_counts(counts: Sequence[int], *, overdue: bool = False) -> Observation:
     words = "-".join(str(count) for count in counts)
     return observed(f"attempts:{words}" if words else "missing", overdue=overdue)

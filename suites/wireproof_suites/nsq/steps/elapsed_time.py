@@ -42,7 +42,7 @@ def start_clock(broker: Broker, topic: Topic, tag: str | None = None) -> Clock:
     """
     consumer = broker.subscribe(topic)
     body = broker.unique_body()
-    broker.published(topic, body, None if tag is None else {CLIENT_DISPATCH_TAG: tag})
+    broker.publish_accepted(topic, body, None if tag is None else {CLIENT_DISPATCH_TAG: tag})
     delivery = consumer.take(body)
     if delivery is None:
         raise ArrangementFailed("the message that is to tell the time was not delivered")

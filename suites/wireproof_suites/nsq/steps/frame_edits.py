@@ -8,7 +8,7 @@ def header_of(length: int) -> bytes:
     return b"{}" if length == 2 else b'{"k":"' + b"v" * (length - 8) + b'"}'
 
 
-def sized(frame: Outgoing, size: int) -> Outgoing:
+def cut_to_size(frame: Outgoing, size: int) -> Outgoing:
     """Return the frame cut down to a smaller size, and saying so."""
     field = frame.part("size")
     end = field.offset + field.length + size

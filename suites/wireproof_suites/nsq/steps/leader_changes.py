@@ -40,7 +40,7 @@ def wait_for_leader(broker: Broker, cluster: Cluster, topic: Topic) -> Topic:
             return wait_until_named
         return next((at for at in cluster.others(wait_until_named) if _takes(broker, at)), None)
 
-    found = until(look, seconds=broker.patience.seconds(REDELIVERY))
+    found = until(look, seconds=broker.patience.settling_seconds())
     if found is None:
         raise ArrangementFailed(f"no node leads {topic.name}")
     return found
@@ -55,7 +55,7 @@ def wait_until_named(
         found = cluster.leader_of(topic, access=access)
         return found if found and is_same(found.address, topic.address) else None
 
-    return until(look, seconds=broker.patience.seconds(REDELIVERY), every=0.5)
+    return until(look, seconds=broker.patience.settling_seconds(), every=0.5)
 
 
 def subscribe_when_ready(
@@ -82,7 +82,7 @@ def subscribe_when_ready(
             refusals.append(error)
             return None
 
-    consumer = until(ask, seconds=broker.patience.seconds(REDELIVERY))
+    consumer = until(ask, seconds=broker.patience.settling_seconds())
     if consumer is None:
         raise refusals[-1]
     return consumer
@@ -112,7 +112,7 @@ def publish_when_ready(
         last[:] = [broker.publish(topic, body, trace_id=trace_id)]
         return None if observe(last[0]).value in NOT_YET else last[0]
 
-    until(ask, seconds=broker.patience.seconds(REDELIVERY))
+    until(ask, seconds=broker.patience.settling_seconds())
     return last[0]
 
 
@@ -137,7 +137,7 @@ class Story:
         """Publish messages that must be acknowledged, each after the one before."""
         for _ in range(count):
             body = self.broker.unique_body()
-            self.broker.published(self.topic, body)
+            self.broker.publish_accepted(self.topic, body)
             self.owed.append(body)
 
     def finish(self, consumer: Consumer, count: int) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.lookup.answer import Leader, read_topic
-from wireproof_kit.nsq.lookup.errors import Asked
+from wireproof_kit.nsq.lookup.errors import LookupRequest
 from wireproof_kit.nsq.observe.observations import observe, observe_http
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.http import HttpAnswer
@@ -133,6 +133,20 @@ def observe_channel(answer: HttpAnswer, channel: str) -> Observation:
     return observed("listed" if isinstance(listed, list) and channel in listed else "not-listed")
 
 
+def observe_only_channel(answer: HttpAnswer, channel: str) -> Observation:
+    """Say if a channel is the only one listed: ``exactly``, ``others-too``, ``not-listed``."""
+    seen = observe_channel(answer, channel)
+    data = _data(answer)
+    listed = data.get("channels") if data else None
+    if seen.value != "listed" or not isinstance(listed, list):
+        return seen
+    others = [str(each) for each in listed if each != channel]
+    if not others:
+        return observed("exactly")
+    difference = Difference("channels", None, channel, f"{', '.join(others)} too")
+    return observed("others-too", difference=difference)
+
+
 def observe_meta(answer: HttpAnswer, *, partitions: int, replicas: int) -> Observation:
     """Compare partition_num and replica: ``true``, ``no-meta``, ``meta:FIELD-wrong``."""
     data = _data(answer)
@@ -183,7 +197,7 @@ def observe_leading(broker: Broker, topic: Topic, answer: HttpAnswer) -> Observa
     """
     if answer.status != 200:
         return observe_http(answer)
-    info = read_topic(answer, Asked(broker.address, "GET /lookup"))
+    info = read_topic(answer, LookupRequest(broker.address, "GET /lookup"))
     for leader in info.leaders:
         seen = _publish_at(broker, topic, leader)
         if seen.value != "ok":

@@ -45,14 +45,14 @@ def open_consumer(
     identify: Identify | None = None,
 ) -> Consumer:
     """Subscribe in order, and finish a first message."""
-    consumer = subscribed(broker, topic, channel=channel, ready=ready, identify=identify)
+    consumer = subscribe_in_order(broker, topic, channel=channel, ready=ready, identify=identify)
     first = broker.unique_body()
-    broker.published(topic, first)
+    broker.publish_accepted(topic, first)
     consumer.next(first)
     return consumer
 
 
-def subscribed(
+def subscribe_in_order(
     broker: Broker,
     topic: Topic,
     *,
@@ -72,7 +72,7 @@ def publish(
     """Publish so many messages, with the headers by turns; return their bodies."""
     bodies = [broker.unique_body() for _ in range(count)]
     for number, body in enumerate(bodies):
-        broker.published(topic, body, headers[number % len(headers)])
+        broker.publish_accepted(topic, body, headers[number % len(headers)])
     return bodies
 
 
@@ -227,7 +227,7 @@ def read_firsts(
     return list(firsts.values())
 
 
-def increasing(deliveries: Sequence[Delivery], *, count: int) -> Observation:
+def observe_increase(deliveries: Sequence[Delivery], *, count: int) -> Observation:
     """Say whether offset and internal id grow from each of so many messages to the next."""
     if len(deliveries) < count:
         return MISSING

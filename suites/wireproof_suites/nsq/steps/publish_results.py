@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.observe.delivery import Delivery
 from wireproof_kit.nsq.observe.observations import observe, observe_delivery
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.answers import Answer
@@ -23,6 +24,22 @@ def publish_and_receive(
         if not is_success(answer):
             return answer
         return observe_delivery(consumer.next(), body=body, header=header)
+
+
+def observe_left_out(
+    delivery: Delivery | None, *, body: bytes, kept: dict[str, str], reserved: dict[str, str]
+) -> Observation:
+    """Return ``delivered:header-changed`` when the reserved names are left out and no more.
+
+    A header that is corrupted instead must not look as if the target had left the names out.
+    """
+    whole = {**kept, **reserved}
+    seen = observe_delivery(delivery, body=body, header=whole)
+    if seen.value not in ("delivered:header-changed", "delivered:no-header"):
+        return seen
+    without = observe_delivery(delivery, body=body, header=kept)
+    is_left_out = without.value == "delivered:as-sent"
+    return seen if is_left_out else replace(seen, value="delivered:header-corrupted")
 
 
 def then_received(

@@ -25,7 +25,7 @@ def subscribe_and_receive(
         if not isinstance(answer, Response):
             return observe(answer)
         client.send(rdy(1))
-        broker.published(topic, body, header)
+        broker.publish_accepted(topic, body, header)
 
         delivery = broker.consumer(client, topic, channel).next()
         return answered_and(answer, observe_delivery(delivery, body=body, header=header))
@@ -51,7 +51,7 @@ def refused_takes_nothing(
         late = until(broker, topic)
         bodies = [broker.unique_body() for _ in range(4)]
         for body in bodies:
-            broker.published(topic, body, header)
+            broker.publish_accepted(topic, body, header)
 
         return late or receive_all(right, bodies)
 

@@ -117,7 +117,7 @@ class Channel:
         header = None if tag is None else {CLIENT_DISPATCH_TAG: tag}
         bodies = [self.broker.unique_body() for _ in range(count)]
         for body in bodies:
-            self.broker.published(self.topic, body, header)
+            self.broker.publish_accepted(self.topic, body, header)
         return bodies
 
     def publish_headers(self, headers: Iterable[bytes]) -> list[bytes]:
@@ -125,7 +125,7 @@ class Channel:
         bodies: list[bytes] = []
         for header in headers:
             bodies.append(self.broker.unique_body())
-            self.broker.published(self.topic, bodies[-1], header)
+            self.broker.publish_accepted(self.topic, bodies[-1], header)
         return bodies
 
     def takers(

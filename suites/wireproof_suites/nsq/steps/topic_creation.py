@@ -8,7 +8,7 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.lookup.answer import TopicInfo
 from wireproof_kit.nsq.lookup.servers import CREATE_PATHS, LookupClient, best_refusal
 from wireproof_kit.nsq.observe.observations import observe_http
-from wireproof_kit.nsq.topics.topic import Place, Topic
+from wireproof_kit.nsq.topics.topic import LedPartition, Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.observation import Difference, Observation, observed
@@ -23,6 +23,8 @@ APPEARING = 10
 APPEAR_SECONDS = 30.0
 REGISTER_SECONDS = 80.0
 ONE: Mapping[str, str] = {"partition_num": "1", "replicator": "1"}
+
+PUBLISHED = frozenset({"topic", "partition_num", "replicator", "extend"})
 
 Parameters = Mapping[str, str]
 
@@ -57,11 +59,12 @@ def create_and_wait(
     wanted = {**ONE, "partition_num": str(partitions), **parameters}
     answer = create(lookup, name, **wanted)
     if answer.status != 200:
+        _refuse_private(parameters, answer)
         return observe_http(answer)
     info = wait_until_led(broker, lookup, name, partitions=partitions)
     if info is None:
         return observed("not-led", overdue=True)
-    quiet = lookup.recording(Transcript())
+    quiet = lookup.record_to(Transcript())
     if not quiet.wait_until_registered(name, partitions=partitions, seconds=REGISTER_SECONDS):
         raise ArrangementFailed(f"no node registered {name} within {REGISTER_SECONDS:g} s")
     return _topic(broker, name, info, parameters)
@@ -79,12 +82,25 @@ def create_and_look_up(
     """Create a topic and observe its lookup until ``due`` shows; it may have no leader yet."""
     answer = create(lookup, name, **{**ONE, **parameters})
     if answer.status != 200:
+        _refuse_private(parameters, answer)
         return observe_http(answer)
 
     def look_up() -> Observation:
         return observe(look(lookup, name, access="r", metainfo="true"))
 
     return eventually(broker, look_up, due=[due])
+
+
+def _refuse_private(parameters: Parameters, answer: HttpAnswer) -> None:
+    """Raise an error if a creation was refused that has a parameter of no published text.
+
+    Raises:
+        ArrangementFailed: that may be why.
+    """
+    private = sorted(set(parameters) - PUBLISHED)
+    if private:
+        seen = observe_http(answer).value
+        raise ArrangementFailed(f"a creation with {', '.join(private)} was answered {seen}")
 
 
 def wait_until_led(
@@ -96,7 +112,9 @@ def wait_until_led(
         info = lookup.lookup(name)
         return info if info and len(info.leaders) >= partitions else None
 
-    seconds = min(APPEARING * broker.patience.seconds(REDELIVERY), APPEAR_SECONDS)
+    patience = broker.patience
+    seconds = min(APPEARING * patience.seconds(REDELIVERY), APPEAR_SECONDS)
+    seconds = max(seconds, patience.settling_seconds())
     return until(look, seconds=seconds, every=POLL_SECONDS)
 
 
@@ -146,7 +164,9 @@ def _kind(broker: Broker, topic: Topic) -> str:
 
 
 def _topic(broker: Broker, name: str, info: TopicInfo, parameters: Parameters) -> Topic:
-    places = tuple(Place(led.partition, led.address, led.http_address) for led in info.leaders)
+    places = tuple(
+        LedPartition(led.partition, led.address, led.http_address) for led in info.leaders
+    )
     return Topic(
         name=name,
         partition=places[0].partition,

@@ -46,10 +46,17 @@ def compare_ids(*, answered: tuple[int, int], delivered: tuple[int, int]) -> Obs
 
 
 def observe_next_record(first: Answer, second: Answer) -> Observation:
-    """Say where the second record lies: ``follows`` when it is at the end of the first."""
+    """Say where the second record lies: ``follows`` when it is at the end of the first.
+
+    ``not-greater``: its offset does not grow, whatever offsets and sizes count.
+    """
     one, two = read_trace(first), read_trace(second)
     if one is None or two is None:
         return observe(first if one is None else second)
+    if two.disk_queue_offset <= one.disk_queue_offset:
+        found = f"{two.disk_queue_offset} after {one.disk_queue_offset}"
+        difference = Difference("disk_queue_offset", 18, "a greater offset", found)
+        return observed("not-greater", difference=difference)
     end = one.disk_queue_offset + one.disk_queue_data_size
     return compare_offsets(end, two.disk_queue_offset)
 

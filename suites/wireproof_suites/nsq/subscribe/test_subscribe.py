@@ -141,6 +141,6 @@ def test_plain_topic_shared_with_tag(
 
     bodies = [broker.unique_body() for _ in range(3)]
     for body in bodies:
-        broker.published(fresh_plain_topic, body)
+        broker.publish_accepted(fresh_plain_topic, body)
 
     return receive_all(clients[ready], bodies)

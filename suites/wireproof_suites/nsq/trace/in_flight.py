@@ -56,7 +56,7 @@ def touch_and_wait(broker: Broker, topic: Topic) -> Observation:
     body = broker.unique_body()
     with broker.subscribe(topic, identify=SOON) as consumer:
         started = time.monotonic()
-        broker.published(topic, body)
+        broker.publish_accepted(topic, body)
         held = consumer.take(body)
         if held is None:
             return observed("missing", overdue=True)

@@ -42,7 +42,7 @@ def high_half(delivery: Delivery | None, answer: Answer) -> Observation:
     return _half(delivery, response.internal_id, name="internal-id", at=HIGH_HALF_AT)
 
 
-def increasing(numbers: Sequence[int]) -> Observation:
+def observe_increase(numbers: Sequence[int]) -> Observation:
     """Say whether each of the internal ids is greater than the one before."""
     for before, after in itertools.pairwise(numbers):
         if after <= before:
@@ -63,7 +63,7 @@ def delivered_ids(consumer: Consumer, bodies: Sequence[bytes]) -> list[int]:
     return [found[body] for body in bodies if body in found]
 
 
-def finished(
+def finish_some(
     broker: Broker,
     consumer: Consumer,
     bodies: Sequence[bytes],
@@ -114,14 +114,14 @@ def publish_all(broker: Broker, topic: Topic, trace_ids: Sequence[int | None]) -
     """Publish one message for each trace id, by PUB for None; return their bodies."""
     bodies = [broker.unique_body() for _ in trace_ids]
     for body, trace_id in zip(bodies, trace_ids, strict=True):
-        broker.published(topic, body, trace_id=trace_id)
+        broker.publish_accepted(topic, body, trace_id=trace_id)
     return bodies
 
 
 def _passed_copies(broker: Broker, consumer: Consumer) -> bool:
     """Pass over all that was sent before a message of now, which tells that it is there."""
     sentinel = broker.unique_body()
-    broker.published(consumer.topic, sentinel)
+    broker.publish_accepted(consumer.topic, sentinel)
     while (delivery := consumer.take()) is not None:
         if delivery.body == sentinel:
             consumer.finish(delivery)

@@ -9,7 +9,7 @@ from wireproof_reference_impl.nsq.delivery.in_flight import NotInFlight
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.wire.identity import MILLISECOND
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.nsq.wire.words import byte_list, digits, shown
+from wireproof_reference_impl.nsq.wire.words import byte_list, digits, show
 from wireproof_spec.nsq import error_codes, limits
 from wireproof_spec.nsq.names import CLOSE_WAIT
 
@@ -23,7 +23,7 @@ def rdy(connection: Connection, words: Sequence[bytes]) -> None:
         return
     count = 1 if len(words) < 2 else digits(words[1])
     if count is None:
-        text = f"RDY could not parse count {shown(words[1])}"
+        text = f"RDY could not parse count {show(words[1])}"
         raise Refusal(error_codes.E_INVALID, text)
     if count > limits.MAX_RDY_COUNT:
         text = f"RDY count {count} out of range 0-{limits.MAX_RDY_COUNT}"
@@ -51,7 +51,7 @@ def req(connection: Connection, words: Sequence[bytes]) -> None:
         raise Refusal(error_codes.E_INVALID, "REQ insufficient number of params")
     delay_ms = digits(words[2])
     if delay_ms is None:
-        text = f"REQ could not parse timeout {shown(words[1])}, {shown(words[2])}"
+        text = f"REQ could not parse timeout {show(words[1])}, {show(words[2])}"
         raise Refusal(error_codes.E_INVALID, text)
     channel, subscriber = _subscription(connection)
     delay_ns = min(delay_ms, limits.MAX_REQ_TIMEOUT_MS) * MILLISECOND
@@ -110,5 +110,5 @@ def _internal_id(message_id: bytes) -> int:
 
 
 def _not_held(code: str, words: Sequence[bytes]) -> Refusal:
-    text = f"{shown(words[0])} {byte_list(words[1])} failed Message ID not in flight"
+    text = f"{show(words[0])} {byte_list(words[1])} failed Message ID not in flight"
     return Refusal(code, text, fatal=False)

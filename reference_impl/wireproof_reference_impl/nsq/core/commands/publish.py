@@ -6,9 +6,9 @@ from wireproof_reference_impl.nsq.core.commands import partition_word, sized
 from wireproof_reference_impl.nsq.core.connection import Connection, Reading
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.topic import Partition
-from wireproof_reference_impl.nsq.wire.message import Entry, Stored
+from wireproof_reference_impl.nsq.wire.message import NewMessage, PublishResult
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.nsq.wire.words import shown
+from wireproof_reference_impl.nsq.wire.words import show
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.names import OK, is_valid_name
 
@@ -36,7 +36,7 @@ def address(connection: Connection, words: Sequence[bytes]) -> Address:
     rules = connection.node.behaviour.publish
     if len(words) < 2 or (len(words) != 3 and needs_partition(connection, words)):
         raise Refusal(error_codes.E_INVALID, "insufficient number of parameters")
-    topic = shown(words[1])
+    topic = show(words[1])
     if rules.name_checked and not is_valid_name(topic):
         raise Refusal(error_codes.E_BAD_TOPIC, f'PUB topic name "{topic}" is not valid')
     code = rules.bad_partition
@@ -93,7 +93,9 @@ def read_body(connection: Connection, size: int) -> sized.Bytes:
     return (yield from sized.exactly(size, otherwise=cut_body))
 
 
-def store(connection: Connection, partition: Partition, entries: Sequence[Entry]) -> Stored:
+def store(
+    connection: Connection, partition: Partition, entries: Sequence[NewMessage]
+) -> PublishResult:
     """Publish messages to a partition; its channels are served when all bytes are read.
 
     Raises:
@@ -161,7 +163,7 @@ def plain(connection: Connection, to: Address) -> Generator[int, bytes, None]:
     size = yield from body_size(connection)
     partition = yield from locate(connection, to, size)
     data = yield from read_body(connection, size)
-    store(connection, partition, (Entry(data),))
+    store(connection, partition, (NewMessage(data),))
     connection.respond(OK)
 
 
@@ -176,5 +178,5 @@ def pub_trace(connection: Connection, words: Sequence[bytes]) -> Reading:
         raise Refusal(rules.bad_size, text)
     data = yield from read_body(connection, size)
     trace_id, message = split_traced(data)
-    stored = store(connection, partition, (Entry(message, trace_id),))
+    stored = store(connection, partition, (NewMessage(message, trace_id),))
     connection.respond(rules.trace_response(stored))

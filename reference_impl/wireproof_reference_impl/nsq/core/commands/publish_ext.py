@@ -8,7 +8,7 @@ from wireproof_reference_impl.nsq.core.topic import Partition, Topic
 from wireproof_reference_impl.nsq.wire import frame_reading
 from wireproof_reference_impl.nsq.wire.frame_reading import Split
 from wireproof_reference_impl.nsq.wire.header import Header
-from wireproof_reference_impl.nsq.wire.message import Entry, Stored
+from wireproof_reference_impl.nsq.wire.message import NewMessage, PublishResult
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_spec.nsq.error_codes import E_EXT_NOT_SUPPORT
 from wireproof_spec.nsq.names import OK
@@ -32,7 +32,7 @@ def pub_ext(connection: Connection, words: Sequence[bytes]) -> Reading:
     connection.respond(answer(connection, header, stored))
 
 
-def answer(connection: Connection, header: Header, stored: Stored) -> bytes:
+def answer(connection: Connection, header: Header, stored: PublishResult) -> bytes:
     """Return the answer to a message: its place if it has a trace id, else OK.
 
     Clause: ext.publish.ok-response, ext.publish.trace-response
@@ -76,9 +76,9 @@ def not_supported(topic: Topic) -> Refusal:
     return Refusal(E_EXT_NOT_SUPPORT, text, fatal=False)
 
 
-def entry(partition: Partition, header: Header, split: Split) -> Entry:
+def entry(partition: Partition, header: Header, split: Split) -> NewMessage:
     """Return the message to store; its header as it was sent.
 
     Clause: ext.consume.header-intact
     """
-    return Entry(split.body, header.trace_id or 0, split.header, header.tag)
+    return NewMessage(split.body, header.trace_id or 0, split.header, header.tag)

@@ -8,7 +8,7 @@ from wireproof_reference_impl.nsq.core.commands.publish import TRACE_ID_BYTES
 from wireproof_reference_impl.nsq.core.connection import Connection, Reading
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.wire.limits import Limits
-from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.nsq.wire.message import NewMessage
 from wireproof_reference_impl.nsq.wire.refusal import EndOfStream, Refusal
 from wireproof_spec.nsq.error_codes import E_BAD_BODY, E_BAD_MESSAGE
 from wireproof_spec.nsq.limits import max_mpub_count
@@ -20,7 +20,7 @@ Messages = Generator[int, bytes, list[bytes]]
 def mpub(connection: Connection, words: Sequence[bytes]) -> Reading:
     """Store messages as they are."""
     partition, messages = yield from _batch(connection, words, least=1)
-    publish.store(connection, partition, [Entry(data) for data in messages])
+    publish.store(connection, partition, [NewMessage(data) for data in messages])
     connection.respond(OK)
 
 
@@ -28,7 +28,8 @@ def mpub_trace(connection: Connection, words: Sequence[bytes]) -> Reading:
     """Store messages, each with its trace id in front, and tell where the batch is."""
     partition, messages = yield from _batch(connection, words, least=TRACE_ID_BYTES + 1)
     entries = [
-        Entry(data[TRACE_ID_BYTES:], int.from_bytes(data[:TRACE_ID_BYTES])) for data in messages
+        NewMessage(data[TRACE_ID_BYTES:], int.from_bytes(data[:TRACE_ID_BYTES]))
+        for data in messages
     ]
     stored = publish.store(connection, partition, entries)._replace(trace_id=0)
     connection.respond(connection.node.behaviour.publish.trace_response(stored))
@@ -42,10 +43,10 @@ def mpub_ext(connection: Connection, words: Sequence[bytes]) -> Reading:
     connection.respond(OK)
 
 
-def _ext_entry(connection: Connection, partition: Partition, data: bytes) -> Entry:
+def _ext_entry(connection: Connection, partition: Partition, data: bytes) -> NewMessage:
     split = publish_ext.split_body(connection, data)
     if not split.header:
-        return Entry(split.body)
+        return NewMessage(split.body)
     header = publish_ext.read_header(connection, partition, split.header)
     return publish_ext.entry(partition, header, split)
 

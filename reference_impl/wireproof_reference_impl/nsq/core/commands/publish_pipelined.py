@@ -13,7 +13,7 @@ from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.wire import packed
-from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.nsq.wire.message import NewMessage
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_spec.nsq.names import OK
 
@@ -98,7 +98,7 @@ class PipelinedPublishes:
 
 def _publish(node: Node, partition: Partition, bodies: Sequence[bytes], now_ns: int) -> bool:
     """Store messages, all or none; tell whether they are stored."""
-    entries = list(map(Entry, bodies))
+    entries = list(map(NewMessage, bodies))
     extend = partition.topic.extend
     try:
         node.behaviour.publish.check_record(entries, extend, node.limits.message)

@@ -7,14 +7,14 @@ from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.lookup_changes import (
     Data,
     When,
-    changing,
-    exchanged,
+    change_some,
+    exchange_nodes,
     is_for_reading,
     is_for_writing,
     is_lookup,
     is_old,
+    make_change,
     refuse,
-    telling,
 )
 from wireproof_reference_impl.nsq.lookupd import api
 from wireproof_reference_impl.nsq.lookupd.api import Question
@@ -36,11 +36,11 @@ Meta = dict[str, object]
 def _meta(change: Callable[[Meta], Meta], when: When) -> Settings:
     """Return settings under which the meta of some answers is changed."""
 
-    def changed(data: Data) -> object:
+    def change_data(data: Data) -> object:
         meta = data.get("meta")
         return {**data, "meta": change(dict(cast(Meta, meta)))} if meta else data
 
-    return telling(changed, when)
+    return change_some(change_data, when)
 
 
 def _of_ext(change: Callable[[Meta], Meta]) -> Callable[[Meta], Meta]:
@@ -69,7 +69,7 @@ def _nodes(data: Data) -> list[Meta]:
 
 def _as_slave(change: Callable[[Data], object], when: When = is_lookup) -> tuple[Override, ...]:
     """Return overrides under which some answers of a slave are changed."""
-    rule = changing(change, when)
+    rule = make_change(change, when)
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def find(question: Question, server: LookupServer, request: Request) -> object:
@@ -99,7 +99,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers to consumers in the older style have no meta",
         breaks=_META,
         may_break=f"{_TOLD} {_EXTEND}",
-        settings=telling(_no_meta, lambda r: is_old(r) and is_for_reading(r)),
+        settings=change_some(_no_meta, lambda r: is_old(r) and is_for_reading(r)),
         way=MISSING,
     ),
     fault(
@@ -187,7 +187,7 @@ FAULTS: tuple[Preset, ...] = (
         "listlookup lists only the master lookup server",
         breaks=_LIST,
         may_break=_FORM,
-        settings=telling(lambda data: {**data, "lookupdnodes": _nodes(data)[:1]}, _is_list),
+        settings=change_some(lambda data: {**data, "lookupdnodes": _nodes(data)[:1]}, _is_list),
         way=MISSING,
     ),
     fault(
@@ -195,7 +195,7 @@ FAULTS: tuple[Preset, ...] = (
         "listlookup in the older style omits the last lookup server",
         breaks=_LIST,
         may_break=_FORM,
-        settings=telling(
+        settings=change_some(
             lambda data: {**data, "lookupdnodes": _nodes(data)[:-1]},
             lambda r: _is_list(r) and not r.v1,
         ),
@@ -206,7 +206,7 @@ FAULTS: tuple[Preset, ...] = (
         "listlookup gives the TCP port as the HTTP port",
         breaks=_LIST,
         may_break=_FORM,
-        settings=telling(
+        settings=change_some(
             lambda data: {
                 **data,
                 "lookupdnodes": [{**node, "HttpPort": node["TcpPort"]} for node in _nodes(data)],
@@ -251,7 +251,7 @@ FAULTS: tuple[Preset, ...] = (
         "slave-disagrees",
         "lookup answers of a slave server list each partition with the node of another partition",
         breaks=_SLAVES,
-        overrides=_as_slave(exchanged),
+        overrides=_as_slave(exchange_nodes),
         way=WRONG_VALUE,
     ),
     fault(

@@ -6,10 +6,11 @@ from wireproof_reference_impl.nsq.lookup_changes import (
     LOOKERS,
     Data,
     Record,
+    change_some,
     channels,
-    dropped,
+    drop_names,
     each_record,
-    exchanged,
+    exchange_nodes,
     is_for_reading,
     is_lookup,
     is_old,
@@ -17,7 +18,6 @@ from wireproof_reference_impl.nsq.lookup_changes import (
     only_partitions,
     only_producers,
     producers,
-    telling,
 )
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -85,7 +85,7 @@ FAULTS: tuple[Preset, ...] = (
         "nodes-lead-everything",
         "the list of nodes gives every node the partitions of all nodes",
         breaks=_SERVICES,
-        settings=telling(_leading_everything, _are_nodes),
+        settings=change_some(_leading_everything, _are_nodes),
         way=EXTRA,
     ),
     fault(
@@ -99,7 +99,7 @@ FAULTS: tuple[Preset, ...] = (
         "nodes-without-tombstones",
         "the list of nodes omits their tombstones",
         breaks="smart.lookup.tombstone",
-        settings=telling(_without_tombstones, _are_nodes),
+        settings=change_some(_without_tombstones, _are_nodes),
         way=MISSING,
     ),
     fault(
@@ -107,7 +107,7 @@ FAULTS: tuple[Preset, ...] = (
         "ports are strings in lookup answers in the older style",
         breaks=_RECORD,
         may_break="smart.lookup.services",
-        settings=telling(
+        settings=change_some(
             each_record(lambda node: {**node, "tcp_port": str(node["tcp_port"])}), is_old
         ),
         way=WRONG_VALUE,
@@ -116,14 +116,14 @@ FAULTS: tuple[Preset, ...] = (
         "lookup-without-ids",
         "nodes have neither id nor distributed_id in lookup answers in the older style",
         breaks=_RECORD,
-        settings=telling(each_record(dropped("id distributed_id")), is_old),
+        settings=change_some(each_record(drop_names("id distributed_id")), is_old),
         way=MISSING,
     ),
     fault(
         "lookup-no-http-port-for-consumers",
         "lookup answers to consumers give 0 as the HTTP port",
         breaks=_RECORD,
-        settings=telling(each_record(lambda node: {**node, "http_port": 0}), is_for_reading),
+        settings=change_some(each_record(lambda node: {**node, "http_port": 0}), is_for_reading),
         way=BOUNDARY,
     ),
     fault(
@@ -131,7 +131,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers without metainfo omit partition 0",
         breaks=_PARTITIONS,
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             only_partitions(lambda led: {k: v for k, v in led.items() if k != "0"}), is_unmeant
         ),
         way=BOUNDARY,
@@ -141,7 +141,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers without metainfo number partitions from 1",
         breaks=_PARTITIONS,
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             only_partitions(lambda led: {str(int(k) + 1): v for k, v in led.items()}), is_unmeant
         ),
         way=WRONG_VALUE,
@@ -151,7 +151,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers without metainfo write partition numbers with two digits",
         breaks=_PARTITIONS,
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             only_partitions(lambda led: {f"{int(k):02}": v for k, v in led.items()}), is_unmeant
         ),
         way=WRONG_VALUE,
@@ -162,7 +162,7 @@ FAULTS: tuple[Preset, ...] = (
         "topic",
         breaks=_PARTITIONS,
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             only_partitions(lambda led: dict(list(led.items())[:1])),
             lambda r: is_unmeant(r) and is_for_reading(r),
         ),
@@ -172,7 +172,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup-producers-first-only",
         "lookup answers list only one producer",
         breaks=_PRODUCERS,
-        settings=telling(only_producers(lambda nodes: nodes[:1]), is_lookup),
+        settings=change_some(only_producers(lambda nodes: nodes[:1]), is_lookup),
         way=MISSING,
     ),
     fault(
@@ -180,14 +180,14 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers list a node in producers once for each partition, and the first node "
         "once more",
         breaks=_PRODUCERS,
-        settings=telling(only_producers(lambda nodes: nodes + nodes[:1]), is_lookup),
+        settings=change_some(only_producers(lambda nodes: nodes + nodes[:1]), is_lookup),
         way=EXTRA,
     ),
     fault(
         "lookup-producers-http",
         "lookup answers give the HTTP port of producers as their TCP port",
         breaks=_PRODUCERS,
-        settings=telling(
+        settings=change_some(
             only_producers(
                 lambda nodes: [{**node, "tcp_port": node["http_port"]} for node in nodes]
             ),
@@ -200,7 +200,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers without metainfo list each partition with the node of another partition",
         breaks=_LEADER,
         may_break="smart.lookup.slaves",
-        settings=telling(exchanged, is_unmeant),
+        settings=change_some(exchange_nodes, is_unmeant),
         way=WRONG_VALUE,
     ),
     fault(
@@ -208,7 +208,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers to consumers give the HTTP port as the TCP port",
         breaks=_LEADER,
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             each_record(lambda node: {**node, "tcp_port": node["http_port"]}),
             lambda r: is_for_reading(r) and is_unmeant(r),
         ),
@@ -219,7 +219,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers to consumers give an address where no node listens",
         breaks=_LEADER,
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             each_record(lambda node: {**node, "broadcast_address": "127.9.9.9"}),
             lambda r: is_for_reading(r) and is_unmeant(r),
         ),
@@ -230,7 +230,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers to consumers without metainfo list no partition",
         breaks=f"{_LEADER} {_PARTITIONS}",
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             only_partitions(lambda led: {}), lambda r: is_for_reading(r) and is_unmeant(r)
         ),
         way=MISSING,
@@ -240,7 +240,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers without metainfo list the last partition with the node of the first",
         breaks=_LEADER,
         may_break="smart.lookup.slaves smart.lookup.producers",
-        settings=telling(only_partitions(_last_as_first), is_unmeant),
+        settings=change_some(only_partitions(_last_as_first), is_unmeant),
         way=BOUNDARY,
     ),
 )

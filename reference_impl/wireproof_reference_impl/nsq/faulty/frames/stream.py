@@ -7,12 +7,12 @@ from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.commands.sized import Bytes
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.topic import Partition
-from wireproof_reference_impl.nsq.faulty.harm import reread, unread
+from wireproof_reference_impl.nsq.faulty.harm import peek_unread, reread
 from wireproof_reference_impl.nsq.faulty.shared_overrides import (
+    change_stored,
     publish_late,
     reading_body,
-    refused,
-    storing,
+    watch_refusals,
 )
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -24,7 +24,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
-from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.nsq.wire.message import NewMessage
 from wireproof_reference_impl.nsq.wire.refusal import EndOfStream, Refusal
 from wireproof_reference_impl.overrides import Override
 from wireproof_spec.nsq.error_codes import E_PUB_FAILED
@@ -89,7 +89,7 @@ def _cut_late(change: Cut) -> tuple[Override, ...]:
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def store(
-            connection: Connection, partition: Partition, entries: Sequence[Entry]
+            connection: Connection, partition: Partition, entries: Sequence[NewMessage]
         ) -> object:
             if connection not in cut:
                 return original(connection, partition, entries)
@@ -121,7 +121,7 @@ def _read_cut(change: Cut, cut: WeakSet[Connection]) -> Override:
     return Override(publish, "read_body", wrap)
 
 
-def _arranged(change: Callable[[list[bytes], int], list[bytes]]) -> tuple[Override, ...]:
+def _change_answers(change: Callable[[list[bytes], int], list[bytes]]) -> tuple[Override, ...]:
     """Return overrides under which the answers to what came at a time are changed.
 
     The change is given the number of pieces in which a frame came so far.
@@ -138,7 +138,7 @@ def _arranged(change: Callable[[list[bytes], int], list[bytes]]) -> tuple[Overri
     return (Override(Connection, "read", wrap), *_COUNTING)
 
 
-def _assembled(change: Callable[[bytes, int], bytes]) -> tuple[Override, ...]:
+def _change_bodies(change: Callable[[bytes, int], bytes]) -> tuple[Override, ...]:
     """Return overrides under which a body that came in so many pieces is changed."""
     return (
         reading_body(lambda connection, data: change(data, _pieces(connection))),
@@ -173,7 +173,7 @@ def _behind(change: Callable[[bytes, bytes], bytes]) -> Override:
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def finish_command(connection: Connection) -> None:
             original(connection)
-            reread(connection, change(connection.command, unread(connection)))
+            reread(connection, change(connection.command, peek_unread(connection)))
 
         return finish_command
 
@@ -189,12 +189,12 @@ def _read_again(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
         return data
 
     def spill(connection: Connection, refusal: Refusal) -> None:
-        reread(connection, change(bodies.pop(connection, b"")) + unread(connection))
+        reread(connection, change(bodies.pop(connection, b"")) + peek_unread(connection))
 
-    return (reading_body(note), refused(spill))
+    return (reading_body(note), watch_refusals(spill))
 
 
-def _spoilt(spoilt: Callable[[Connection], object]) -> tuple[Override, ...]:
+def _spoil(spoilt: Callable[[Connection], object]) -> tuple[Override, ...]:
     """Return overrides under which a refused frame lets a publish after it fail.
 
     `spoilt` returns what it spoils: its connection, or the node.
@@ -204,13 +204,13 @@ def _spoilt(spoilt: Callable[[Connection], object]) -> tuple[Override, ...]:
     def mark(connection: Connection, refusal: Refusal) -> None:
         marked.add(spoilt(connection))
 
-    def fail(connection: Connection, entries: Sequence[Entry]) -> Sequence[Entry]:
+    def fail(connection: Connection, entries: Sequence[NewMessage]) -> Sequence[NewMessage]:
         if spoilt(connection) in marked:
             marked.discard(spoilt(connection))
             raise Refusal(E_PUB_FAILED, fatal=False)
         return entries
 
-    return (refused(mark), storing(fail))
+    return (watch_refusals(mark), change_stored(fail))
 
 
 _IGNORED = WeakSet[Connection]()
@@ -253,7 +253,7 @@ FAULTS: tuple[Preset, ...] = (
         "a frame that arrives in several pieces is answered twice",
         way=EXTRA,
         breaks=_PIECES,
-        overrides=_arranged(_answered_twice_in_pieces),
+        overrides=_change_answers(_answered_twice_in_pieces),
     ),
     fault(
         "pieces-lose-the-end",
@@ -261,7 +261,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_PIECES,
         may_break="consume.body-intact consume.layout consume.plain-topic parser.header-length",
-        overrides=_assembled(_last_lost_in_pieces),
+        overrides=_change_bodies(_last_lost_in_pieces),
     ),
     fault(
         "pieces-end-at-4096",
@@ -269,7 +269,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_PIECES,
         may_break="consume.body-intact consume.plain-topic",
-        overrides=_assembled(_cut_beyond_4096_in_pieces),
+        overrides=_change_bodies(_cut_beyond_4096_in_pieces),
     ),
     fault(
         "second-frame-dropped",
@@ -291,7 +291,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_PIECES,
         may_break="parser.in-step",
-        overrides=_arranged(_in_reverse),
+        overrides=_change_answers(_in_reverse),
     ),
     fault(
         "answers-but-the-first-lost",
@@ -299,7 +299,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_PIECES,
         may_break="parser.in-step",
-        overrides=_arranged(_first_answer_only),
+        overrides=_change_answers(_first_answer_only),
     ),
     fault(
         "refused-body-read-again",
@@ -335,7 +335,7 @@ FAULTS: tuple[Preset, ...] = (
             "publish.header-strict publish.header-value publish.mpub-ext "
             "publish.plain-topic publish.trace-id-form"
         ),
-        overrides=_spoilt(lambda connection: connection),
+        overrides=_spoil(lambda connection: connection),
     ),
     fault(
         "refused-spoils-others",
@@ -343,6 +343,6 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks=_STEP,
         may_break=PUBLISHERS,
-        overrides=_spoilt(lambda connection: connection.node),
+        overrides=_spoil(lambda connection: connection.node),
     ),
 )

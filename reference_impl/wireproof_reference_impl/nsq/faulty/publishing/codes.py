@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.faulty.errors import coded, ended_without_a_word
+from wireproof_reference_impl.nsq.faulty.errors import code_refusals, ended_without_a_word
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     MISSING,
@@ -23,7 +23,7 @@ def _codes(other: dict[str, str]) -> tuple[Override, ...]:
     def code(command: bytes, own: str) -> str:
         return other.get(own, own) if command == PUB_EXT else own
 
-    return (coded(code),)
+    return (code_refusals(code),)
 
 
 def _is_unknown_topic(command: bytes, code: str) -> bool:

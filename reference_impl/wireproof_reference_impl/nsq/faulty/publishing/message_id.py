@@ -21,7 +21,7 @@ from wireproof_reference_impl.nsq.preset import (
 )
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import Message
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.overrides import Override, replace_function
 from wireproof_spec.nsq.names import HEARTBEAT, IDENTIFY, MPUB
 
 _U63 = 1 << 63
@@ -38,10 +38,10 @@ def _head(trace_id: Callable[[Message, int], int]) -> tuple[Override, ...]:
             trace_id=trace_id(message, attempts),
         )
 
-    return (replaced(message_parts, "head", head),)
+    return (replace_function(message_parts, "head", head),)
 
 
-def _turned(message: Message, attempts: int) -> int:
+def _turn(message: Message, attempts: int) -> int:
     return int.from_bytes(message.trace_id.to_bytes(8), "little")
 
 
@@ -49,7 +49,7 @@ def _forgotten_again(message: Message, attempts: int) -> int:
     return message.trace_id if attempts == 1 else 0
 
 
-def _finishing(finishes: Callable[[Held, InFlight], bool]) -> tuple[Override, ...]:
+def _finish_when(finishes: Callable[[Held, InFlight], bool]) -> tuple[Override, ...]:
     """Return overrides under which FIN ends only such messages."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -77,7 +77,7 @@ def _not_every_third(held: Held, in_flight: InFlight) -> bool:
     return held.message.internal_id % 3 != 0 or held.attempts > 1
 
 
-def _numbered(number: Callable[[int], int]) -> tuple[Override, ...]:
+def _number_with(number: Callable[[int], int]) -> tuple[Override, ...]:
     """Return overrides under which internal ids are this function of the next number."""
 
     def wrap(original: Callable[..., Sequence[int]]) -> Callable[..., object]:
@@ -215,7 +215,7 @@ FAULTS: tuple[Preset, ...] = (
         "the trace id of delivered messages is in little-endian byte order",
         breaks=_HALVES,
         may_break=f"{_ANY} {_INTERNAL} {_BATCH} publish.trace-response http.trace-response",
-        overrides=_head(_turned),
+        overrides=_head(_turn),
         way=WRONG_VALUE,
     ),
     fault(
@@ -245,7 +245,7 @@ FAULTS: tuple[Preset, ...] = (
             f"{TRACED} smart.order.in-order smart.order.layout smart.order.increasing "
             "smart.order.position smart.order.rdy"
         ),
-        overrides=_finishing(_only_low_trace_ids),
+        overrides=_finish_when(_only_low_trace_ids),
         way=BOUNDARY,
     ),
     fault(
@@ -256,7 +256,7 @@ FAULTS: tuple[Preset, ...] = (
             "dispatch.to-matching dispatch.fallback dispatch.leave smart.history.kept "
             "dispatch.history smart.partition.own-messages"
         ),
-        overrides=_finishing(_only_the_oldest),
+        overrides=_finish_when(_only_the_oldest),
         way=CONDITION,
     ),
     fault(
@@ -271,7 +271,7 @@ FAULTS: tuple[Preset, ...] = (
             "dispatch.to-matching dispatch.never-other-tag "
             "dispatch.fallback dispatch.leave dispatch.untagged smart.partition.publish"
         ),
-        overrides=_finishing(_not_every_third),
+        overrides=_finish_when(_not_every_third),
         way=MISSING,
     ),
     fault(
@@ -288,7 +288,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=f"{_GROW} smart.order.increasing",
         may_break="disk.layout",
         settings={"publish.first_id": _by_partition},
-        overrides=_numbered(_one_of_a_pair_ahead),
+        overrides=_number_with(_one_of_a_pair_ahead),
         way=CONDITION,
     ),
     fault(
@@ -296,7 +296,7 @@ FAULTS: tuple[Preset, ...] = (
         "every tenth internal id is greater than the ids after it",
         breaks=f"{_GROW} smart.order.increasing",
         may_break="disk.layout",
-        overrides=_numbered(_every_tenth_ahead),
+        overrides=_number_with(_every_tenth_ahead),
         way=BOUNDARY,
     ),
 )

@@ -9,7 +9,7 @@ from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.delivery import subscribe_rules
 from wireproof_reference_impl.nsq.faulty.shared_overrides import (
     Choose,
-    storing,
+    change_stored,
     storing_elsewhere,
     storing_elsewhere_late,
 )
@@ -23,8 +23,8 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
-from wireproof_reference_impl.nsq.wire.message import Entry, Stored
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.nsq.wire.message import NewMessage, PublishResult
+from wireproof_reference_impl.overrides import Override, replace_function
 from wireproof_spec.nsq.names import OK, PUB, is_valid_name
 
 
@@ -41,31 +41,31 @@ def _stray(name: str, text: str, choose: Choose, *, breaks: str, way: str) -> Pr
     )
 
 
-def _first(partition: Partition, entries: Sequence[Entry]) -> int:
+def _first(partition: Partition, entries: Sequence[NewMessage]) -> int:
     return 0
 
 
-def _every_fourth_next_door(partition: Partition, entries: Sequence[Entry]) -> int:
+def _every_fourth_next_door(partition: Partition, entries: Sequence[NewMessage]) -> int:
     return partition.number ^ (partition.log.count % 4 == 3)
 
 
-def _batches_first(partition: Partition, entries: Sequence[Entry]) -> int:
+def _batches_first(partition: Partition, entries: Sequence[NewMessage]) -> int:
     return 0 if len(entries) > 1 else partition.number
 
 
-def _traced(entries: Sequence[Entry]) -> bool:
+def _is_traced(entries: Sequence[NewMessage]) -> bool:
     return any(entry.trace_id for entry in entries)
 
 
-def _traced_first(partition: Partition, entries: Sequence[Entry]) -> int:
-    return 0 if _traced(entries) else partition.number
+def _traced_first(partition: Partition, entries: Sequence[NewMessage]) -> int:
+    return 0 if _is_traced(entries) else partition.number
 
 
-def _traced_last(partition: Partition, entries: Sequence[Entry]) -> int:
-    return 1 if _traced(entries) else partition.number
+def _traced_last(partition: Partition, entries: Sequence[NewMessage]) -> int:
+    return 1 if _is_traced(entries) else partition.number
 
 
-def _odd_trace_ids_next_door(partition: Partition, entries: Sequence[Entry]) -> int:
+def _odd_trace_ids_next_door(partition: Partition, entries: Sequence[NewMessage]) -> int:
     return partition.number ^ (entries[0].trace_id % 2)
 
 
@@ -81,10 +81,10 @@ def _always_first(original: Callable[..., object]) -> Callable[..., object]:
 def _line_feed_above_200() -> tuple[Override, ...]:
     large = WeakSet[Connection]()
 
-    def note(original: Callable[..., Stored]) -> Callable[..., object]:
+    def note(original: Callable[..., PublishResult]) -> Callable[..., object]:
         def store(
-            connection: Connection, partition: Partition, entries: Sequence[Entry]
-        ) -> Stored:
+            connection: Connection, partition: Partition, entries: Sequence[NewMessage]
+        ) -> PublishResult:
             stored = original(connection, partition, entries)
             if connection.command == PUB and stored.size > 200:
                 large.add(connection)
@@ -106,12 +106,14 @@ def _line_feed_above_200() -> tuple[Override, ...]:
 def _bodies(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
     """Return overrides under which the bodies of PUB are stored otherwise."""
 
-    def stored(connection: Connection, entries: Sequence[Entry]) -> Sequence[Entry]:
+    def store_changed(
+        connection: Connection, entries: Sequence[NewMessage]
+    ) -> Sequence[NewMessage]:
         if connection.command != PUB:
             return entries
         return [each._replace(body=change(each.body)) for each in entries]
 
-    return (storing(stored),)
+    return (change_stored(store_changed),)
 
 
 def _last_byte_lost_above_4096(data: bytes) -> bytes:
@@ -197,7 +199,7 @@ FAULTS: tuple[Preset, ...] = (
         "channel-of-64-letters-refused",
         "a channel of 64 letters is refused",
         breaks=_SUBSCRIBE,
-        overrides=(replaced(subscribe_rules, "is_channel_name", _short_names),),
+        overrides=(replace_function(subscribe_rules, "is_channel_name", _short_names),),
         way=BOUNDARY,
     ),
     fault(
@@ -205,7 +207,7 @@ FAULTS: tuple[Preset, ...] = (
         "an ephemeral channel is refused",
         breaks=_SUBSCRIBE,
         may_break="consume.layout",
-        overrides=(replaced(subscribe_rules, "is_channel_name", _lasting_names),),
+        overrides=(replace_function(subscribe_rules, "is_channel_name", _lasting_names),),
         way=CONDITION,
     ),
     fault(

@@ -16,20 +16,20 @@ from wireproof_reference_impl.nsq.preset import (
     fault,
 )
 from wireproof_reference_impl.nsq.wire import packed
-from wireproof_reference_impl.nsq.wire.message import Stored
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.nsq.wire.message import PublishResult
+from wireproof_reference_impl.overrides import Override, replace_function
 from wireproof_spec.nsq.names import OK
 
 _U63 = 1 << 63
 _U64 = 1 << 64
 
 
-def _answering(traced: Callable[[Stored], bytes]) -> Settings:
+def _answer_with(traced: Callable[[PublishResult], bytes]) -> Settings:
     """Return settings under which PUB_TRACE is answered so."""
     return {"publish.trace_response": traced}
 
 
-def _response(stored: Stored, **other: int) -> bytes:
+def _response(stored: PublishResult, **other: int) -> bytes:
     """Return a trace response with some parts replaced."""
     parts = stored._replace(**other)
     return packed.trace_response(
@@ -37,25 +37,25 @@ def _response(stored: Stored, **other: int) -> bytes:
     )
 
 
-def _little_endian(stored: Stored) -> bytes:
+def _little_endian(stored: PublishResult) -> bytes:
     return pack("<2sQQQI", OK, stored.internal_id, stored.trace_id, stored.offset, stored.size)
 
 
-def _size_of_8_bytes(stored: Stored) -> bytes:
+def _size_of_8_bytes(stored: PublishResult) -> bytes:
     return pack(">2sQQQQ", OK, stored.internal_id, stored.trace_id, stored.offset, stored.size)
 
 
-def _ids_swapped(stored: Stored) -> bytes:
+def _ids_swapped(stored: PublishResult) -> bytes:
     return _response(stored, internal_id=stored.trace_id, trace_id=stored.internal_id)
 
 
-def _size_of_the_smallest(stored: Stored) -> bytes:
+def _size_of_the_smallest(stored: PublishResult) -> bytes:
     return _response(stored, size=min(stored.size, 65535))
 
 
 def _split(split: Callable[[bytes], tuple[int, bytes]]) -> tuple[Override, ...]:
     """Return overrides under which the body of PUB_TRACE is taken apart so."""
-    return (replaced(publish, "split_traced", split),)
+    return (replace_function(publish, "split_traced", split),)
 
 
 def _id_in_the_body(data: bytes) -> tuple[int, bytes]:
@@ -122,7 +122,7 @@ FAULTS: tuple[Preset, ...] = (
         "the answer to PUB_TRACE is in little-endian byte order",
         breaks=_RESPONSE,
         may_break=_ALL_TRACED,
-        settings=_answering(_little_endian),
+        settings=_answer_with(_little_endian),
         way=WRONG_VALUE,
     ),
     fault(
@@ -130,7 +130,7 @@ FAULTS: tuple[Preset, ...] = (
         "the data size in the answer to PUB_TRACE takes 8 bytes",
         breaks=_RESPONSE,
         may_break=_ALL_TRACED,
-        settings=_answering(_size_of_8_bytes),
+        settings=_answer_with(_size_of_8_bytes),
         way=EXTRA,
     ),
     fault(
@@ -138,7 +138,7 @@ FAULTS: tuple[Preset, ...] = (
         "the answer to PUB_TRACE has the trace id before the internal id",
         breaks=f"{_RESPONSE} {_INTERNAL}",
         may_break=_ALL_TRACED,
-        settings=_answering(_ids_swapped),
+        settings=_answer_with(_ids_swapped),
         way=WRONG_VALUE,
     ),
     fault(
@@ -146,7 +146,7 @@ FAULTS: tuple[Preset, ...] = (
         "the answer to PUB_TRACE has no OK",
         breaks=_RESPONSE,
         may_break=_ALL_TRACED,
-        settings=_answering(lambda stored: _response(stored)[2:]),
+        settings=_answer_with(lambda stored: _response(stored)[2:]),
         way=MISSING,
     ),
     fault(
@@ -154,7 +154,7 @@ FAULTS: tuple[Preset, ...] = (
         "PUB_TRACE of more than 4096 bytes is answered with OK alone",
         breaks=_RESPONSE,
         may_break=f"{_POSITION} {_ORDERED}",
-        settings=_answering(lambda stored: _response(stored) if stored.size < 4096 else OK),
+        settings=_answer_with(lambda stored: _response(stored) if stored.size < 4096 else OK),
         way=BOUNDARY,
     ),
     fault(
@@ -213,7 +213,7 @@ FAULTS: tuple[Preset, ...] = (
         "PUB_TRACE with trace id 0 is answered with OK alone",
         breaks=_ANY,
         may_break=f"{_BATCH} {_HALVES} {_GROW} {_ORDERED} {_POSITION} smart.trace.partition",
-        settings=_answering(lambda stored: _response(stored) if stored.trace_id else OK),
+        settings=_answer_with(lambda stored: _response(stored) if stored.trace_id else OK),
         way=MISSING,
     ),
     fault(
@@ -221,7 +221,9 @@ FAULTS: tuple[Preset, ...] = (
         "the internal id in the answer to PUB_TRACE is that of the next message",
         breaks=_INTERNAL,
         may_break=f"{_HALVES} {_ANY}",
-        settings=_answering(lambda stored: _response(stored, internal_id=stored.internal_id + 1)),
+        settings=_answer_with(
+            lambda stored: _response(stored, internal_id=stored.internal_id + 1)
+        ),
         way=BOUNDARY,
     ),
     fault(
@@ -229,7 +231,7 @@ FAULTS: tuple[Preset, ...] = (
         "the internal id in the answer to PUB_TRACE is always 1",
         breaks=_INTERNAL,
         may_break=f"{_HALVES} {_GROW} {_ANY}",
-        settings=_answering(lambda stored: _response(stored, internal_id=1)),
+        settings=_answer_with(lambda stored: _response(stored, internal_id=1)),
         way=MISSING,
     ),
     fault(
@@ -237,7 +239,7 @@ FAULTS: tuple[Preset, ...] = (
         "the internal id in every third answer to PUB_TRACE is that of the message before",
         breaks=_INTERNAL,
         may_break=f"{_HALVES} {_GROW} {_ANY}",
-        settings=_answering(
+        settings=_answer_with(
             lambda stored: _response(
                 stored, internal_id=stored.internal_id - (stored.internal_id % 3 == 2)
             )
@@ -249,7 +251,7 @@ FAULTS: tuple[Preset, ...] = (
         "the data size in the answer to PUB_TRACE omits the record's 4 length bytes",
         breaks=_POSITION,
         may_break=f"disk.position {_ORDERED} smart.trace.partition {_RESPONSE} {_BATCH}",
-        settings=_answering(lambda stored: _response(stored, size=stored.size - 4)),
+        settings=_answer_with(lambda stored: _response(stored, size=stored.size - 4)),
         way=WRONG_VALUE,
     ),
     fault(
@@ -257,7 +259,7 @@ FAULTS: tuple[Preset, ...] = (
         "the offset in the answer to PUB_TRACE is too high by twice the record's size",
         breaks=_POSITION,
         may_break=f"disk.position {_ORDERED} smart.trace.partition",
-        settings=_answering(
+        settings=_answer_with(
             lambda stored: _response(stored, offset=stored.offset + 2 * stored.size)
         ),
         way=WRONG_VALUE,
@@ -267,7 +269,7 @@ FAULTS: tuple[Preset, ...] = (
         "the data size in the answer to PUB_TRACE never exceeds 65535",
         breaks=_POSITION,
         may_break=f"disk.position {_ORDERED}",
-        settings=_answering(_size_of_the_smallest),
+        settings=_answer_with(_size_of_the_smallest),
         way=BOUNDARY,
     ),
     fault(
@@ -275,7 +277,7 @@ FAULTS: tuple[Preset, ...] = (
         "the offset in the answer to PUB_TRACE is always 0",
         breaks=_POSITION,
         may_break=f"disk.position {_ORDERED} smart.trace.partition",
-        settings=_answering(lambda stored: _response(stored, offset=0)),
+        settings=_answer_with(lambda stored: _response(stored, offset=0)),
         way=MISSING,
     ),
     fault(

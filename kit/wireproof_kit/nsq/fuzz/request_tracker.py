@@ -32,13 +32,13 @@ class TargetState:
     watched: bytes = b""
     message_limit: int = 0
     body_limit: int = 0
-    starts: dict[bytes, "Walk"] = field(
-        default_factory=dict[bytes, "Walk"], repr=False, compare=False
+    starts: dict[bytes, "RequestTracker"] = field(
+        default_factory=dict[bytes, "RequestTracker"], repr=False, compare=False
     )
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ConnectionState:
     """The assumed state of a connection; ``sure`` means that no answer can have changed it."""
 
     opened: bool = False
@@ -48,7 +48,7 @@ class State:
 
 
 @dataclass(slots=True)
-class Walk:
+class RequestTracker:
     """A reader of connection bytes that collects the answers required for them.
 
     Not `certain`: what stands from `at` on has no known meaning. `waits`: the bytes end within a
@@ -57,7 +57,7 @@ class Walk:
 
     target_state: TargetState
     data: bytes
-    state: State = State()
+    state: ConnectionState = ConnectionState()
     at: int = 0
     owed: list[Owed] = field(default_factory=list[Owed])
     certain: bool = True

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.cluster.member import Member
-from wireproof_reference_impl.nsq.cluster.rules import Wanted
+from wireproof_reference_impl.nsq.cluster.rules import TopicDemand
 from wireproof_reference_impl.nsq.core.topic import Partition
 
 
@@ -24,12 +24,12 @@ class Settings(Struct, frozen=True):
     retention_days: int = 0
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> TopicDemand:
         """Return how much room the topic asks for."""
-        return Wanted(self.partitions, self.replicas, self.ordered or self.multi_part)
+        return TopicDemand(self.partitions, self.replicas, self.ordered or self.multi_part)
 
 
-class Place:
+class PartitionReplicas:
     """One partition: the nodes that hold it, the leader first, and who has every record."""
 
     def __init__(self, number: int, replicas: Sequence[Member]) -> None:
@@ -59,7 +59,7 @@ class ClusterTopic:
     `registered` are the channels made by name where subscribing makes none.
     """
 
-    def __init__(self, name: str, settings: Settings, places: Iterable[Place]) -> None:
+    def __init__(self, name: str, settings: Settings, places: Iterable[PartitionReplicas]) -> None:
         self.name = name
         self.settings = settings
         self.places = {place.number: place for place in places}
@@ -70,19 +70,19 @@ class ClusterTopic:
         """Have the extend feature from now on."""
         self.settings = replace(self.settings, extend=True)
 
-    def partition(self, place: Place, member: Member) -> Partition:
+    def partition(self, place: PartitionReplicas, member: Member) -> Partition:
         """Return a node's copy of a partition."""
         return member.node.topics[self.name].partitions[place.number]
 
-    def led(self, place: Place) -> Partition | None:
+    def get_leading(self, place: PartitionReplicas) -> Partition | None:
         """Return the leader's copy of a partition."""
         return None if place.leader is None else self.partition(place, place.leader)
 
 
-def spread(members: Sequence[Member], settings: Settings, first: int) -> list[Place]:
+def spread(members: Sequence[Member], settings: Settings, first: int) -> list[PartitionReplicas]:
     """Return places round-robin: a leader each, its followers on the nodes after it."""
     return [
-        Place(
+        PartitionReplicas(
             number,
             [members[(first + number + i) % len(members)] for i in range(settings.replicas)],
         )

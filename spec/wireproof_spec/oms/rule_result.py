@@ -10,7 +10,7 @@ NOT_THERE = "not-there"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Breach:
     """A breach: its kind in a word, where (a JSON pointer), what was due and what stands there.
 
     `at_name` says that the name is the culprit, not the value.
@@ -24,14 +24,14 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class RuleResult:
     """What one rule sees; `state` is a word of this module or the kind of the first fault."""
 
     state: str
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[Breach, ...] = ()
 
 
-def seen(faults: Iterable[Fault], otherwise: str = DESCRIBED) -> Sight:
+def make_sight(faults: Iterable[Breach], otherwise: str = DESCRIBED) -> RuleResult:
     """Return the sight of these faults, or of what there is if there are none."""
     found = tuple(faults)
-    return Sight(found[0].kind if found else otherwise, found)
+    return RuleResult(found[0].kind if found else otherwise, found)

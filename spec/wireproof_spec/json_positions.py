@@ -15,7 +15,7 @@ _BARE = re.compile(r"[^\s,\]}]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TextPosition:
     """Where something begins: `offset` counts bytes from 0, `line` and `column` signs from 1."""
 
     offset: int
@@ -36,18 +36,18 @@ class JsonPlaces:
         self._names: dict[str, int] = {}
         self._value(_after_blanks(self._text, 0), "")
 
-    def value(self, pointer: str) -> Place:
+    def value(self, pointer: str) -> TextPosition:
         """Return where a value begins, or else the nearest value around it."""
         while pointer and pointer not in self._values:
             pointer = pointer.rpartition("/")[0]
         return self._place(self._values.get(pointer, 0))
 
-    def name(self, pointer: str) -> Place:
+    def name(self, pointer: str) -> TextPosition:
         """Return where the name of a value begins, or the value if it has none."""
         at = self._names.get(pointer)
         return self.value(pointer) if at is None else self._place(at)
 
-    def _place(self, at: int) -> Place:
+    def _place(self, at: int) -> TextPosition:
         return place_of(self._text, at, start=self._start)
 
     def _value(self, at: int, pointer: str) -> int:
@@ -58,12 +58,12 @@ class JsonPlaces:
         if self._text[at] == "[":
             return self._items(at + 1, pointer)
         pattern = _STRING if self._text[at] == '"' else _BARE
-        return _matched(pattern, self._text, at)
+        return _match(pattern, self._text, at)
 
     def _members(self, at: int, pointer: str) -> int:
         at = _after_blanks(self._text, at)
         while self._text[at] != "}":
-            end = _matched(_STRING, self._text, at)
+            end = _match(_STRING, self._text, at)
             below = child_pointer(pointer, _read_string(self._text[at:end]))
             self._names[below] = at
             colon = _after_blanks(self._text, end)
@@ -87,25 +87,25 @@ def child_pointer(pointer: str, name: str) -> str:
     return f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
 
 
-def place_at(data: bytes, offset: int) -> Place:
+def place_at(data: bytes, offset: int) -> TextPosition:
     """Return line and column of a byte of a text."""
     text = data[:offset].decode("utf-8", "surrogateescape")
     return place_of(text, len(text))
 
 
-def place_of(text: str, at: int, *, start: int = 0) -> Place:
+def place_of(text: str, at: int, *, start: int = 0) -> TextPosition:
     """Return the place of a sign of a text that itself begins at byte `start`."""
     before = text[:at]
     line_start = before.rfind("\n") + 1
     offset = start + len(before.encode("utf-8", "surrogateescape"))
-    return Place(offset, before.count("\n") + 1, at - line_start + 1)
+    return TextPosition(offset, before.count("\n") + 1, at - line_start + 1)
 
 
 def _after_blanks(text: str, at: int) -> int:
-    return _matched(_BLANKS, text, at)
+    return _match(_BLANKS, text, at)
 
 
-def _matched(pattern: re.Pattern[str], text: str, at: int) -> int:
+def _match(pattern: re.Pattern[str], text: str, at: int) -> int:
     match = pattern.match(text, at)
     if match is None:
         raise ValueError(f"no JSON at sign {at}")

@@ -1,6 +1,6 @@
 """The level that a target reached in each published document, never more than was judged."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from wireproof_reports.bundle_file import Bundle
@@ -9,7 +9,7 @@ from wireproof_spec.record import GroupRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class LevelReached:
     """What came of one document (a name in the header's ``spec``).
 
     ``level`` is the weakest level up to which every asserted case conforms, empty when that is
@@ -23,20 +23,21 @@ class Reached:
     known: int
 
 
-def levels_reached(bundle: Bundle) -> tuple[Reached, ...]:
+def levels_reached(bundle: Bundle) -> tuple[LevelReached, ...]:
     """Return the level reached in each document that the run was about."""
     return tuple(
-        _reached(bundle, document, revision) for document, revision in bundle.header.spec.items()
+        _find_reached(bundle, document, revision)
+        for document, revision in bundle.header.spec.items()
     )
 
 
-def _reached(bundle: Bundle, document: str, revision: int) -> Reached:
+def _find_reached(bundle: Bundle, document: str, revision: int) -> LevelReached:
     own = [g for g in bundle.footer.groups if g.group.partition(".")[0] == document]
     judged = [group for group in own if group.judged]
     if not judged:
         why = "none of its groups was judged" if own else "nothing of it was selected"
-        return Reached(document, revision, "", f"not judged: {why}", 0)
-    level, stop = _climb(judged)
+        return LevelReached(document, revision, "", f"not judged: {why}", 0)
+    level, stop = _climb(bundle, judged)
     known = sum(
         case.verdict == "known" and case.clause.partition(".")[0] == document
         for case in bundle.cases
@@ -46,9 +47,10 @@ def _reached(bundle: Bundle, document: str, revision: int) -> Reached:
         "not selected": _absent(bundle, document, own, tested=True),
         "not tested by this kit": _absent(bundle, document, own, tested=False),
     }
-    doubts = [stop] if stop else []
+    left_out = _left_out(bundle, judged)
+    doubts = [each for each in (stop, left_out) if each]
     doubts += [f"{words}: {', '.join(names)}" for words, names in missing.items() if names]
-    return Reached(document, revision, level, "; ".join(doubts), known)
+    return LevelReached(document, revision, level, "; ".join(doubts), known)
 
 
 def _absent(
@@ -65,15 +67,37 @@ def _absent(
     ]
 
 
-def _climb(groups: Sequence[GroupRecord]) -> tuple[str, str]:
-    """Return the last level at which all conforms, and what stopped at the next."""
+def _climb(bundle: Bundle, groups: Sequence[GroupRecord]) -> tuple[str, str]:
+    """Return the last level at which all that counts conforms, and what stopped at the next."""
     reached = ""
     for level in LEVELS:
-        counts = [group.counts.get(level, (0, 0)) for group in groups]
-        conforming, asserted = sum(c for c, _ in counts), sum(a for _, a in counts)
+        conforming, asserted = _sum(group.counts.get(level, (0, 0)) for group in groups)
+        if level == "must":
+            apart = _sum(_uncounted(bundle, groups))
+            conforming, asserted = conforming - apart[0], asserted - apart[1]
         if conforming < asserted:
             return reached, f"{asserted - conforming} of {asserted} {level} cases deviate"
         if level == "must" and not asserted:
             return "", "no must case was asserted"
         reached = level if asserted else reached
     return reached, ""
+
+
+def _left_out(bundle: Bundle, groups: Sequence[GroupRecord]) -> str:
+    """Say how many musts deviate without counting, because of their origin."""
+    conforming, asserted = _sum(_uncounted(bundle, groups))
+    if conforming == asserted:
+        return ""
+    return f"{asserted - conforming} of {asserted} must cases of an origin not counted deviate"
+
+
+def _uncounted(bundle: Bundle, groups: Sequence[GroupRecord]) -> Iterator[tuple[int, int]]:
+    for group in groups:
+        for origin, count in group.origins.items():
+            if bundle.header.leaves_out("must", origin):
+                yield count
+
+
+def _sum(counts: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    listed = list(counts)
+    return sum(count[0] for count in listed), sum(count[1] for count in listed)

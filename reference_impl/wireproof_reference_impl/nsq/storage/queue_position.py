@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 
-class Place(Struct, frozen=True):
+class QueuePosition(Struct, frozen=True):
     """The place before a record, or the end.
 
     ``offset`` is the virtual one, which runs on across files; ``count`` is how many messages
@@ -20,15 +20,15 @@ class Place(Struct, frozen=True):
         """The virtual offset at which the file begins."""
         return self.offset - self.file_position
 
-    def after(self, size: int, *, count: int = 1) -> "Place":
+    def after(self, size: int, *, count: int = 1) -> "QueuePosition":
         """Return the place behind so many records of so many bytes in all."""
-        return Place(
+        return QueuePosition(
             self.count + count, self.file_number, self.file_position + size, self.offset + size
         )
 
-    def next_file(self) -> "Place":
+    def next_file(self) -> "QueuePosition":
         """Return the same place as the beginning of the next file."""
-        return Place(self.count, self.file_number + 1, 0, self.offset)
+        return QueuePosition(self.count, self.file_number + 1, 0, self.offset)
 
 
 class QueueWarning(Struct, frozen=True):
