@@ -1,14 +1,14 @@
 """Who writes a history: the process by name, and whether that one still lives."""
 
 import os
-import socket
+import platform
 from pathlib import Path
 
 
 def own_name() -> str:
     """Return the name of this process: host, boot, number and start, which nobody else has."""
     pid = os.getpid()
-    return f"{socket.gethostname()} {_boot()} {pid} {_start(pid)}"
+    return f"{platform.node()} {_boot()} {pid} {_start(pid)}"
 
 
 def is_alive(name: str) -> bool | None:
@@ -16,7 +16,7 @@ def is_alive(name: str) -> bool | None:
     host, _, rest = name.partition(" ")
     boot, _, process = rest.partition(" ")
     pid, _, start = process.partition(" ")
-    if (host, boot) != (socket.gethostname(), _boot()) or not pid.isdigit():
+    if (host, boot) != (platform.node(), _boot()) or not pid.isdigit():
         return None
     return _start(int(pid)) == start
 
