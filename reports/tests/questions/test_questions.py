@@ -58,7 +58,7 @@ def hold(spark: SparkSession, folder: Path, rows: Fleet, *, kept: bool) -> dict[
     """Ask all questions, compare every answer, order included, and count its rows."""
     write_fleet(folder, rows)
     state = published(spark, str(folder))
-    tables = open_tables(spark, str(folder), state, today=TODAY, kept=kept)
+    tables = open_tables(spark, str(folder), state, today=TODAY, keep=kept)
     counts: dict[str, int] = {}
     for name in QUESTIONS:
         told = [list(row) for row in json.loads(json.dumps(answer(name, tables).rows))]

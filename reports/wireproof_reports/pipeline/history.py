@@ -19,7 +19,7 @@ from datetime import UTC, date, datetime
 from datetime import time as day_time
 
 import msgspec
-from pyspark.errors import AnalysisException
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
@@ -111,7 +111,7 @@ def entries(spark: SparkSession, history: str, table: str, most: int) -> list[En
     """Return a table's last commits, the last one first; none where there is no table."""
     try:
         rows = spark.sql(f"DESCRIBE HISTORY {quoted(history, table)} LIMIT {most}").collect()
-    except AnalysisException as error:
+    except PySparkException as error:
         if is_missing(error):
             return []
         raise
@@ -126,7 +126,7 @@ _MISSING = (
 )
 
 
-def is_missing(error: AnalysisException) -> bool:
+def is_missing(error: PySparkException) -> bool:
     """Return True if Delta says that there is no table."""
     return any(name in str(error) for name in _MISSING)
 

@@ -21,7 +21,7 @@ KEYS = (*TARGET, "deviation", "clause")
 def ask(tables: Tables) -> DataFrame:
     """Return the entries that the last run with them saw expire soon, or past their date."""
     by_run = (
-        tables.failing.where(F.col("deviation") != "")
+        tables.odd.where(F.col("deviation") != "")
         .groupBy(*KEYS, "bundle", "started")
         .agg(F.max("deviation_expires").alias("expires"), F.count(F.lit(1)).alias("cases"))
     )

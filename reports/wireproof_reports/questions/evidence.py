@@ -31,7 +31,7 @@ def ask(tables: Tables) -> DataFrame:
     """Return, of each clause's cases as the last run left them, the worst one's result."""
     moment = F.coalesce(F.unix_micros("started"), F.lit(-1))
     odd = last_states(tables).where(F.col("verdict").isin(*NOT_PASSING))
-    rows = tables.results.where(F.col("verdict").isin(*NOT_PASSING)).withColumn("moment", moment)
+    rows = tables.odd.where(F.col("verdict").isin(*NOT_PASSING)).withColumn("moment", moment)
     last = rows.join(odd, [*KEYS, "case", "verdict", "moment"], "left_semi")
     seen = last.withColumn("rank", place(NOT_PASSING[::-1]))
     told = F.struct("rank", "started", "bundle", "case", "verdict", "accepted", *_TEXTS, *_COUNTS)

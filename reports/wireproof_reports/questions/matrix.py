@@ -9,18 +9,16 @@ from wireproof_reports.questions.question import (
     LEVEL,
     ORIGIN,
     PROTOCOL,
+    ROLE,
     VENDOR,
     VERSION,
     AnswerColumn,
     Question,
 )
 from wireproof_reports.questions.verdicts import (
-    SEVERITY,
-    STANDINGS,
     TARGET,
     cases,
-    last_states,
-    place,
+    standings,
     version_order,
 )
 from wireproof_spec.record import VERDICTS
@@ -31,29 +29,23 @@ KEYS = (*TARGET, "clause")
 def ask(tables: Tables) -> DataFrame:
     """Count verdicts by vendor, version and clause; say what the last runs came to."""
     # Texts cannot be collected in place: there should be few rows left when they are.
-    counted = tables.counts.groupBy(*KEYS, "level", "origin", "verdict", "reading").agg(
+    counted = tables.counts.groupBy(*KEYS, "level", "origin", "role", "verdict", "reading").agg(
         F.sum("cases").alias("cases"), F.max("last").alias("last")
     )
     clauses = counted.groupBy(*KEYS).agg(
         F.min("level").alias("level"),
         F.max("origin").alias("origin"),
+        F.max("role").alias("role"),
         *(cases(F.col("verdict") == verdict).alias(verdict) for verdict in VERDICTS),
         F.sort_array(F.collect_set(F.when(F.col("reading") != "", F.col("reading")))).alias(
             "readings"
         ),
         F.max("last").alias("last"),
     )
-    joined = clauses.join(_standings(tables), [*KEYS]).join(version_order(tables), "version")
+    joined = clauses.join(standings(tables), [*KEYS]).join(version_order(tables), "version")
     return joined.orderBy("protocol", "vendor", "version_key", "version", "clause").select(
-        *KEYS, "level", "origin", *VERDICTS, "readings", "standing", "last"
+        *KEYS, "level", "origin", "role", *VERDICTS, "readings", "standing", "last"
     )
-
-
-def _standings(tables: Tables) -> DataFrame:
-    """Return what each clause stands at: the worst that a case of it came to in its last run."""
-    worst = last_states(tables).groupBy(*KEYS).agg(F.min(place(SEVERITY)).alias("place"))
-    words = F.array(*(F.lit(STANDINGS[verdict]) for verdict in SEVERITY))
-    return worst.select(*KEYS, F.element_at(words, F.col("place") + 1).alias("standing"))
 
 
 QUESTION = Question(
@@ -66,6 +58,7 @@ QUESTION = Question(
         CLAUSE,
         LEVEL,
         ORIGIN,
+        ROLE,
         *(
             AnswerColumn(verdict, "integer", f"results with verdict {verdict}")
             for verdict in VERDICTS

@@ -67,6 +67,17 @@ def last_states(tables: Tables) -> DataFrame:
     return states.select(*TARGET, "clause", "case", verdict.alias("verdict"), moment)
 
 
+def standings(tables: Tables) -> DataFrame:
+    """Return what each clause stands at: the worst that a case of it came to in its last run."""
+    worst = (
+        last_states(tables).groupBy(*TARGET, "clause").agg(F.min(place(SEVERITY)).alias("place"))
+    )
+    words = F.array(*(F.lit(STANDINGS[verdict]) for verdict in SEVERITY))
+    return worst.select(
+        *TARGET, "clause", F.element_at(words, F.col("place") + 1).alias("standing")
+    )
+
+
 def place(verdicts: Sequence[str]) -> Column:
     """Return where a row's verdict stands among these."""
     found = F.lit(0)
