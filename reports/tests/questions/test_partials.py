@@ -1,4 +1,4 @@
-"""What aggregates keep: the answers are those of a full recomputation, whatever was kept before."""
+"""What aggregates keep: answers are those of a full recomputation, whatever was kept."""
 
 import dataclasses
 import json
