@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from wireproof_reports.pipeline.rows import Row, Subject
+from wireproof_reports.pipeline.rows import Row
 from wireproof_spec.record import CampaignRecord, CaseRecord, StepRecord
 
 _SENT = frozenset({"send", "request"})
@@ -39,12 +39,12 @@ class Grammar:
                     key = frame, _INDEX.sub("[]", field), mutation
                     self._sent[key] += sum(states.values())
 
-    def rows(self, subject: Subject) -> Iterator[Row]:
-        """Return a row for each field of each frame, sorted by name."""
+    def rows(self) -> Iterator[Row]:
+        """Return a row for each field of a frame, in the order of their names."""
         for key, sent in sorted(self._sent.items()):
             frame, field, way = key
             told: Row = {"frame": frame, "field": field, "way": way, "sent": sent}
-            yield {**subject.columns(), **told, "values": len(self._values.get(key, ()))}
+            yield {**told, "values": len(self._values.get(key, ()))}
 
     def _add(self, step: StepRecord) -> None:
         frame = frame_of(step)

@@ -42,6 +42,12 @@ KNOWN = (
         ("flaky", "flips"),
         "flaky",
     ),
+    PageOf(
+        "roles",
+        "Roles and origins",
+        "Clauses by part of the target, and by where they come from.",
+        ("roles",),
+    ),
     PageOf("causes", "Causes", "Root causes of failure by their reach.", ("causes",), "causes"),
     PageOf(
         "durations",
