@@ -109,6 +109,7 @@ def check_end(frame: Frame, entry: Entry, data: bytes) -> None:
         at += len(was)
 
 
+@pytest.mark.slow
 @EACH_KIND
 def test_every_mutation_changes_its_field_and_nothing_else(row: Row) -> None:
     protocol, kind = row

@@ -64,6 +64,7 @@ def test_a_valid_document_is_right_however_it_is_written(data: st.DataObject, ki
     assert is_right(read(text, kind))
 
 
+@pytest.mark.slow
 @each_kind
 @given(data=st.data())
 def test_an_invalid_document_is_wrong_for_both_readers(data: st.DataObject, kind: Kind) -> None:

@@ -289,6 +289,7 @@ def of(kind: str, records: Mapping[str, CaseRecord]) -> set[str]:
 NAME = operator.itemgetter(1)
 
 
+@pytest.mark.slow
 @check_each(named(FAULTS), NAME)
 def test_a_fault_turns_its_clause_red_and_no_other(fault: Named, verdicts: Verdicts) -> None:
     clause, name, data = fault
@@ -302,6 +303,7 @@ def test_a_fault_turns_its_clause_red_and_no_other(fault: Named, verdicts: Verdi
     assert "expected " in record.note
 
 
+@pytest.mark.slow
 @check_each(named(UNDECIDED), NAME)
 def test_what_the_text_leaves_open_decides_nothing_and_is_pointed_out(
     document: Named, verdicts: Verdicts
@@ -312,6 +314,7 @@ def test_what_the_text_leaves_open_decides_nothing_and_is_pointed_out(
     assert "expected " in verdicts[name][clause].note
 
 
+@pytest.mark.slow
 @check_each(VARIANTS)
 def test_a_legal_difference_turns_nothing_red(name: str, verdicts: Verdicts) -> None:
     records = verdicts[f"variant.{name}"]

@@ -89,6 +89,7 @@ def test_drawn_values_and_their_bytes_are_read_and_written_the_same(
     check_tuples(schema, value, encoded)
 
 
+@pytest.mark.slow
 @AT_ONCE
 @FEW
 @given(data=st.data(), seed=st.integers(0, 2**32))
@@ -105,6 +106,7 @@ def test_valid_bytes_and_mutations_of_them_read_the_same(
         hold_equal(schema, mutated(changed, chance))
 
 
+@pytest.mark.slow
 @AT_ONCE
 @FEW
 @given(seed=st.integers(0, 2**32))
