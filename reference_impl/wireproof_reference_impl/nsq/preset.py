@@ -1,6 +1,7 @@
 """Faults of the nsq reference: which clauses some cases read, and how a fault is made."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -91,6 +92,13 @@ def fault(
         overrides=tuple(overrides),
         late_overrides=tuple(late_overrides),
     )
+
+
+missing = partial(fault, way=MISSING)
+boundary = partial(fault, way=BOUNDARY)
+wrong_value = partial(fault, way=WRONG_VALUE)
+extra = partial(fault, way=EXTRA)
+condition = partial(fault, way=CONDITION)
 
 
 def late_twin(preset: Preset) -> Preset | None:

@@ -11,7 +11,7 @@ from wireproof_reference_impl.nsq.wire.frame_reading import Split
 from wireproof_reference_impl.nsq.wire.header import Header
 from wireproof_reference_impl.nsq.wire.message import Entry
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.overrides import Original, Override, around, replaced
 
 Entries = Sequence[Entry]
 Change = Callable[[Connection, Entries], Entries]
@@ -22,26 +22,24 @@ Number = Generator[int, bytes, int]
 def storing(change: Change) -> Override:
     """Return an override that stores other messages than those that TCP clients sent."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def store(connection: Connection, partition: Partition, entries: Entries) -> object:
-            return original(connection, partition, change(connection, entries))
+    def store(
+        original: Original, connection: Connection, partition: Partition, entries: Entries
+    ) -> object:
+        return original(connection, partition, change(connection, entries))
 
-        return store
-
-    return Override(publish, "store", wrap)
+    return around(publish, "store", store)
 
 
 def storing_header(change: Callable[[bytes, Topic], bytes | None]) -> Override:
     """Return an override that stores another header than a TCP client sent; None is no header."""
 
-    def wrap(original: Callable[..., Entry]) -> Callable[..., object]:
-        def entry(partition: Partition, header: Header, split: Split) -> Entry:
-            changed = change(split.header, partition.topic)
-            return original(partition, header, split)._replace(header=changed)
+    def entry(
+        original: Callable[..., Entry], partition: Partition, header: Header, split: Split
+    ) -> Entry:
+        changed = change(split.header, partition.topic)
+        return original(partition, header, split)._replace(header=changed)
 
-        return entry
-
-    return Override(publish_ext, "entry", wrap)
+    return around(publish_ext, "entry", entry)
 
 
 def taking_header(takes: Callable[[bytes, Topic], bool]) -> Override:
@@ -59,30 +57,28 @@ def taking_header(takes: Callable[[bytes, Topic], bool]) -> Override:
 def storing_elsewhere(choose: Choose) -> Override:
     """Return an override that stores messages in another partition, if it is on this node."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def store(connection: Connection, partition: Partition, entries: Entries) -> object:
-            here = partition.topic.partitions
-            return original(connection, here.get(choose(partition, entries), partition), entries)
+    def store(
+        original: Original, connection: Connection, partition: Partition, entries: Entries
+    ) -> object:
+        here = partition.topic.partitions
+        return original(connection, here.get(choose(partition, entries), partition), entries)
 
-        return store
-
-    return Override(publish, "store", wrap)
+    return around(publish, "store", store)
 
 
 def storing_elsewhere_late(choose: Choose) -> Override:
     """Return an override that stores messages in another partition as well, 3 s late."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def store(connection: Connection, partition: Partition, entries: Entries) -> object:
-            other = partition.topic.partitions.get(choose(partition, entries), partition)
-            stored = original(connection, partition, entries)
-            if other is not partition:
-                publish_late(connection, other, entries)
-            return stored
+    def store(
+        original: Original, connection: Connection, partition: Partition, entries: Entries
+    ) -> object:
+        other = partition.topic.partitions.get(choose(partition, entries), partition)
+        stored = original(connection, partition, entries)
+        if other is not partition:
+            publish_late(connection, other, entries)
+        return stored
 
-        return store
-
-    return Override(publish, "store", wrap)
+    return around(publish, "store", store)
 
 
 def publish_late(connection: Connection, partition: Partition, entries: Entries) -> None:
@@ -100,26 +96,22 @@ def publish_late(connection: Connection, partition: Partition, entries: Entries)
 def refused(change: Callable[[Connection, Refusal], None]) -> Override:
     """Return an override that does something more for each refusal of a TCP command."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def refuse(connection: Connection, refusal: Refusal) -> None:
-            change(connection, refusal)
-            original(connection, refusal)
+    def refuse(original: Original, connection: Connection, refusal: Refusal) -> None:
+        change(connection, refusal)
+        original(connection, refusal)
 
-        return refuse
-
-    return Override(Connection, "refuse", wrap)
+    return around(Connection, "refuse", refuse)
 
 
 def reading_body(change: Callable[[Connection, bytes], bytes]) -> Override:
     """Return an override that changes the body of each single message that came whole."""
 
-    def wrap(original: Callable[..., sized.Bytes]) -> Callable[..., object]:
-        def read_body(connection: Connection, size: int) -> sized.Bytes:
-            return change(connection, (yield from original(connection, size)))
+    def read_body(
+        original: Callable[..., sized.Bytes], connection: Connection, size: int
+    ) -> sized.Bytes:
+        return change(connection, (yield from original(connection, size)))
 
-        return read_body
-
-    return Override(publish, "read_body", wrap)
+    return around(publish, "read_body", read_body)
 
 
 def declared(change: Callable[[Connection, str, int], int | Number]) -> Override:
@@ -129,19 +121,16 @@ def declared(change: Callable[[Connection, str, int], int | Number]) -> Override
     `message size` (in a batch).
     """
 
-    def wrap(original: Callable[..., Number]) -> Callable[..., object]:
-        def number(*, otherwise: sized.Refuse) -> Number:
-            size = yield from original(otherwise=otherwise)
-            connection = harm.at_hand()
-            kind = _kind(otherwise().text or "")
-            if connection is None or not kind:
-                return size
-            changed = change(connection, kind, size)
-            return changed if isinstance(changed, int) else (yield from changed)
+    def number(original: Callable[..., Number], *, otherwise: sized.Refuse) -> Number:
+        size = yield from original(otherwise=otherwise)
+        connection = harm.at_hand()
+        kind = _kind(otherwise().text or "")
+        if connection is None or not kind:
+            return size
+        changed = change(connection, kind, size)
+        return changed if isinstance(changed, int) else (yield from changed)
 
-        return number
-
-    return Override(sized, "number", wrap)
+    return around(sized, "number", number)
 
 
 def _kind(text: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.faulty.harm import HARMS, Halt, keep_memory, leak, reread, unread
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.nsq.names import MAGIC
 
 _SIZE_BYTES = 4
@@ -54,27 +54,21 @@ def _cut_hoards(connection: Connection) -> None:
 def _segments(change: Callable[[Connection, bytes], bytes]) -> tuple[Override, ...]:
     """Return overrides under which each piece of the stream is read otherwise."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def read(connection: Connection, data: bytes) -> None:
-            original(connection, change(connection, data))
+    def read(original: Original, connection: Connection, data: bytes) -> None:
+        original(connection, change(connection, data))
 
-        return read
-
-    return (Override(Connection, "read", wrap), *HARMS)
+    return (around(Connection, "read", read), *HARMS)
 
 
 def _cut(change: Callable[[Connection], None]) -> tuple[Override, ...]:
     """Return overrides under which more is done when a stream ends inside a command."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def cut_off(connection: Connection) -> None:
-            if connection.reading is not None:
-                change(connection)
-            original(connection)
+    def cut_off(original: Original, connection: Connection) -> None:
+        if connection.reading is not None:
+            change(connection)
+        original(connection)
 
-        return cut_off
-
-    return (*HARMS, Override(Connection, "cut_off", wrap))
+    return (*HARMS, around(Connection, "cut_off", cut_off))
 
 
 FAULTS: tuple[Preset, ...] = (

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from wireproof_reference_impl.nsq.faulty.consuming.consume import Part, extending, with_body
 from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    MISSING,
     READERS,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import Message
@@ -54,90 +53,79 @@ _BODY = "consume.body-intact"
 _VERSION = "consume.version"
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    wrong_value(
         "header-marshalled-anew",
         "a header published over TCP is parsed and serialized again, with its names sorted",
-        way=WRONG_VALUE,
         breaks=_HEADER,
         may_break="disk.layout",
         overrides=_stored_header(_marshalled_anew),
     ),
-    fault(
+    boundary(
         "header-stripped",
         "white space around a header is removed",
-        way=BOUNDARY,
         breaks=_HEADER,
         may_break="disk.layout",
         overrides=_stored_header(bytes.strip),
     ),
-    fault(
+    missing(
         "header-without-internal-names",
         "header names that begin with ## are removed",
-        way=MISSING,
         breaks=_HEADER,
         may_break="consume.batch disk.layout publish.mpub-ext upgrade.subscribe-rules",
         overrides=_stored_header(_without_internal_names),
     ),
-    fault(
+    wrong_value(
         "header-unescaped",
         "escaped slashes in a header lose their backslash",
-        way=WRONG_VALUE,
         breaks=_HEADER,
         may_break="disk.layout",
         overrides=_stored_header(lambda header: header.replace(rb"\/", b"/")),
     ),
-    fault(
+    wrong_value(
         "header-markup-escaped",
         "<, > and & in a header are escaped",
-        way=WRONG_VALUE,
         breaks=_HEADER,
         may_break="disk.layout",
         overrides=_stored_header(lambda header: header.replace(b"<", rb"\u003c")),
     ),
-    fault(
+    boundary(
         "header-cut-at-255",
         "headers are truncated to 255 bytes",
-        way=BOUNDARY,
         breaks=f"{_HEADER} {_LAYOUT}",
         may_break="consume.batch consume.body-intact http.header-stored parser.header-length",
         settings=extending(_limited_length(255)),
     ),
-    fault(
+    boundary(
         "header-cut-at-4096",
         "headers are truncated to 4096 bytes",
-        way=BOUNDARY,
         breaks=f"{_HEADER} {_LAYOUT}",
         may_break="consume.body-intact parser.header-length",
         settings=extending(_limited_length(4096)),
     ),
-    fault(
+    boundary(
         "header-cut-at-32767",
         "headers are truncated to 32767 bytes",
-        way=BOUNDARY,
         breaks=_LAYOUT,
         may_break="consume.body-intact parser.header-length",
         settings=extending(_limited_length(32767)),
     ),
-    fault(
+    missing(
         "header-lost",
         "a message with a header is delivered without the header",
-        way=MISSING,
         breaks=f"{_HEADER} {_VERSION} {_LAYOUT}",
         may_break=READERS,
         settings=extending(lambda version, header: b"\0"),
     ),
-    fault(
+    boundary(
         "body-without-last-line-feed",
         "a line feed at the end of a body is removed",
-        way=BOUNDARY,
         breaks=_BODY,
         may_break="upgrade.old-messages",
         overrides=with_body(lambda message: message.body.removesuffix(b"\n")),
     ),
-    fault(
+    condition(
         "body-behind-odd-header",
         "the first body byte is lost if the header's length is odd and above 200",
-        way=CONDITION,
         breaks=_BODY,
         may_break=(
             "consume.header-intact consume.layout dispatch.to-matching parser.header-length "
@@ -145,42 +133,37 @@ FAULTS: tuple[Preset, ...] = (
         ),
         overrides=with_body(_first_byte_lost_behind_odd_header),
     ),
-    fault(
+    condition(
         "body-without-header",
         "on ext topics, a message without a header loses its first body byte",
-        way=CONDITION,
         breaks=_BODY,
         may_break=READERS,
         overrides=with_body(_first_byte_lost_without_header),
     ),
-    fault(
+    boundary(
         "body-cut-at-nul",
         "bodies are truncated at the first NUL byte",
-        way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
         overrides=with_body(lambda message: message.body.partition(b"\0")[0]),
     ),
-    fault(
+    boundary(
         "body-cut-at-65535",
         "bodies are truncated to 65535 bytes",
-        way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
         overrides=with_body(lambda message: message.body[:65535]),
     ),
-    fault(
+    wrong_value(
         "body-as-text",
         "body bytes that are not valid UTF-8 are replaced",
-        way=WRONG_VALUE,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
         overrides=with_body(lambda message: message.body.decode("utf-8", "replace").encode()),
     ),
-    fault(
+    boundary(
         "body-wrong-above-4096",
         "bodies above 4096 bytes lose their last byte",
-        way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
         overrides=with_body(
