@@ -4,7 +4,7 @@ import pytest
 from bundle_fixture import case, failed, header, others, write_bundle
 
 from wireproof_reports.bundle_file import read_bundle
-from wireproof_reports.render.reached import Reached, levels_reached
+from wireproof_reports.render.page import Reached, levels_reached
 from wireproof_spec.record import CaseRecord
 
 MUST = case("publish/accept", "ext.publish.accept", "t", "ok,open")

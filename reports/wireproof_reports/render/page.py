@@ -2,18 +2,144 @@
 
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
-from wireproof_reports.causes import fold
+from wireproof_reports.causes import Cause, counts_up_to, fold
 from wireproof_reports.exchange.reproducer import named_target
 from wireproof_reports.render.choices import ClaimView, ReadingView, claim_views, reading_views
 from wireproof_reports.render.clauses import CaseView, ClauseView, GroupView, group_views
 from wireproof_reports.render.findings import CauseView, Lack, cause_views, lacks, with_verdict
-from wireproof_reports.render.headline import Headline, headline
-from wireproof_reports.render.reached import Reached, levels_reached
-from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word
+from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word, counted
+from wireproof_spec.catalogue import LEVELS
+from wireproof_spec.record import GroupRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What came of one document (a name in the header's ``spec``).
+
+    ``level`` is the weakest level up to which every asserted case conforms, empty when that is
+    not shown even for must. ``but`` says in a sentence what stands against more.
+    """
+
+    document: str
+    revision: int
+    level: str
+    but: str
+    known: int
+
+
+def levels_reached(bundle: Bundle) -> tuple[Reached, ...]:
+    """Return the level reached in each document that the run was about."""
+    return tuple(
+        _reached(bundle, document, revision) for document, revision in bundle.header.spec.items()
+    )
+
+
+def _reached(bundle: Bundle, document: str, revision: int) -> Reached:
+    own = [g for g in bundle.footer.groups if g.group.partition(".")[0] == document]
+    judged = [group for group in own if group.judged]
+    if not judged:
+        why = "none of its groups was judged" if own else "nothing of it was selected"
+        return Reached(document, revision, "", f"not judged: {why}", 0)
+    level, stop = _climb(judged)
+    known = sum(
+        case.verdict == "known" and case.clause.partition(".")[0] == document
+        for case in bundle.cases
+    )
+    missing = {
+        "not judged": [group.group for group in own if not group.judged],
+        "not selected": _absent(bundle, document, own, tested=True),
+        "not tested by this kit": _absent(bundle, document, own, tested=False),
+    }
+    doubts = [stop] if stop else []
+    doubts += [f"{words}: {', '.join(names)}" for words, names in missing.items() if names]
+    return Reached(document, revision, level, "; ".join(doubts), known)
+
+
+def _absent(
+    bundle: Bundle, document: str, own: Sequence[GroupRecord], *, tested: bool
+) -> list[str]:
+    """Return the document's groups of which no case was run: with cases, or without any."""
+    there = {group.group for group in own}
+    return [
+        group.group
+        for group in bundle.catalogue().groups
+        if group.group.partition(".")[0] == document
+        and group.group not in there
+        and any(clause.status == "tested" for clause in group.clause) == tested
+    ]
+
+
+def _climb(groups: Sequence[GroupRecord]) -> tuple[str, str]:
+    """Return the last level at which all conforms, and what stopped at the next."""
+    reached = ""
+    for level in LEVELS:
+        counts = [group.counts.get(level, (0, 0)) for group in groups]
+        conforming, asserted = sum(c for c, _ in counts), sum(a for _, a in counts)
+        if conforming < asserted:
+            return reached, f"{asserted - conforming} of {asserted} {level} cases deviate"
+        if level == "must" and not asserted:
+            return "", "no must case was asserted"
+        reached = level if asserted else reached
+    return reached, ""
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """``tone`` is good, bad or open; ``details`` are short sentences below the title."""
+
+    tone: str
+    title: str
+    details: tuple[str, ...]
+
+
+def headline(bundle: Bundle, causes: Sequence[Cause]) -> Headline:
+    """Say what the run comes to, up to its profile."""
+    profile = bundle.header.profile
+    counting = [cause for cause in causes if counts_up_to(profile, cause.level)]
+    tone, title = _title(bundle, counting, profile)
+    return Headline(tone, title, tuple(_details(bundle, causes, counting)))
+
+
+def _title(bundle: Bundle, counting: Sequence[Cause], profile: str) -> tuple[str, str]:
+    footer = bundle.footer
+    if counting:
+        return "bad", f"{counted(len(counting), 'cause')} of failure up to level {profile}"
+    if footer.stale or footer.expired:
+        return "bad", "The list of known deviations is out of date"
+    if footer.interrupted:
+        return "open", "Interrupted: part of a run, no failure so far"
+    if footer.exit == 0:
+        return "good", f"No failure up to level {profile}"
+    if footer.exit == 3:
+        return "open", "Undecided: something stands open against a verdict"
+    return "open", "Not judged: what was asked for could not be shown"
+
+
+def _details(bundle: Bundle, causes: Sequence[Cause], counting: Sequence[Cause]) -> list[str]:
+    footer = bundle.footer
+    failed = sum(len(cause.cases) for cause in counting)
+    beyond = len(causes) - len(counting)
+    sentences = [f"{counted(len(bundle.cases), 'case')} run."]
+    if failed:
+        sentences.append(f"{counted(failed, 'case')} failed, folded by what went wrong.")
+    if beyond:
+        sentences.append(f"{counted(beyond, 'cause')} at a weaker level, shown but not counted.")
+    if footer.interrupted and counting:
+        sentences.append("The run was interrupted.")
+    if footer.stale:
+        sentences.append(f"{counted(len(footer.stale), 'listed deviation')} no longer seen.")
+    if footer.expired:
+        sentences.append(f"{counted(len(footer.expired), 'listed deviation')} expired.")
+    waiting = [g.group for g in footer.groups if g.whole and not g.judged]
+    if waiting:
+        sentences.append(f"Not judged: {', '.join(waiting)}.")
+    return sentences
+
 
 NAMING = ("name", "product", "server")
 """Keys under which a target may say its name, the best first."""

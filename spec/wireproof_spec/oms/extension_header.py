@@ -1,12 +1,13 @@
 """Rules of the extension header: one dictionary, attributes of their types."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
+from enum import Enum
 
 from wireproof_spec.oms import names
 from wireproof_spec.oms.document import Document, Gap, below
-from wireproof_spec.oms.effect import Expiry, Timing, timing, whole
-from wireproof_spec.oms.names import ATTRIBUTES, Kind, Type
+from wireproof_spec.oms.names import ATTRIBUTES, LIMITS, Kind, Type
 from wireproof_spec.oms.sight import DESCRIBED, UNREADABLE, UNSET, Fault, Sight, seen
 from wireproof_spec.oms.types import (
     DICTIONARY,
@@ -22,6 +23,60 @@ from wireproof_spec.oms.types import (
     no_values,
 )
 from wireproof_spec.strict_json import JsonValue
+
+LATEST = LIMITS[Type.LONG][1]
+"""Due times stop here; a sum that wrapped around would lie in the past."""
+
+
+class Expiry(Enum):
+    """What expireTime comes to; between birth and due time the text allows two readings."""
+
+    NEVER = "never"
+    UNDECIDED = "undecided"
+    AT_ITS_TIME = "at-its-time"
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """When a message is born, due and discarded, in milliseconds since 1970.
+
+    `expires` is None where no expireTime is set. A negative delay is over at birth.
+    """
+
+    born: int
+    due: int
+    expires: int | None
+
+    @property
+    def expiry(self) -> Expiry:
+        """What the expireTime comes to: earlier than birth means never."""
+        if self.expires is None or self.expires < self.born:
+            return Expiry.NEVER
+        later = self.expires > self.due
+        return Expiry.AT_ITS_TIME if later else Expiry.UNDECIDED
+
+
+def timing(header: Mapping[str, JsonValue], born: int) -> Timing:
+    """Return the times of a message; attributes that are no Long count as not set."""
+    delay = whole(header.get(names.DELAY_TIME), Type.LONG) or 0
+    due = min(born + max(delay, 0), LATEST)
+    return Timing(born, due, whole(header.get(names.EXPIRE_TIME), Type.LONG))
+
+
+def effective_priority(header: Mapping[str, JsonValue]) -> int:
+    """Return the priority that counts: one outside 1 to 10 is ignored, as if it were not set."""
+    priority = whole(header.get(names.PRIORITY), Type.INTEGER)
+    if priority is None or not names.LOWEST_PRIORITY <= priority <= names.HIGHEST_PRIORITY:
+        return names.DEFAULT_PRIORITY
+    return priority
+
+
+def whole(value: JsonValue, wanted: Type) -> int | None:
+    """Return a value of type Long or Integer as an int, or None for any other value."""
+    if not isinstance(value, int | Decimal) or misfit(value, wanted) is not None:
+        return None
+    return int(value)
+
 
 NEGATIVE = "negative"
 BEFORE_BIRTH = "before-birth"
