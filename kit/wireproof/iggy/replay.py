@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from wireproof.replaying.protocol_replay import (
     Arrangement,
     Frames,
+    Links,
     Occasion,
     Replayer,
     Round,
@@ -34,7 +35,6 @@ from wireproof_kit.iggy.wire.http import TOKEN
 from wireproof_kit.iggy.wire.login import LOGIN_NOTE, log_in_with
 from wireproof_kit.runner.patience import PUSH
 from wireproof_kit.wire.http import transfer
-from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_reports.exchange.evidence import recorded
 from wireproof_spec.decoding import decode, encode
@@ -52,19 +52,18 @@ from wireproof_spec.wire_error import WireError
 CONTROL_PATH = b"/control/"
 
 
-class ServerLinks:
+class ServerLinks(Links[Connection]):
     """The connections of one replayed exchange, by the names they had in the record.
 
     ``entering`` are those on which a login was sent that the record does not hold.
     """
 
     def __init__(self, server: Server, entering: Set[str]) -> None:
-        self.transcript = Transcript()
+        super().__init__()
         self._server = server
         self._entering = entering
-        self._links: dict[str, Connection] = {}
 
-    def open(self, name: str) -> None:
+    def connect(self, name: str) -> Connection:
         """Connect, and log in where that was done; its answer is yet to be received.
 
         Raises:
@@ -77,14 +76,14 @@ class ServerLinks:
             patience=self._server.patience,
             address=access.address,
         )
-        self._links[name] = link
         if name in self._entering:
             log_in_with(link, access.login.credentials)
+        return link
 
-    def send(self, name: str, outgoing: Outgoing) -> None:
-        """Send bytes as they are."""
-        if name in self._links:
-            self._links[name].send(outgoing)
+    def receive(self, name: str) -> None:
+        """Take the next answer, or that there is none."""
+        if name in self.links:
+            self.links[name].receive(PUSH)
 
     def request(self, name: str, data: bytes, what: str) -> None:
         """Send a request to the HTTP or the control API, with a token that holds now."""
@@ -104,24 +103,9 @@ class ServerLinks:
         note = answer.failure or str(answer.status)
         self.transcript.add("response", name, data=answer.received, note=note)
 
-    def receive(self, name: str) -> None:
-        """Take the next answer, or that there is none."""
-        if name in self._links:
-            self._links[name].receive(PUSH)
-
-    def half_close(self, name: str) -> None:
-        """End the connection: no case of this protocol ends its sending direction alone."""
-        self.close(name)
-
-    def close(self, name: str) -> None:
-        """End a connection."""
-        if name in self._links:
-            self._links[name].close()
-
     def close_all(self) -> None:
         """End every connection, and delete what was made for the exchange."""
-        for link in self._links.values():
-            link.close()
+        super().close_all()
         self._server.close()
 
 

@@ -9,6 +9,7 @@ from typing import cast
 from wireproof.replaying.protocol_replay import (
     Arrangement,
     Frames,
+    Links,
     Occasion,
     Replayer,
     Round,
@@ -24,7 +25,6 @@ from wireproof_kit.nsq.wire.http import HttpClient
 from wireproof_kit.runner.patience import PUSH, Patience
 from wireproof_kit.targets.session import Session
 from wireproof_kit.wire.http import address_of
-from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_reports.exchange.evidence import recorded
 from wireproof_spec.nsq import names
@@ -67,7 +67,7 @@ LOOKUP_PATHS = ("/lookup", "/listlookup", "/nodes", "/topics", "/channels", "/in
 _TOPIC_NAME = re.compile(rb"\bwp_(?!channel)[0-9a-z]+_\d+\b")
 
 
-class NodeLinks:
+class NodeLinks(Links[Connection]):
     """The connections of one replayed exchange, by the names they had in the record."""
 
     def __init__(
@@ -79,15 +79,14 @@ class NodeLinks:
         lookup: Address | None = None,
         homes: Mapping[str, Topic] = NOWHERE,
     ) -> None:
-        self.transcript = Transcript()
+        super().__init__()
         self._address = address
         self._http = http
         self._lookup = lookup
         self._homes = homes
         self._patience = patience
-        self._links: dict[str, Connection] = {}
 
-    def open(self, name: str) -> None:
+    def connect(self, name: str) -> Connection:
         """Connect.
 
         Raises:
@@ -95,17 +94,12 @@ class NodeLinks:
         """
         home = self._homes.get(name)
         address = home.address if home else self._address
-        self._links[name] = Connection(
+        return Connection(
             connected(address),
             transcript=self.transcript,
             patience=self._patience,
             address=address,
         )
-
-    def send(self, name: str, outgoing: Outgoing) -> None:
-        """Send bytes as they are."""
-        if name in self._links:
-            self._links[name].send(outgoing)
 
     def request(self, name: str, data: bytes, what: str) -> None:
         """Send an HTTP request on a connection of its own and take the answer."""
@@ -120,23 +114,13 @@ class NodeLinks:
 
     def receive(self, name: str) -> None:
         """Take the next frame, or that there is none."""
-        if name in self._links:
-            self._links[name].receive(PUSH)
+        if name in self.links:
+            self.links[name].receive(PUSH)
 
     def half_close(self, name: str) -> None:
         """End the sending direction."""
-        if name in self._links:
-            self._links[name].half_close()
-
-    def close(self, name: str) -> None:
-        """End a connection."""
-        if name in self._links:
-            self._links[name].close()
-
-    def close_all(self) -> None:
-        """End every connection."""
-        for link in self._links.values():
-            link.close()
+        if name in self.links:
+            self.links[name].half_close()
 
 
 def is_beat(data: bytes) -> bool:

@@ -107,11 +107,11 @@ class Listener(Protocol):
 
     def is_pushed(self, kind: str) -> bool:
         """Tell whether answers of a kind come unasked."""
-        ...
+        return False
 
     def unasked(self, answer: Answer) -> bytes:
         """Return what must be sent because of something that came unasked; often nothing."""
-        ...
+        return b""
 
 
 class Oracle(Listener, Protocol):
@@ -138,7 +138,7 @@ class Oracle(Listener, Protocol):
 
     def watched(self, case: Case) -> Case:
         """Return the case under names by which what it stores is delivered to the kit."""
-        ...
+        return case
 
 
 class Health(Protocol):
@@ -153,7 +153,7 @@ class Health(Protocol):
 
     def lingering(self, ends: Collection[End]) -> Collection[End]:
         """Return those of our ended connections that the target still tells of, if it tells."""
-        ...
+        return ()
 
     def begin_watch(self) -> Trouble | None:
         """Begin to receive what is stored under watched names."""
