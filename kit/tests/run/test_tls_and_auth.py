@@ -78,7 +78,6 @@ SELECTION = (
     "nsq/parser/length",
     "nsq/subscribe/plain-topic",
 )
-TIMEOUT = 5.0
 
 
 @pytest.fixture

@@ -133,11 +133,6 @@ class Conversation:
         """Tell whether pieces are held back until `wake`."""
         return bool(self._slow)
 
-    @property
-    def is_certain(self) -> bool:
-        """Tell whether it is known what every byte meant."""
-        return all(line.expected.certain for line in self._lines.values())
-
     def _line(self, connection: int) -> _Line:
         line = self._lines.get(connection)
         if line is None:
