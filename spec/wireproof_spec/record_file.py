@@ -1,4 +1,4 @@
-"""Opening a bundle's file, plain or compressed with gzip, to which its lines do not matter."""
+"""Opens a bundle's file, plain or compressed with gzip."""
 
 import gzip
 import zlib
@@ -12,12 +12,12 @@ UNREADABLE = (OSError, EOFError, zlib.error)
 
 
 def open_bundle(path: Path) -> BinaryIO:
-    """Open a bundle for reading its lines; told from its first bytes, whatever its name."""
+    """Open a bundle for reading lines; its first bytes show if it is compressed."""
     with path.open("rb") as file:
         is_compressed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
     return cast(BinaryIO, gzip.open(path, "rb")) if is_compressed else path.open("rb")
 
 
 def why_unreadable(error: BaseException) -> str:
-    """Return the reason of such an error in a few words."""
+    """Return the reason of a read error in a few words."""
     return getattr(error, "strerror", None) or str(error)

@@ -8,7 +8,7 @@ from wireproof_kit.fuzz import driver
 from wireproof_kit.fuzz.campaign.session import OpenTarget
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.generate import field_map
-from wireproof_kit.fuzz.generate.case_sources import made
+from wireproof_kit.fuzz.generate.case_sources import make_generation
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind, always
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
@@ -106,5 +106,10 @@ def open_fuzz_session(target: Target, options: driver.FuzzSessionOptions) -> Ope
     session = NoteSession(target, known)
     oracle, health = NoteOracle(session.address), Neighbour(session)
     return OpenTarget(
-        session, oracle, health, {}, lambda choice: made(GRAMMAR, choice), lambda leave: None
+        session,
+        oracle,
+        health,
+        {},
+        lambda choice: make_generation(GRAMMAR, choice),
+        lambda leave: None,
     )

@@ -140,6 +140,10 @@ def test_variables_of_others_are_let_be(tmp_path: Path) -> None:
         ("url = 'x'", "[url] is no known table"),
         ("run = 3", "'run' expected to be a table"),
         ("[run]\nprofile = 'most'", "expected one of must, should, may, observed; found 'most'"),
+        (
+            "[run]\norigin = 'text, observed'",
+            "or some of them, separated by commas; found 'observed'",
+        ),
         ("[run]\nprofile = 3", "[run] profile expected a text in quotes; found 3"),
         ("[target]\nlookupd = [1]", "[target] lookupd expected a text in quotes; found 1"),
         ("[claims]\next = 'yes'", "[claims] ext expected true, false or \"probe\"; found 'yes'"),

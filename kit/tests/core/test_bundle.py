@@ -8,7 +8,7 @@ from small_law import header, record
 
 from wireproof_kit.bundle.file import BundleWriter, read_bundle
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.record import FooterRecord, StepRecord, TranscriptRecord, packed
+from wireproof_spec.record import FooterRecord, StepRecord, TranscriptRecord, pack_bytes
 
 FOOTER = FooterRecord({"pass": 1}, (), {"clauses": 1}, 0, "s")
 
@@ -18,7 +18,7 @@ def write(path: Path, *, close: bool = True) -> None:
     long = bytes(range(256)) * 40
     steps = (
         StepRecord(1, "A", "send", length=3, hex="00ff10", parts=((0, 2, "size", True),)),
-        StepRecord(2, "A", "receive", length=len(long), **packed(long)),
+        StepRecord(2, "A", "receive", length=len(long), **pack_bytes(long)),
     )
     writer.add(record("ok,open", transcript=TranscriptRecord(steps)))
     if close:

@@ -17,7 +17,7 @@ from wireproof.replaying.protocol_replay import (
 )
 from wireproof.replaying.rename import rename_steps
 from wireproof_kit.errors import TargetUnreachable, UsageFault
-from wireproof_kit.nsq.broker import connected
+from wireproof_kit.nsq.broker import connect_socket
 from wireproof_kit.nsq.services import lookup_addresses
 from wireproof_kit.nsq.topics.topic import Address, Topic
 from wireproof_kit.nsq.wire.connection import Connection
@@ -26,7 +26,7 @@ from wireproof_kit.runner.patience import PUSH, Patience
 from wireproof_kit.targets.session import Session
 from wireproof_kit.wire.http import address_of
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_reports.exchange.evidence import recorded
+from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_spec.nsq import names
 from wireproof_spec.record import StepRecord
 
@@ -95,7 +95,7 @@ class NodeLinks(Links[Connection]):
         home = self._homes.get(name)
         address = home.address if home else self._address
         return Connection(
-            connected(address),
+            connect_socket(address),
             transcript=self.transcript,
             patience=self._patience,
             address=address,
@@ -124,7 +124,7 @@ class NodeLinks(Links[Connection]):
 
 
 def is_beat(data: bytes) -> bool:
-    """Tell whether these bytes are a heartbeat or its answer."""
+    """Return True if these bytes are a heartbeat or the answer to one."""
     return data[8:] == names.HEARTBEAT or data == names.NOP + b"\n"
 
 
@@ -152,7 +152,7 @@ def with_ids(data: bytes, ids: Mapping[bytes, bytes]) -> bytes:
 
 def own_steps(steps: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
     """Leave out messages that others published to a shared topic, and their acknowledgement."""
-    pairs = [(step, recorded(step)) for step in steps]
+    pairs = [(step, read_bytes(step)) for step in steps]
     sent = b"".join(data for step, data in pairs if step.kind in ("send", "request"))
     foreign = {
         data[MESSAGE_ID]
@@ -201,7 +201,7 @@ Topics = Mapping[bytes, Topic | str]
 
 def replayer() -> Replayer:
     """Return what repeats an exchange with a node, and with the lookup server it asked."""
-    return Replayer(arrange, _renewed, is_beat, message_key, VOLATILE, NOT_REPLAYED)
+    return Replayer(arrange, _renew, is_beat, message_key, VOLATILE, NOT_REPLAYED)
 
 
 def arrange(occasion: Occasion) -> Arrangement:
@@ -219,7 +219,7 @@ def arrange(occasion: Occasion) -> Arrangement:
     return Arrangement(steps, tuple(_round(steps, each, occasion) for each in topics))
 
 
-def _renewed(data: bytes, recorded: Frames, came: Frames) -> bytes:
+def _renew(data: bytes, recorded: Frames, came: Frames) -> bytes:
     """Acknowledge the message that came now in the place of the recorded one."""
     return with_ids(data, dict(zip(message_ids(recorded), message_ids(came), strict=False)))
 
@@ -241,7 +241,7 @@ def _links(steps: Steps, made: Sequence[Topic], occasion: Occasion) -> NodeLinks
     streams: dict[str, bytes] = defaultdict(bytes)
     for step in steps:
         if step.kind in ("send", "request"):
-            streams[step.conn] += recorded(step)
+            streams[step.conn] += read_bytes(step)
     homes = {name: home_of(stream, made) for name, stream in streams.items()}
     known = {name: home for name, home in homes.items() if home is not None}
     address = (target.host, target.port)
@@ -251,7 +251,7 @@ def _links(steps: Steps, made: Sequence[Topic], occasion: Occasion) -> NodeLinks
 def _fresh_topics(occasion: Occasion, arguments: Sequence[str]) -> tuple[Topics, ...]:
     """Make the topics, in the order in which they were named."""
     case, session, times = occasion.case, occasion.session, occasion.times
-    sent = [recorded(step) for step in case.transcript.steps if step.kind in ("send", "request")]
+    sent = [read_bytes(step) for step in case.transcript.steps if step.kind in ("send", "request")]
     old = topic_names(sent)
     wanted = [FRESH.get(name, name) for name in arguments if _is_topic(name)]
     if len(wanted) != len(old):

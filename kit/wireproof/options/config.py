@@ -12,13 +12,14 @@ from typing import cast
 from wireproof.options.suggestions import nearest_words, suggestion
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import target_keys
+from wireproof_kit.runner.request import read_origins
 
 _KEYS = target_keys()
 
 TABLES = {
     "target": ("url", *_KEYS, "reset"),
     "claims": (),
-    "run": ("profile", "reading", "baseline"),
+    "run": ("profile", "origin", "reading", "baseline"),
     "reports": ("bundle", "junit", "html", "allure", "pcap"),
 }
 PATHS = (
@@ -48,6 +49,7 @@ class Settings:
     keys: tuple[tuple[str, str], ...] = ()
     reset: str | None = None
     profile: str | None = None
+    origin: str | None = None
     reading: str | None = None
     baseline: str | None = None
     bundle: str | None = None
@@ -103,10 +105,10 @@ def _from_file(path: Path, *, required: bool) -> Values:
         raise UsageFault(f"configuration {path}: no TOML: {error}") from error
     if path.name == "pyproject.toml":
         document = document.get("tool", {}).get("wireproof", {})
-    return dict(_checked(path, document))
+    return dict(_check_settings(path, document))
 
 
-def _checked(path: Path, document: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+def _check_settings(path: Path, document: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     for table, content in document.items():
         if table not in TABLES:
             hint = suggestion(table, list(TABLES))
@@ -179,6 +181,8 @@ def _texts(where: str, value: object) -> tuple[str, ...]:
 
 
 def _choice(where: str, key: str, value: str) -> str:
+    if key == "origin":
+        read_origins(value, where)
     choices = CHOICES.get(key)
     if choices and value not in choices:
         raise UsageFault(f"{where} expected one of {', '.join(choices)}; found {value!r}")

@@ -8,6 +8,7 @@ from typing import get_args
 import click
 
 from wireproof.options.target_choice import key_options
+from wireproof_kit.runner.request import read_origins
 from wireproof_kit.verdicts.judge import ReadingChoice
 from wireproof_spec.catalogue import LEVELS
 
@@ -28,6 +29,9 @@ def _judging_options() -> Iterator[click.Option]:
     levels, readings = click.Choice(LEVELS), click.Choice(get_args(ReadingChoice))
     yield click.Option(
         ["--profile"], type=levels, help="Failures up to this level count; default must."
+    )
+    yield click.Option(
+        ["--origin"], metavar="ORIGINS", callback=_origins, help="Origins whose musts count."
     )
     yield click.Option(
         ["--reading"], type=readings, help="Accept this reading of the text; default any."
@@ -125,6 +129,12 @@ def _file_options() -> Iterator[click.Option]:
     yield click.Option(
         ["--pcap-all"], type=_FILE, metavar="DIR", help="Write a capture of every case."
     )
+
+
+def _origins(context: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Refuse a wrong value before anything runs, also where nothing will."""
+    read_origins(value)
+    return value
 
 
 def _timeout(context: click.Context, param: click.Parameter, value: str | None) -> float | None:

@@ -6,13 +6,19 @@ from pathlib import Path
 from typing import TypedDict, cast
 
 from wireproof.options.config import Settings
-from wireproof.options.target_choice import REFERENCE, Named
+from wireproof.options.target_choice import REFERENCE, NamedTarget
 from wireproof_kit.protocols import target_keys
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.last_failed import keep_last_failed
-from wireproof_kit.runner.request import RunRequest, check_seconds, read_claims, read_topics
+from wireproof_kit.runner.request import (
+    RunRequest,
+    check_seconds,
+    read_claims,
+    read_origins,
+    read_topics,
+)
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import option_of
@@ -26,6 +32,7 @@ class RunParameters(TypedDict):
 
     reference: bool
     profile: str | None
+    origin: str | None
     reading: str | None
     spec_rev: int | None
     expression: str | None
@@ -67,13 +74,24 @@ def collect_narrowed(
     return keep_last_failed(LAST_FAILED, found, collect(*protocols, url=url))
 
 
+def narrowing_options(
+    given: RunParameters, *protocols: str, url: str | None = None
+) -> tuple[str, ...]:
+    """Return the options among ``-k`` and ``--lf`` as given, if they leave any case out."""
+    left = collect_narrowed(given, *protocols, url=url)
+    if len(left) == len(collect(*protocols, url=url)):
+        return ()
+    expression = (f"-k {given['expression']}",) if given["expression"] else ()
+    return (*expression, *(("--lf",) if given["last_failed"] else ()))
+
+
 def make_request(
-    named: Named, given: RunParameters, settings: Settings, *, bundle: Path
+    named: NamedTarget, given: RunParameters, settings: Settings, *, bundle: Path
 ) -> RunRequest:
-    """Return the request: what was given stands above the configuration.
+    """Return the run request; given options take precedence over the configuration.
 
     Raises:
-        UsageFault: a value is not of its option's form.
+        UsageFault: an option has an invalid value.
     """
     configured = _with_settings(given, settings)
     return RunRequest(
@@ -89,6 +107,7 @@ def make_request(
 def _with_settings(given: RunParameters, settings: Settings) -> RunParameters:
     whole = given.copy()
     whole["profile"] = given["profile"] or settings.profile
+    whole["origin"] = given["origin"] or settings.origin
     whole["reading"] = given["reading"] or settings.reading
     if not given["baseline"] and settings.baseline:
         whole["baseline"] = Path(settings.baseline)
@@ -98,7 +117,7 @@ def _with_settings(given: RunParameters, settings: Settings) -> RunParameters:
     return whole
 
 
-def _plan(named: Named, given: RunParameters) -> RunPlan:
+def _plan(named: NamedTarget, given: RunParameters) -> RunPlan:
     return RunPlan(
         url=named.url,
         protocol=named.protocol,
@@ -109,6 +128,7 @@ def _plan(named: Named, given: RunParameters) -> RunPlan:
         topics=read_topics(given["topic"]),
         reading=cast(ReadingChoice, given["reading"] or "any"),
         profile=given["profile"] or "must",
+        origins=read_origins(given["origin"]),
         spec_revision=given["spec_rev"],
         hazardous=given["hazardous"],
         timeout=check_seconds("--timeout", given["timeout"]),
@@ -132,7 +152,7 @@ def _maxfail(given: RunParameters) -> int | None:
     return 1 if given["stop_at_first"] else given["maxfail"]
 
 
-def _command(named: Named, given: RunParameters) -> Iterator[str]:
+def _command(named: NamedTarget, given: RunParameters) -> Iterator[str]:
     """Return the words of the command that repeats the run."""
     yield from ("wireproof", "run")
     yield f"--{REFERENCE}" if named.url == REFERENCE else named.url
@@ -148,7 +168,7 @@ def _command(named: Named, given: RunParameters) -> Iterator[str]:
     yield from _value("-k", given["expression"] or None)
 
 
-def _target_words(named: Named) -> Iterator[str]:
+def _target_words(named: NamedTarget) -> Iterator[str]:
     known = target_keys()
     for key, value in named.keys:
         if known[key].form == "flag":
@@ -159,6 +179,7 @@ def _target_words(named: Named) -> Iterator[str]:
 
 def _judgement_words(given: RunParameters) -> Iterator[str]:
     yield from _value("--profile", given["profile"])
+    yield from _value("--origin", given["origin"])
     yield from _value("--reading", given["reading"])
     yield from _value("--spec-rev", given["spec_rev"])
     yield from _value("--baseline", given["baseline"])

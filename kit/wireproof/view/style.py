@@ -47,7 +47,7 @@ class Style:
 PLAIN = Style()
 
 
-def flowed(head: str, pieces: Iterable[str]) -> Iterator[str]:
+def flow_pieces(head: str, pieces: Iterable[str]) -> Iterator[str]:
     """Return pieces side by side after a heading, as many per line as fit."""
     line = f"{head:<{HEAD}}" if len(head) < HEAD else f"{head}   "
     empty = line
@@ -63,7 +63,7 @@ def flowed(head: str, pieces: Iterable[str]) -> Iterator[str]:
         yield line.rstrip()
 
 
-def wrapped(head: str, text: str, *, indent: int = HEAD) -> list[str]:
+def wrap_after_heading(head: str, text: str, *, indent: int = HEAD) -> list[str]:
     """Return a text wrapped to 80 columns after a heading; long words are kept whole.
 
     A head that leaves no room before the text has a line of its own.

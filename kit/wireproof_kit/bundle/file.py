@@ -1,4 +1,4 @@
-"""The bundle: the one file a run leaves. JSON lines: header, one record per case, footer."""
+"""The bundle, the one file that a run writes: a header, one record per case, a footer."""
 
 import hashlib
 from collections.abc import Iterator
@@ -103,7 +103,7 @@ def _records(path: Path) -> Iterator[BundleRecord]:
     try:
         with open_bundle(path) as file:
             for number, line in enumerate(file, 1):
-                record = _decoded(path, number, line)
+                record = _decode_line(path, number, line)
                 _check_seal(path, record, digest.hexdigest())
                 digest.update(line)
                 yield record
@@ -111,7 +111,7 @@ def _records(path: Path) -> Iterator[BundleRecord]:
         raise UsageFault(f"{path}: cannot be read ({why_unreadable(error)})") from error
 
 
-def _decoded(path: Path, number: int, line: bytes) -> BundleRecord:
+def _decode_line(path: Path, number: int, line: bytes) -> BundleRecord:
     try:
         return _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -23,8 +23,8 @@ from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES, UNAVAIL
 from wireproof_kit.iggy.probes import Probe as ProbeFunction
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.wire import requests
-from wireproof_kit.iggy.wire.answers import Answer, Done, Nonsense, Refused, Silent
-from wireproof_kit.iggy.wire.connection import Connection, connected
+from wireproof_kit.iggy.wire.answers import Answer, Done, ErrorStatus, Nonsense, Silent
+from wireproof_kit.iggy.wire.connection import Connection, connect_socket
 from wireproof_kit.iggy.wire.login import Credentials, Login, credentials_from, log_in
 from wireproof_kit.observation import observed
 from wireproof_kit.runner.patience import ANSWER, Patience
@@ -57,11 +57,11 @@ def greet(address: Address, credentials: Credentials) -> Greeting:
         TargetUnreachable: the target accepts no connection.
         TargetSilent: it does not answer, or does not let the kit in.
     """
-    seconds = pinged(address)
+    seconds = time_ping(address)
     login = Login("published", credentials)
     with _connection(address, GREETING_SECONDS) as connection:
         answer = connection.ask(requests.request(commands.GET_STREAMS, Nothing()))
-        if not isinstance(answer, Refused):
+        if not isinstance(answer, ErrorStatus):
             return Greeting(login, seconds)
         entered = log_in(connection, credentials, ANSWER)
     if isinstance(entered, Done):
@@ -73,7 +73,7 @@ def greet(address: Address, credentials: Credentials) -> Greeting:
     )
 
 
-def pinged(address: Address, *, seconds: float | None = None) -> float:
+def time_ping(address: Address, *, seconds: float | None = None) -> float:
     """Connect and ping; return the seconds this took.
 
     Raises:
@@ -83,7 +83,7 @@ def pinged(address: Address, *, seconds: float | None = None) -> float:
     started = time.monotonic()
     with _connection(address, GREETING_SECONDS if seconds is None else seconds) as connection:
         answer = connection.ask(requests.ping())
-    if isinstance(answer, Done | Refused) or _has_head(answer):
+    if isinstance(answer, Done | ErrorStatus) or _has_head(answer):
         return time.monotonic() - started
     name = _name(address)
     if isinstance(answer, Silent):
@@ -96,7 +96,7 @@ def pinged(address: Address, *, seconds: float | None = None) -> float:
 
 def _connection(address: Address, seconds: float) -> Connection:
     patience = Patience(answer=seconds, push=seconds, redelivery=seconds)
-    sock = connected(address)
+    sock = connect_socket(address)
     return Connection(sock, transcript=Transcript(), patience=patience, address=address)
 
 
@@ -138,7 +138,7 @@ class IggySession:
         )
         self.patience = patience.BEFORE_MEASURING
         if options.timeout is not None:
-            self.patience = patience.fixed(options.timeout)
+            self.patience = patience.make_fixed(options.timeout)
         elif options.patience is not None:
             self.patience = options.patience
         self._measuring = threading.Lock()
@@ -198,7 +198,7 @@ class IggySession:
         """Make a control round trip on a new connection."""
 
         def trip(seconds: float) -> float:
-            return pinged(self._address, seconds=seconds)
+            return time_ping(self._address, seconds=seconds)
 
         return control_round_trip(trip, self.patience)
 
@@ -246,11 +246,11 @@ class IggySession:
         with self._measuring:
             if not self._is_measured:
                 self._is_measured = True
-                self.patience = patience.measured(self._round_trip, self._greeting.seconds)
+                self.patience = patience.measure(self._round_trip, self._greeting.seconds)
 
     def _round_trip(self) -> float:
         try:
-            return pinged(self._address)
+            return time_ping(self._address)
         except (TargetUnreachable, TargetSilent):
             return GREETING_SECONDS
 

@@ -9,18 +9,32 @@ from datetime import UTC, datetime
 from typing import Self
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import kit_part, protocol_of, read_target, referenced
+from wireproof_kit.protocols import kit_part, list_with_reference, protocol_of, read_target
+from wireproof_kit.runner.activity import Activity
 from wireproof_kit.runner.engine import transcript_record
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.runner.patience import Wait
+from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
-from wireproof_kit.targets.session import Session, SessionOptions
+from wireproof_kit.targets.session import Probe, Session, SessionOptions
 from wireproof_kit.targets.target import Target
-from wireproof_kit.verdicts.judge import Bench, ReadingChoice, claim_state, missing_capability
-from wireproof_kit.verdicts.revision import refuse_later
+from wireproof_kit.verdicts.judge import (
+    JudgeContext,
+    ReadingChoice,
+    claim_state,
+    missing_capability,
+)
+from wireproof_kit.verdicts.outcome import EXCLUDED
+from wireproof_kit.verdicts.revision import check_revision
 from wireproof_kit.version import KIT_VERSION
-from wireproof_spec.catalogue import Catalogue, is_below, load_catalogue
+from wireproof_spec.catalogue import (
+    Capability,
+    Catalogue,
+    is_below,
+    load_catalogue,
+    matches,
+)
+from wireproof_spec.origin import BINDING, Binding
 from wireproof_spec.record import (
     FORMAT,
     BindingRecord,
@@ -39,8 +53,9 @@ class RunPlan:
     ``url`` is a target URL or ``reference``: that of ``protocol``, or else of the first one whose
     cases are asked for; ``keys`` are target keys given beside the URL;
     ``claims`` are NAME → true or false; ``selection`` and ``exclude`` are prefixes of case or
-    clause ids; ``timeout`` in seconds replaces measured patience; a ``passing`` target ends with
-    the run, as the embedded reference does.
+    clause ids, ``narrowed`` the options that left cases out before; ``timeout`` in seconds
+    replaces measured patience; a ``passing`` target ends with the run, as the embedded reference
+    does.
     """
 
     url: str
@@ -48,10 +63,12 @@ class RunPlan:
     keys: tuple[tuple[str, str], ...] = ()
     selection: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    narrowed: tuple[str, ...] = ()
     claims: Mapping[str, bool] = field(default_factory=dict[str, bool])
     topics: Mapping[str, str] = field(default_factory=dict[str, str])
     reading: ReadingChoice = "any"
     profile: str = "must"
+    origins: tuple[Binding, ...] = BINDING
     spec_revision: int | None = None
     hazardous: bool = False
     timeout: float | None = None
@@ -80,11 +97,16 @@ class Run:
     target: Target
     session: Session
     catalogue: Catalogue
-    bench: Bench
+    bench: JudgeContext
     embedded: EmbeddedReference | None = None
 
     @classmethod
-    def open(cls, plan: RunPlan, instances: Sequence[Instance] = ()) -> Self:
+    def open(
+        cls,
+        plan: RunPlan,
+        instances: Sequence[Instance] = (),
+        activity: Activity | None = None,
+    ) -> Self:
         """Open the target, or the embedded reference.
 
         What the cases among ``instances`` that are asked for need is begun before anything is
@@ -106,7 +128,7 @@ class Run:
             embedded = start_reference(protocol, plan.reference_options)
             url = embedded.url
         try:
-            return cls._open_target(plan, url, seed, embedded, instances)
+            return cls._open_target(plan, url, seed, embedded, instances, activity or Activity())
         except BaseException:
             if embedded is not None:
                 embedded.close()
@@ -120,10 +142,11 @@ class Run:
         seed: int,
         embedded: EmbeddedReference | None,
         instances: Sequence[Instance],
+        activity: Activity,
     ) -> Self:
         target = read_target(url, plan.keys)
         catalogue = load_catalogue(target.protocol)
-        refuse_later(catalogue, plan.spec_revision)
+        check_revision(catalogue, plan.spec_revision)
         token = f"{random.Random(seed).randrange(36**4):x}{secrets.token_hex(3)}"
         options = SessionOptions(
             seed=seed,
@@ -135,13 +158,13 @@ class Run:
         session = kit_part(target.protocol).open_session(target, options)
         try:
             own = _of_protocol(target.protocol, instances)
-            session.begin(_needed(item for item in own if _is_asked_for(plan, item)))
-            claims = _probe_claims(session, catalogue, plan.claims)
-            readings = _bind_readings(session, catalogue)
+            session.begin(_count_needed(item for item in own if _is_asked_for(plan, item)))
+            claims = _probe_claims(session, catalogue, plan.claims, activity)
+            readings = _bind_readings(session, catalogue, activity)
         except BaseException:
             session.close()
             raise
-        bench = Bench(catalogue, claims, readings, plan.reading)
+        bench = JudgeContext(catalogue, claims, readings, plan.reading)
         return cls(plan, seed, target, session, catalogue, bench, embedded)
 
     def choose(self, instances: Sequence[Instance]) -> Choice:
@@ -173,11 +196,12 @@ class Run:
 
     def prepare(self, instances: Sequence[Instance]) -> None:
         """Create what the chosen cases need."""
-        self.session.prepare(_needed(instances))
+        self.session.prepare(_count_needed(instances))
 
     def header(self, choice: Choice) -> HeaderRecord:
         """Return the bundle's first record."""
-        patience = {wait.value: self.session.patience.seconds(wait) for wait in Wait}
+        limits, shown = self.session.patience, (ANSWER, PUSH, REDELIVERY)
+        patience = {wait.value: limits.seconds(wait) for wait in shown}
         return HeaderRecord(
             format=FORMAT,
             kit=KIT_VERSION,
@@ -187,15 +211,21 @@ class Run:
                 url=REFERENCE if self.embedded else self.target.url,
                 protocol=self.target.protocol,
                 fingerprint=self.session.fingerprint(),
-                given=self.target.given(),
+                given=self.target.list_given(),
             ),
             claims=dict(self.bench.claims),
             readings=dict(self.bench.readings),
             patience=patience,
             profile=self.plan.profile,
+            origins=self.plan.origins,
             reading=self.plan.reading,
             selection=self.plan.selection,
-            not_selected={**choice.not_selected, **_excluded()},
+            not_selected={
+                **choice.not_selected,
+                **dict.fromkeys(self.plan.exclude, EXCLUDED),
+                **_list_excluded(),
+            },
+            narrowed=self.plan.narrowed,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             command=self.plan.command,
         )
@@ -225,7 +255,7 @@ class Run:
 
     def _has(self, need: str) -> bool:
         capability = self.catalogue.capability(need)
-        return capability is not None and capability.given_by in self.target.given()
+        return capability is not None and capability.given_by in self.target.list_given()
 
     def _refuse_emptied(
         self, kept: Sequence[Instance], left_out: Sequence[Instance], reasons: Mapping[str, str]
@@ -240,12 +270,12 @@ class Run:
 
 
 def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
-    """Return whose reference is meant.
+    """Return the protocol whose reference to run.
 
     Raises:
-        UsageFault: a protocol is named that has none.
+        UsageFault: the given protocol has no reference.
     """
-    known = referenced()
+    known = list_with_reference()
     if plan.protocol is not None and plan.protocol not in known:
         raise UsageFault(f"{plan.protocol!r} has no reference; expected one of {', '.join(known)}")
     asked = {protocol_of(item.id) for item in instances if _is_asked_for(plan, item)}
@@ -253,11 +283,11 @@ def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
 
 
 def _refuse_unmatched(plan: RunPlan, protocol: str, instances: Sequence[Instance]) -> None:
-    """Refuse what selects or excludes no case; who only opens a target brings none."""
+    """Refuse a prefix that matches no case; nothing is checked if only the target is opened."""
     own = _of_protocol(protocol, instances)
     for prefix in (*plan.selection, *plan.exclude):
         if instances and not any(item.is_selected_by(prefix) for item in own):
-            raise UsageFault(unmatched(prefix, own, [load_catalogue(protocol)]))
+            raise UsageFault(describe_unmatched(prefix, own, [load_catalogue(protocol)]))
 
 
 def _of_protocol(protocol: str, instances: Iterable[Instance]) -> list[Instance]:
@@ -272,12 +302,12 @@ def _is_asked_for(plan: RunPlan, item: Instance) -> bool:
     return not plan.selection or any(item.is_selected_by(p) for p in plan.selection)
 
 
-def _needed(instances: Iterable[Instance]) -> Counter[str]:
+def _count_needed(instances: Iterable[Instance]) -> Counter[str]:
     """Count the arguments of cases by name."""
     return Counter(name for item in instances for name in item.arguments)
 
 
-def _excluded() -> dict[str, str]:
+def _list_excluded() -> dict[str, str]:
     """Name what the kit itself leaves out, and why."""
     return {
         entry.id: f"known to be wrong, to be mended by {entry.until}: {entry.why}"
@@ -285,7 +315,9 @@ def _excluded() -> dict[str, str]:
     }
 
 
-def unmatched(prefix: str, instances: Sequence[Instance], catalogues: Sequence[Catalogue]) -> str:
+def describe_unmatched(
+    prefix: str, instances: Sequence[Instance], catalogues: Sequence[Catalogue]
+) -> str:
     """Say in one sentence that a prefix selects no case, with the nearest ids."""
     import difflib
 
@@ -308,7 +340,7 @@ def _prefixes(identifier: str, separator: str) -> list[str]:
 
 
 def _probe_claims(
-    session: Session, catalogue: Catalogue, claimed: Mapping[str, bool]
+    session: Session, catalogue: Catalogue, claimed: Mapping[str, bool], activity: Activity
 ) -> dict[str, ClaimRecord]:
     unknown = set(claimed) - {capability.id for capability in catalogue.capabilities}
     if unknown:
@@ -316,8 +348,9 @@ def _probe_claims(
         raise UsageFault(f"claim {sorted(unknown)[0]!r} is unknown; known claims: {known}")
     claims: dict[str, ClaimRecord] = {}
     for capability in catalogue.capabilities:
-        probe = session.probe_capability(capability.probe)
+        activity.begin(f"the probe of {capability.id}, and the topics that it needs")
         said = claimed.get(capability.id)
+        probe = _probe(session, capability)
         seen = probe.observation.value
         state = claim_state(capability, seen, claimed=said is True)
         claims[capability.id] = ClaimRecord(
@@ -325,17 +358,33 @@ def _probe_claims(
             observation=seen,
             claimed=said is True,
             transcript=transcript_record(probe.transcript),
+            note=probe.observation.note,
         )
     return claims
 
 
-def _bind_readings(session: Session, catalogue: Catalogue) -> dict[str, BindingRecord]:
+def _probe(session: Session, capability: Capability) -> Probe:
+    """Return what the first witness of a capability shows that shows it, else the probe's own."""
+    first = session.probe_capability(capability.probe)
+    if matches(first.observation.value, capability.shown_by):
+        return first
+    for witness in capability.witnesses:
+        probe = session.probe_capability(witness)
+        if matches(probe.observation.value, capability.shown_by):
+            return probe
+    return first
+
+
+def _bind_readings(
+    session: Session, catalogue: Catalogue, activity: Activity
+) -> dict[str, BindingRecord]:
     bound: dict[str, BindingRecord] = {}
     for decision in catalogue.decisions:
+        activity.begin(f"the probe of the reading {decision.id}")
         probe = session.probe_reading(decision.probe)
         seen = probe.observation.value
         bound[decision.id] = BindingRecord(
-            reading=decision.shown(seen),
+            reading=decision.find_shown(seen),
             observation=seen,
             transcript=transcript_record(probe.transcript),
         )

@@ -19,7 +19,7 @@ Form: TypeAlias = Literal["address", "servers", "directory", "file", "flag", "te
 class TargetKey:
     """A key of a target URL besides HOST:PORT; ``help`` is its help text.
 
-    ``servers`` are addresses, repeated or with commas between, of those who know the nodes.
+    ``servers``: the value is a list of addresses of servers that know the nodes.
     """
 
     form: Form
@@ -68,7 +68,7 @@ class Target:
     path: Path | None = None
     kind: str | None = None
 
-    def given(self) -> tuple[str, ...]:
+    def list_given(self) -> tuple[str, ...]:
         """Return the names of the keys that the user gave."""
         _, *others = USUAL_KEYS
         return tuple(

@@ -1,4 +1,4 @@
-"""What reports know of NSQ; a function imports what it needs when it is called."""
+"""The report part of NSQ; functions import what they need when they are called."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ _MARKS = {"-HA.": "youzan nsqd", "-wireproof": "wireproof reference"}
 
 
 def vendor(fingerprint: Mapping[str, str]) -> str:
-    """Return the maker's name; ``nsqd`` where the version has no mark."""
+    """Return the maker's name; ``nsqd`` if the version does not show it."""
     version = fingerprint.get("version", "")
     return next((name for mark, name in _MARKS.items() if mark in version), "nsqd")
 
@@ -29,9 +29,9 @@ def _presumption(observation: str, accepted: Sequence[str]) -> DifferenceRecord 
 
 
 def _plan(plan: Plan) -> Plan:
-    from wireproof_reports.nsq.replayed import replayed
+    from wireproof_reports.nsq.replayed import make_replayable
 
-    return replayed(plan)
+    return make_replayable(plan)
 
 
 def _vendor(fingerprint: Mapping[str, str]) -> str:

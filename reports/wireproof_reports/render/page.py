@@ -1,4 +1,4 @@
-"""All that one report says, gathered from a bundle and the catalogue."""
+"""The content of one report, collected from a bundle and the catalogue."""
 
 import shlex
 from collections import Counter
@@ -7,85 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
-from wireproof_reports.causes import Cause, counts_up_to, fold
+from wireproof_reports.causes import Cause, fold
 from wireproof_reports.exchange.reproducer import named_target
 from wireproof_reports.render.choices import ClaimView, ReadingView, claim_views, reading_views
 from wireproof_reports.render.clauses import CaseView, ClauseView, GroupView, group_views
 from wireproof_reports.render.findings import CauseView, Lack, cause_views, lacks, with_verdict
-from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word, counted
-from wireproof_spec.catalogue import LEVELS
-from wireproof_spec.record import GroupRecord
-
-
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """What came of one document (a name in the header's ``spec``).
-
-    ``level`` is the weakest level up to which every asserted case conforms, empty when that is
-    not shown even for must. ``but`` says in a sentence what stands against more.
-    """
-
-    document: str
-    revision: int
-    level: str
-    but: str
-    known: int
-
-
-def levels_reached(bundle: Bundle) -> tuple[Reached, ...]:
-    """Return the level reached in each document that the run was about."""
-    return tuple(
-        _reached(bundle, document, revision) for document, revision in bundle.header.spec.items()
-    )
-
-
-def _reached(bundle: Bundle, document: str, revision: int) -> Reached:
-    own = [g for g in bundle.footer.groups if g.group.partition(".")[0] == document]
-    judged = [group for group in own if group.judged]
-    if not judged:
-        why = "none of its groups was judged" if own else "nothing of it was selected"
-        return Reached(document, revision, "", f"not judged: {why}", 0)
-    level, stop = _climb(judged)
-    known = sum(
-        case.verdict == "known" and case.clause.partition(".")[0] == document
-        for case in bundle.cases
-    )
-    missing = {
-        "not judged": [group.group for group in own if not group.judged],
-        "not selected": _absent(bundle, document, own, tested=True),
-        "not tested by this kit": _absent(bundle, document, own, tested=False),
-    }
-    doubts = [stop] if stop else []
-    doubts += [f"{words}: {', '.join(names)}" for words, names in missing.items() if names]
-    return Reached(document, revision, level, "; ".join(doubts), known)
-
-
-def _absent(
-    bundle: Bundle, document: str, own: Sequence[GroupRecord], *, tested: bool
-) -> list[str]:
-    """Return the document's groups of which no case was run: with cases, or without any."""
-    there = {group.group for group in own}
-    return [
-        group.group
-        for group in bundle.catalogue().groups
-        if group.group.partition(".")[0] == document
-        and group.group not in there
-        and any(clause.status == "tested" for clause in group.clause) == tested
-    ]
-
-
-def _climb(groups: Sequence[GroupRecord]) -> tuple[str, str]:
-    """Return the last level at which all conforms, and what stopped at the next."""
-    reached = ""
-    for level in LEVELS:
-        counts = [group.counts.get(level, (0, 0)) for group in groups]
-        conforming, asserted = sum(c for c, _ in counts), sum(a for _, a in counts)
-        if conforming < asserted:
-            return reached, f"{asserted - conforming} of {asserted} {level} cases deviate"
-        if level == "must" and not asserted:
-            return "", "no must case was asserted"
-        reached = level if asserted else reached
-    return reached, ""
+from wireproof_reports.render.level_reached import LevelReached, levels_reached
+from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word, count_noun
+from wireproof_spec.origin import BINDING, ORIGIN_MEANINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,23 +27,23 @@ class Headline:
 
 
 def headline(bundle: Bundle, causes: Sequence[Cause]) -> Headline:
-    """Say what the run comes to, up to its profile."""
-    profile = bundle.header.profile
-    counting = [cause for cause in causes if counts_up_to(profile, cause.level)]
-    tone, title = _title(bundle, counting, profile)
+    """Return the headline for the run's profile."""
+    counts = bundle.header.counts
+    counting = [cause for cause in causes if counts(cause.level, cause.origin)]
+    tone, title = _title(bundle, counting)
     return Headline(tone, title, tuple(_details(bundle, causes, counting)))
 
 
-def _title(bundle: Bundle, counting: Sequence[Cause], profile: str) -> tuple[str, str]:
-    footer = bundle.footer
+def _title(bundle: Bundle, counting: Sequence[Cause]) -> tuple[str, str]:
+    footer, scope = bundle.footer, bundle.header.scope()
     if counting:
-        return "bad", f"{counted(len(counting), 'cause')} of failure up to level {profile}"
+        return "bad", f"{count_noun(len(counting), 'cause')} of failure up to {scope}"
     if footer.stale or footer.expired:
         return "bad", "The list of known deviations is out of date"
     if footer.interrupted:
         return "open", "Interrupted: part of a run, no failure so far"
     if footer.exit == 0:
-        return "good", f"No failure up to level {profile}"
+        return "good", f"No failure up to {scope}"
     if footer.exit == 3:
         return "open", "Undecided: something stands open against a verdict"
     return "open", "Not judged: what was asked for could not be shown"
@@ -124,17 +53,17 @@ def _details(bundle: Bundle, causes: Sequence[Cause], counting: Sequence[Cause])
     footer = bundle.footer
     failed = sum(len(cause.cases) for cause in counting)
     beyond = len(causes) - len(counting)
-    sentences = [f"{counted(len(bundle.cases), 'case')} run."]
+    sentences = [f"{count_noun(len(bundle.cases), 'case')} run."]
     if failed:
-        sentences.append(f"{counted(failed, 'case')} failed, folded by what went wrong.")
+        sentences.append(f"{count_noun(failed, 'case')} failed, folded by what went wrong.")
     if beyond:
-        sentences.append(f"{counted(beyond, 'cause')} at a weaker level, shown but not counted.")
+        sentences.append(f"{count_noun(beyond, 'cause')} shown but not counted.")
     if footer.interrupted and counting:
         sentences.append("The run was interrupted.")
     if footer.stale:
-        sentences.append(f"{counted(len(footer.stale), 'listed deviation')} no longer seen.")
+        sentences.append(f"{count_noun(len(footer.stale), 'listed deviation')} no longer seen.")
     if footer.expired:
-        sentences.append(f"{counted(len(footer.expired), 'listed deviation')} expired.")
+        sentences.append(f"{count_noun(len(footer.expired), 'listed deviation')} expired.")
     waiting = [g.group for g in footer.groups if g.whole and not g.judged]
     if waiting:
         sentences.append(f"Not judged: {', '.join(waiting)}.")
@@ -156,7 +85,7 @@ COVERAGE_STATES = (
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A name and what stands behind it."""
+    """A name and its value."""
 
     name: str
     value: str
@@ -164,7 +93,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """One state of clauses, what it means, and the clauses in it with the reason."""
+    """One state of clauses, its meaning, and the clauses in this state."""
 
     state: str
     meaning: str
@@ -173,7 +102,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One report."""
+    """The content of one report."""
 
     product: str
     version: str
@@ -183,7 +112,7 @@ class Page:
     started: str
     statement: str
     headline: Headline
-    reached: tuple[Reached, ...]
+    reached: tuple[LevelReached, ...]
     facts: tuple[Fact, ...]
     fingerprint: tuple[Fact, ...]
     tally: tuple[tuple[Word, int], ...]
@@ -199,16 +128,17 @@ class Page:
     coverage: tuple[Coverage, ...]
     words: tuple[Word, ...]
     levels: tuple[tuple[str, str], ...]
+    origins: tuple[tuple[str, str], ...]
     commands: tuple[Fact, ...]
 
     @property
     def unsupported(self) -> int:
-        """How many cases the target does not support."""
+        """The number of cases that the target does not support."""
         return sum(len(lack.cases) for lack in self.lacks)
 
 
 def read_page(path: Path) -> Page:
-    """Read a bundle and gather its report.
+    """Read a bundle and return the content of its report.
 
     Raises:
         BundleFault: the bundle cannot be read.
@@ -217,7 +147,7 @@ def read_page(path: Path) -> Page:
 
 
 def page_of(bundle: Bundle) -> Page:
-    """Gather the report of a bundle."""
+    """Return the content of a bundle's report."""
     catalogue = bundle.catalogue()
     causes = fold(bundle.cases)
     groups = group_views(bundle, catalogue, causes)
@@ -248,6 +178,7 @@ def page_of(bundle: Bundle) -> Page:
         coverage=_coverage(groups),
         words=tuple(VERDICT_WORDS.values()),
         levels=tuple(LEVEL_MEANINGS.items()),
+        origins=tuple(ORIGIN_MEANINGS.items()),
         commands=tuple(_commands(bundle)),
     )
 
@@ -258,7 +189,10 @@ def run_command(bundle: Bundle) -> str:
     seed = f"--seed {header.seed}"
     if header.command:
         return header.command if "--seed" in header.command else f"{header.command} {seed}"
-    words = [*header.selection, "--profile", header.profile, "--reading", header.reading]
+    few = set(header.origins) < set(BINDING)
+    origins = ["--origin", ",".join(header.origins)] if few else []
+    words = [*header.selection, "--profile", header.profile, *origins]
+    words += ["--reading", header.reading]
     return f"wireproof run {named_target(header)} {shlex.join(words)} {seed}"
 
 
@@ -285,7 +219,7 @@ def _facts(bundle: Bundle) -> list[Fact]:
         Fact("Kit", f"wireproof {header.kit}"),
         Fact("Law", revisions),
         Fact("Selection", ", ".join(header.selection) or "everything"),
-        Fact("Counts as failure", f"up to level {header.profile}"),
+        Fact("Counts as failure", f"up to {header.scope()}"),
         Fact("Readings counted", header.reading),
         Fact("Patience, measured", patience),
         Fact("Seed", str(header.seed)),

@@ -1,6 +1,7 @@
 """Writes the pages of a site beside its data: from ``SITE/data`` to ``SITE/index.html``.
 
-Data lies in ``SITE/answers`` as scripts, too: a page from a file may not read other files.
+The data is also written to ``SITE/answers`` as scripts, because a page opened from a file may not
+read other files.
 """
 
 import json
@@ -21,9 +22,9 @@ from wireproof_spec.protocol import protocols
 
 @dataclass(frozen=True, slots=True)
 class PageOf:
-    """A page of its own for some questions; ``picture`` names what draws above the tables.
+    """A page for some questions; ``picture`` names the chart above the tables.
 
-    ``more`` are questions whose answers the picture needs beside those of its tables.
+    ``more`` are further questions whose answers the chart needs.
     """
 
     name: str
@@ -91,7 +92,7 @@ KNOWN = (
 
 
 def pages_for(questions: Iterable[tuple[str, str]]) -> Iterator[PageOf]:
-    """Return the pages for what was asked: (question, title) each; a new question gets its own."""
+    """Yield the pages for questions given as (name, title); unknown ones get a page each."""
     asked = dict(questions)
     shown: set[str] = set()
     for page in KNOWN:
@@ -118,12 +119,12 @@ Json = Mapping[str, object]
 
 
 class SiteFault(Exception):
-    """The pages cannot be made of what is there; ``str()`` is one sentence for the user."""
+    """The pages cannot be made from this data; ``str()`` is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One question as the index tells of it."""
+class IndexEntry:
+    """One question in the index of the answers."""
 
     question: str
     title: str
@@ -141,7 +142,7 @@ def write(out: Path) -> Path:
         OSError: the pages cannot be written.
     """
     index = _read(out / DATA / "index.json")
-    asked = [_asked(line) for line in cast(Sequence[Json], index["questions"])]
+    asked = [_read_entry(line) for line in cast(Sequence[Json], index["questions"])]
     answers = {item.question: _read(out / DATA / item.file) for item in asked}
     scripts = out / ANSWERS
     shutil.rmtree(scripts, ignore_errors=True)
@@ -177,8 +178,8 @@ def _read(path: Path) -> Json:
     return found
 
 
-def _asked(line: Json) -> Asked:
-    return Asked(
+def _read_entry(line: Json) -> IndexEntry:
+    return IndexEntry(
         question=_name(line["question"]),
         title=str(line["title"]),
         asks=str(line["asks"]),
@@ -201,13 +202,14 @@ def _script(path: Path, name: str, document: object) -> None:
 
 
 def _law(answers: Iterable[Json]) -> Iterator[tuple[str, dict[str, object]]]:
-    """Yield what the catalogue says of each clause of the protocols in the answers."""
+    """Yield the catalogue's data on each clause of the protocols in the answers."""
     for protocol in sorted({name for answer in answers for name in _protocols(answer)}):
         if protocol not in protocols():
             continue
         for group in load_catalogue(protocol).groups:
             for clause in group.clause:
                 told = {"level": clause.level, "law": clause.law, "source": source(clause)}
+                told["origin"] = clause.origin
                 more = {"group": group.group, "title": group.title, "status": clause.status}
                 yield clause.id, {**told, **more, "why": clause.why}
 
@@ -239,7 +241,7 @@ def _page(
     template: str,
     page: PageOf | None,
     pages: Sequence[PageOf],
-    asked: Sequence[Asked],
+    asked: Sequence[IndexEntry],
     index: Json,
 ) -> None:
     text = _ENVIRONMENT.get_template(template).render(

@@ -1,4 +1,4 @@
-"""The functions that are written: decoders of one value and of many in a row."""
+"""The generated functions: decoders of one value and of many consecutive values."""
 
 import math
 import struct
@@ -9,57 +9,59 @@ from wireproof_spec.codec import decoder_lengths as decoder_lengths
 from wireproof_spec.codec import decoder_texts as decoder_texts
 from wireproof_spec.codec.decoder import Decoder, read
 from wireproof_spec.codec.making import Maker
-from wireproof_spec.codec.reading import TOTAL, Place
+from wireproof_spec.codec.reading import TOTAL, Position
 from wireproof_spec.codec.source import NotGenerated, Source
 from wireproof_spec.layout import Shape
 from wireproof_spec.wire_error import WireError
-from wireproof_spec.wording import counted, shown
+from wireproof_spec.wording import count_bytes, show_value
 
 
 def refusals(clause: str) -> Mapping[str, Callable[..., object]]:
-    """Return the errors of a schema under the names by which generated code calls them."""
+    """Return the functions that make a schema's errors, by the names used in generated code."""
 
     def error(field: str, offset: int, expected: str, found: object) -> WireError:
         return WireError(
             clause=clause, field=field, offset=offset, expected=expected, found=str(found)
         )
 
-    def refused(field: str, offset: int, expected: str, found: object) -> WireError:
+    def refuse(field: str, offset: int, expected: str, found: object) -> WireError:
         return error(field or "value", offset, expected, found)
 
     def cut(field: str, offset: int, size: int, total: int) -> WireError:
-        return error(field, offset, counted(size), total - offset)
+        return error(field, offset, count_bytes(size), total - offset)
 
     def over(field: str, offset: int, room: int, found: int) -> WireError:
-        return refused(field, offset, f"at most {room}", found)
+        return refuse(field, offset, f"at most {room}", found)
 
     def behind(field: str, offset: int, end: int) -> WireError:
-        return refused(field, offset, "a start before its end", f"{offset - end} behind it")
+        return refuse(field, offset, "a start before its end", f"{offset - end} behind it")
 
-    def unbounded(field: str, offset: int, bounds: tuple[int, int], found: int) -> WireError:
+    def refuse_unbounded(
+        field: str, offset: int, bounds: tuple[int, int], found: int
+    ) -> WireError:
         lowest, highest = bounds
         expected = str(lowest) if lowest == highest else f"{lowest} to {highest}"
-        return refused(field, offset, expected, found)
+        return refuse(field, offset, expected, found)
 
-    def trailing(offset: int, total: int) -> WireError:
-        return refused("end", offset, "no more bytes", total - offset)
+    def refuse_trailing(offset: int, total: int) -> WireError:
+        return refuse("end", offset, "no more bytes", total - offset)
 
     return {
-        "refused": refused,
+        "refused": refuse,
         "cut": cut,
         "over": over,
         "behind": behind,
-        "unbounded": unbounded,
-        "trailing": trailing,
-        "shown": shown,
+        "unbounded": refuse_unbounded,
+        "trailing": refuse_trailing,
+        "shown": show_value,
     }
 
 
 def write_decoder(shape: Shape, clause: str, make: Maker) -> Source:
-    """Return a function `decode(data)` that takes the whole of `data`.
+    """Return the source of `decode(data)`, which must consume all of `data`.
 
     Raises:
-        NotGenerated: a part of the shape is none that is known here.
+        NotGenerated: a part of the shape is of an unknown kind.
     """
     code = _source(clause)
     to = Decoder(code, make)
@@ -75,10 +77,10 @@ def write_decoder(shape: Shape, clause: str, make: Maker) -> Source:
 
 
 def write_decoder_of_many(shape: Shape, clause: str, make: Maker) -> Source:
-    """Return a function `decode_many(data, at, limit)`: see `decoding.decode_many`.
+    """Return the source of `decode_many(data, at, limit)`: see `decoding.decode_many`.
 
     Raises:
-        NotGenerated: the shape is not led by its size, or a part of it is none known here.
+        NotGenerated: the shape does not begin with its size, or has a part of an unknown kind.
     """
     if not isinstance(shape, lengths.Sized):
         raise NotGenerated(f"{shape!r} is not led by its size")
@@ -86,7 +88,7 @@ def write_decoder_of_many(shape: Shape, clause: str, make: Maker) -> Source:
     to = Decoder(code, make)
     with code.block("def decode_many(data, at, limit):"):
         code.line(f"total = len(data)\nlast = total - {shape.least}\nvalues, ends = [], []")
-        to.place, to.among_many = Place("at", 0), True
+        to.place, to.among_many = Position("at", 0), True
         with code.block("try:"), to.block("while at <= last:"):
             value = read(shape, to, "")
             to.flush()

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from wireproof_kit.decoding.decoded import Broken, Decoded, Entry, JsonObject, TitledFormatter
-from wireproof_kit.decoding.printable import clipped, printable
+from wireproof_kit.decoding.printable import clip, printable
 from wireproof_kit.nsq.decoding.annotation import fault_parts, parts_of, text_of
 from wireproof_kit.nsq.decoding.byte_source import CHUNK, LIMIT, ByteSource
 from wireproof_kit.nsq.decoding.message_fields import header_fields
@@ -34,7 +34,7 @@ ID = 8
 """Bytes of an internal or trace id."""
 
 
-def published(command: Command) -> Sequence[JsonObject]:
+def list_published(command: Command) -> Sequence[JsonObject]:
     """Return the messages that a command publishes; none for any other command."""
     line = command.line.value
     if command.body is None or not isinstance(line, CommandLine):
@@ -52,7 +52,7 @@ def published(command: Command) -> Sequence[JsonObject]:
     ]
 
 
-def described(command: Command) -> JsonObject:
+def describe_command(command: Command) -> JsonObject:
     """Return the JSON object of a command that publishes nothing."""
     line = command.line.value
     fields: dict[str, JsonValue] = {"kind": "command"}
@@ -137,7 +137,7 @@ def client_commands(source: ByteSource) -> Iterator[Entry]:
         try:
             command = reader.next_command()
         except WireError as error:
-            yield _broken(reader.pending, at, error.at(start - at))
+            yield _make_broken(reader.pending, at, error.at(start - at))
             return
         if command is not NEED_MORE:
             entry = _command(at, command)
@@ -149,7 +149,7 @@ def client_commands(source: ByteSource) -> Iterator[Entry]:
         else:
             break
     if reader.pending:
-        yield _broken(reader.pending, at, _cut(reader.pending))
+        yield _make_broken(reader.pending, at, _cut(reader.pending))
 
 
 def _magic() -> Decoded:
@@ -175,9 +175,11 @@ def _command(start: int, command: Command) -> Entry:
             expected="a command",
             found=text_of(line.value.name),
         )
-        return _broken(data, start, error)
-    title = clipped(printable(line.data.decode("utf-8", "replace").rstrip("\r\n")), TITLE)
-    kind = "message" if isinstance(line.value, CommandLine) and published(command) else "command"
+        return _make_broken(data, start, error)
+    title = clip(printable(line.data.decode("utf-8", "replace").rstrip("\r\n")), TITLE)
+    kind = (
+        "message" if isinstance(line.value, CommandLine) and list_published(command) else "command"
+    )
     parts = partial(_parts, command)
     return Decoded(
         kind,
@@ -190,7 +192,9 @@ def _command(start: int, command: Command) -> Entry:
 
 def _objects(start: int, length: int, command: Command) -> Sequence[JsonObject]:
     place = {"offset": start, "length": length}
-    return [{**fields, **place} for fields in published(command) or [described(command)]]
+    return [
+        {**fields, **place} for fields in list_published(command) or [describe_command(command)]
+    ]
 
 
 def _parts(command: Command) -> list[Part]:
@@ -204,7 +208,7 @@ def _parts(command: Command) -> list[Part]:
     return [of_line, *parts_of(spans(body.schema, body.data), body.data, shift=size)]
 
 
-def _broken(data: bytes, start: int, error: WireError) -> Broken:
+def _make_broken(data: bytes, start: int, error: WireError) -> Broken:
     def parts() -> list[Part]:
         size = _line_size(data)
         schema = BODIES.get(_name(data))

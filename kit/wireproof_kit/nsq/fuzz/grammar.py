@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.mutations import IN_QUERY
-from wireproof_kit.fuzz.generate.text_traps import Traps, appended, instead
+from wireproof_kit.fuzz.generate.text_traps import Traps, instead, make_append_trap
 from wireproof_kit.nsq.fuzz import extents, frames, http, states
 from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_spec.nsq import limits, names
@@ -16,7 +16,7 @@ TRAPS: Traps = {
     "text": _SUFFIX,
     "fixed": _SUFFIX,
     "body": {"like a command": instead(b"\n" + command_line(names.NOP))},
-    IN_QUERY: {"more parameters": appended(b"&topic=&topic=x")},
+    IN_QUERY: {"more parameters": make_append_trap(b"&topic=&topic=x")},
 }
 
 

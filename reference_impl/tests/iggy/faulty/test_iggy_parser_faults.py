@@ -30,13 +30,13 @@ from parser_triggers import (
 )
 
 from wireproof_reference_impl.iggy.core.connection import Connection
-from wireproof_reference_impl.iggy.core.server import Server, Surroundings
+from wireproof_reference_impl.iggy.core.server import Server, ServerEnvironment
 from wireproof_reference_impl.iggy.faulty import harm
 from wireproof_reference_impl.iggy.http import routes
 from wireproof_reference_impl.iggy.link import ServerSource, connector
 from wireproof_reference_impl.iggy.presets import FAULTS, build, overrides
 from wireproof_reference_impl.iggy.streams.storage import MemoryStorage
-from wireproof_reference_impl.overrides import applied
+from wireproof_reference_impl.overrides import apply_overrides
 from wireproof_spec.iggy import commands
 
 PING = frame(commands.PING)
@@ -130,7 +130,7 @@ class _Served(Serving):
 @contextmanager
 def _serving(*faults: str) -> Iterator[_Served]:
     behaviour = build("published", "published", fault_names=faults, variant_names=())
-    around = Surroundings(storage=MemoryStorage(), new_id=itertools.count(1 << 100).__next__)
+    around = ServerEnvironment(storage=MemoryStorage(), new_id=itertools.count(1 << 100).__next__)
     server = Server(behaviour, around)
     source = ServerSource()
 
@@ -142,7 +142,7 @@ def _serving(*faults: str) -> Iterator[_Served]:
         (source, connector(source, lambda _, now_us: routes.connection(server))),
     ]
     harm.hoard.clear()
-    with applied(overrides(faults)), running(behaviour.pacing, places) as shell:
+    with apply_overrides(overrides(faults)), running(behaviour.pacing, places) as shell:
         served = _Served(shell, server)
         try:
             yield served

@@ -9,8 +9,8 @@ from wireproof_reference_impl.iggy.faulty.effect import (
     DISK,
     Effect,
     boundary,
+    make_overriding,
     missing,
-    overriding,
     wrong_value,
 )
 from wireproof_reference_impl.iggy.streams.storage import Rows
@@ -41,7 +41,7 @@ def _rows(change: Callable[[Rows], Rows]) -> Effect:
     def append(original: Original, files: SegmentFiles, start: int, rows: Rows) -> None:
         original(files, start, change(rows))
 
-    return overriding(around(SegmentFiles, "append", append))
+    return make_overriding(around(SegmentFiles, "append", append))
 
 
 def _positions(change: Callable[[int], int]) -> Effect:
@@ -106,7 +106,7 @@ FAULTS: tuple[Preset, ...] = (
     boundary(
         "log-named-from-one",
         "the files of a segment are named after its first offset plus one",
-        overriding(around(SegmentFiles, "path", _path_from_one)),
+        make_overriding(around(SegmentFiles, "path", _path_from_one)),
         breaks="disk.names",
         may_break=DISK,
     ),

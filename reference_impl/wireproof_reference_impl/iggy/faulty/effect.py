@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from wireproof_reference_impl import preset
 from wireproof_reference_impl.iggy.core import bodies
 from wireproof_reference_impl.iggy.core.connection import Connection
-from wireproof_reference_impl.iggy.core.session import Action, Handler, Session
+from wireproof_reference_impl.iggy.core.session import Action, CommandContext, Handler
 from wireproof_reference_impl.iggy.faulty.harm import HARMS
 from wireproof_reference_impl.iggy.faulty.lateness import (
     OfMessages,
@@ -134,12 +134,12 @@ def parser_fault(name: str, text: str, effect: Effect) -> Preset:
     return preset.parser_fault(name, text, effect.settings, overrides=effect.overrides)
 
 
-def overriding(*overrides: Override, late: Sequence[Override] = ()) -> Effect:
+def make_overriding(*overrides: Override, late: Sequence[Override] = ()) -> Effect:
     """Return an effect of overrides alone, and of others in the late twin if there are any."""
     return Effect({}, overrides, Effect({}, tuple(late)) if late else None)
 
 
-def stored(change: Callable[[Message], Message]) -> Effect:
+def change_stored(change: Callable[[Message], Message]) -> Effect:
     """Return an effect that changes each message when it is stored."""
 
     def store(original: Original, *args: object, **fields: object) -> Message:
@@ -147,12 +147,14 @@ def stored(change: Callable[[Message], Message]) -> Effect:
         assert isinstance(message, Message)
         return change(message)
 
-    return Effect({}, (around(messages, "stored", store),), Effect(told_late(change)))
+    return Effect({}, (around(messages, "store_message", store),), Effect(told_late(change)))
 
 
-def polled(change: OfMessages) -> Effect:
+def change_polled(change: OfMessages) -> Effect:
     """Return an effect that changes the messages of each poll over TCP."""
-    return overriding(_polled(change), late=[_polled(late_of_messages(change))])
+    return make_overriding(
+        _override_polls(change), late=[_override_polls(late_of_messages(change))]
+    )
 
 
 def frames(change: Callable[[Connection, int, bytes], bytes | None]) -> Effect:
@@ -170,7 +172,7 @@ def frames(change: Callable[[Connection, int, bytes], bytes | None]) -> Effect:
             return _do_nothing
         return original(connection, frame[:CODE_BYTES] + payload)
 
-    return overriding(*HARMS, around(Connection, "read", read))
+    return make_overriding(*HARMS, around(Connection, "read", read))
 
 
 def handler(code: int, wrong: Handler) -> Effect:
@@ -179,7 +181,7 @@ def handler(code: int, wrong: Handler) -> Effect:
     def of_code(original: Original, connection: Connection, asked: int) -> object:
         return wrong if asked == code else original(connection, asked)
 
-    return overriding(*HARMS, around(Connection, "handler", of_code))
+    return make_overriding(*HARMS, around(Connection, "handler", of_code))
 
 
 def segments(change: Callable[[Connection, bytes], bytes]) -> Effect:
@@ -188,7 +190,7 @@ def segments(change: Callable[[Connection, bytes], bytes]) -> Effect:
     def receive(original: Original, connection: Connection, data: bytes, now_us: int) -> None:
         original(connection, change(connection, data), now_us)
 
-    return overriding(*HARMS, around(Connection, "receive", receive))
+    return make_overriding(*HARMS, around(Connection, "receive", receive))
 
 
 def lengths(change: Callable[[Connection, int], int]) -> Effect:
@@ -199,7 +201,7 @@ def lengths(change: Callable[[Connection, int], int]) -> Effect:
         assert isinstance(length, int)
         return change(connection, length)
 
-    return overriding(*HARMS, around(Connection, "frame_length", frame_length))
+    return make_overriding(*HARMS, around(Connection, "frame_length", frame_length))
 
 
 def refusals(note: Note) -> Effect:
@@ -208,23 +210,23 @@ def refusals(note: Note) -> Effect:
     def wrap(original: Original) -> Callable[..., object]:
         read = cast(Callable[[Connection, bytes], Action], original)
 
-        def noted(connection: Connection, frame: bytes) -> Action:
-            with _noting(connection, note):
+        def note_frame(connection: Connection, frame: bytes) -> Action:
+            with _note_frames(connection, note):
                 action = read(connection, frame)
 
-            def act(session: Session) -> bytes:
-                with _noting(connection, note):
+            def act(session: CommandContext) -> bytes:
+                with _note_frames(connection, note):
                     return action(session)
 
             return act
 
-        return noted
+        return note_frame
 
-    return overriding(*HARMS, Override(Connection, "read", wrap))
+    return make_overriding(*HARMS, Override(Connection, "read", wrap))
 
 
 @contextmanager
-def _noting(connection: Connection, note: Note) -> Generator[None]:
+def _note_frames(connection: Connection, note: Note) -> Generator[None]:
     try:
         yield
     except Refusal as refusal:
@@ -237,14 +239,14 @@ def _of_settings(settings: Settings) -> Effect:
     return Effect(settings, (), None if late is None else Effect(late))
 
 
-def _polled(change: OfMessages) -> Override:
+def _override_polls(change: OfMessages) -> Override:
     def body(original: Original, found: Polled, behaviour: object) -> object:
         return original(found._replace(messages=[*change(found.messages)]), behaviour)
 
-    return around(bodies, "polled", body)
+    return around(bodies, "encode_polled", body)
 
 
-def _do_nothing(session: Session) -> bytes:
+def _do_nothing(session: CommandContext) -> bytes:
     return b""
 
 

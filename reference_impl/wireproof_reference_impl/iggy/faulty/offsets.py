@@ -8,8 +8,8 @@ from wireproof_reference_impl.iggy.faulty.effect import (
     boundary,
     condition,
     frames,
+    make_overriding,
     missing,
-    overriding,
     wrong_value,
 )
 from wireproof_reference_impl.iggy.streams.partition import Partition
@@ -49,14 +49,14 @@ def _first_by_value(partition: Partition, request: PollMessages) -> int | None:
 def _every(change: Start) -> Settings:
     """Return settings under which each poll first runs a check."""
 
-    def looking(start: Start) -> Start:
+    def look(start: Start) -> Start:
         def begin(partition: Partition, request: PollMessages) -> int | None:
             change(partition, request)
             return start(partition, request)
 
         return begin
 
-    return {"poll.starts": {strategy: looking(start) for strategy, start in STARTS.items()}}
+    return {"poll.starts": {strategy: look(start) for strategy, start in STARTS.items()}}
 
 
 def _not_empty(partition: Partition, request: PollMessages) -> None:
@@ -65,7 +65,7 @@ def _not_empty(partition: Partition, request: PollMessages) -> None:
 
 
 def _every_state_known(partition: Partition, request: PollMessages) -> None:
-    if any(partition.kept(offset).state not in STATES for offset in range(partition.count)):
+    if any(partition.get_stored(offset).state not in STATES for offset in range(partition.count)):
         raise invalid_command()
 
 
@@ -155,7 +155,7 @@ FAULTS: tuple[Preset, ...] = (
     boundary(
         "json-stored-offset-high",
         "a stored consumer offset is one too high over HTTP",
-        overriding(around(message_json, "offset_object", _one_too_high)),
+        make_overriding(around(message_json, "offset_object", _one_too_high)),
         breaks="http.offsets",
     ),
 )

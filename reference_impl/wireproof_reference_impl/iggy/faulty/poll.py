@@ -10,8 +10,8 @@ from wireproof_reference_impl.iggy.faulty.effect import (
     JSON,
     boundary,
     extra,
+    make_overriding,
     missing,
-    overriding,
 )
 from wireproof_reference_impl.iggy.faulty.lateness import holds_old
 from wireproof_reference_impl.iggy.streams.partition import Partition
@@ -89,7 +89,7 @@ def _refusal_as_ok(original: Original, status: int, body: bytes) -> object:
     return original(OK, body)
 
 
-def _taken(refusal: Refusal) -> Refusal:
+def _take_refused(refusal: Refusal) -> Refusal:
     return Refusal(Status(OK, "ok"), refusal.reason)
 
 
@@ -111,7 +111,7 @@ FAULTS: tuple[Preset, ...] = (
     boundary(
         "poll-one-more",
         "a poll returns one message more than it asks for",
-        overriding(_one_more(_always), late=[_one_more(holds_old)]),
+        make_overriding(_one_more(_always), late=[_one_more(holds_old)]),
         breaks="poll.request",
         may_break=f"{BINARY} {JSON} poll.stored-offset poll.empty",
     ),
@@ -139,28 +139,28 @@ FAULTS: tuple[Preset, ...] = (
     missing(
         "commit-of-zero",
         "auto commit stores offset 0 instead of the last polled offset",
-        overriding(around(messages, "commit", _commit_zero)),
+        make_overriding(around(messages, "commit", _commit_zero)),
         breaks="poll.auto-commit",
         may_break="poll.group poll.strategy-next poll.empty poll.stored-offset",
     ),
     extra(
         "refusal-with-body",
         "the answer to a refused request has a body",
-        overriding(around(framing, "response", _refusal_with_body)),
+        make_overriding(around(framing, "response", _refusal_with_body)),
         breaks="frame.response",
         may_break=ANSWERS,
     ),
     missing(
         "refusal-as-ok",
         "a request that cannot be executed is answered with status 0 (ok)",
-        overriding(around(framing, "response", _refusal_as_ok)),
+        make_overriding(around(framing, "response", _refusal_as_ok)),
         breaks="status.unknown status.taken status.refused",
         may_break=f"{ANSWERS} frame.response poll.group state.unknown send.partitioning",
     ),
     missing(
         "malformed-taken",
         "a malformed frame is answered with status 0 (ok)",
-        {"framing.unreadable": _taken},
+        {"framing.unreadable": _take_refused},
         breaks="frame.malformed",
         may_break=f"{ANSWERS} headers.limits headers.key-text send.all-or-nothing",
     ),

@@ -1,4 +1,4 @@
-"""Lookups from a channel to its partition and to the partition's other channels."""
+"""Finds the partition of a channel, and other channels near it."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -12,7 +12,7 @@ from wireproof_reference_impl.overrides import Original, around
 _PARTITIONS: WeakKeyDictionary[Channel, Partition] = WeakKeyDictionary()
 
 
-def _noting(
+def _note_calls(
     original: Original, partition: Partition, name: str, offset: int, number: int
 ) -> Channel:
     channel = cast(Channel, original(partition, name, offset, number))
@@ -20,7 +20,7 @@ def _noting(
     return channel
 
 
-NOTED = around(Partition, "open_channel", _noting)
+NOTED = around(Partition, "open_channel", _note_calls)
 """The override without which nothing is known here."""
 
 
@@ -31,7 +31,7 @@ def other_clients(channel: Channel) -> Sequence[Subscriber]:
 
 
 def namesakes(channel: Channel) -> Sequence[Channel]:
-    """Return the channels of the same name at the topic's other partitions of this node."""
+    """Return the channels with the same name in the topic's other partitions on this node."""
     own = _PARTITIONS[channel]
     others = (each for each in own.topic.partitions.values() if each is not own)
     return [each.channels[channel.name] for each in others if channel.name in each.channels]

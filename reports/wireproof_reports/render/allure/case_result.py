@@ -1,12 +1,12 @@
-"""One case's record as an Allure result with the files that belong to it."""
+"""The record of one case as an Allure result with its files."""
 
 import hashlib
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from wireproof_reports.exchange.annotated_text import as_text, heading
-from wireproof_reports.exchange.annotation import clipped
+from wireproof_reports.exchange.annotated_text import as_text, make_heading
+from wireproof_reports.exchange.annotation import clip
 from wireproof_reports.exchange.evidence import Exchange, StepView, exchange, first_difference
 from wireproof_reports.exchange.reproducer import Reproducer, reproducer
 from wireproof_reports.render.allure.categories import UNSTABLE, category_of, status_of
@@ -16,13 +16,13 @@ from wireproof_reports.render.allure.result import (
     Label,
     Link,
     Parameter,
-    Rendered,
+    RenderedResult,
     Result,
     Step,
 )
 from wireproof_reports.render.clauses import anchor, source, unknown_clause
 from wireproof_reports.render.markdown import code, plain
-from wireproof_reports.wording import counted, spoken, spoken_patterns
+from wireproof_reports.wording import count_noun, spoken, spoken_patterns
 from wireproof_spec.catalogue import Catalogue
 from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
 
@@ -30,22 +30,22 @@ LONGEST_NAME = 200
 
 
 def steps_of(exchange: Exchange, recorded: Sequence[StepRecord], *, start: int) -> list[Step]:
-    """Return the steps; the one whose answer first differs has failed."""
+    """Return the steps; the step whose answer differs first has the status failed."""
     last = len(exchange.tail)
     head = zip(exchange.head, recorded, strict=False)
     tail = zip(exchange.tail, recorded[len(recorded) - last :], strict=True)
     steps = [_step(view, step, start) for view, step in head]
     if exchange.omitted:
-        gap = f"… {counted(exchange.omitted, 'step')} left out"
+        gap = f"… {count_noun(exchange.omitted, 'step')} left out"
         steps.append(Step(gap, "passed", steps[-1].stop, steps[-1].stop))
     return [*steps, *(_step(view, step, start) for view, step in tail)]
 
 
 def _step(view: StepView, step: StepRecord, start: int) -> Step:
-    differing = next(iter(_differing(view)), "")
+    differing = next(iter(_list_differing(view)), "")
     at = start + step.at_us // 1000
     return Step(
-        name=clipped(heading(view), LONGEST_NAME),
+        name=clip(make_heading(view), LONGEST_NAME),
         status="failed" if differing else "passed",
         start=at,
         stop=at,
@@ -53,7 +53,7 @@ def _step(view: StepView, step: StepRecord, start: int) -> Step:
     )
 
 
-def _differing(view: StepView) -> Iterator[str]:
+def _list_differing(view: StepView) -> Iterator[str]:
     for line in view.lines:
         if line.differs:
             yield f"{line.label} at byte {line.offset}: {line.value or line.head}; {line.differs}"
@@ -76,7 +76,7 @@ _PLAIN = ("pass", "unsupported")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a result needs to know of its run; ``key`` tells one run from another."""
+    """The run that a result belongs to; ``key`` identifies it."""
 
     header: HeaderRecord
     catalogue: Catalogue
@@ -85,11 +85,13 @@ class Run:
 
 
 def wants_capture(case: CaseRecord) -> bool:
-    """Tell whether a capture belongs to the result: what passes is told by its dump alone."""
+    """Return True if a result gets a capture file; for passing cases the dump is enough."""
     return case.verdict not in _PLAIN
 
 
-def rendered(case: CaseRecord, run: Run, *, start: int, capture: bytes | None) -> Rendered:
+def render_case(
+    case: CaseRecord, run: Run, *, start: int, capture: bytes | None
+) -> RenderedResult:
     """Render a case that began at ``start`` (ms since 1970); ``capture`` is its pcap file."""
     identity = uuid.uuid5(_SPACE, f"{run.key}\n{case.case}")
     protocol = run.header.target.protocol
@@ -104,7 +106,7 @@ def rendered(case: CaseRecord, run: Run, *, start: int, capture: bytes | None) -
         attachments.append(Attachment(name, file, kind))
         files[file] = data
     history = hashlib.md5(f"wireproof:{case.case}".encode(), usedforsecurity=False).hexdigest()
-    category = category_of(case, run.header.profile)
+    category = category_of(case, run.header)
     result = Result(
         uuid=str(identity),
         history_id=history,
@@ -123,7 +125,7 @@ def rendered(case: CaseRecord, run: Run, *, start: int, capture: bytes | None) -
         steps=tuple(steps_of(shown, case.transcript.steps, start=start)),
         attachments=tuple(attachments),
     )
-    return Rendered(result, files)
+    return RenderedResult(result, files)
 
 
 def _files(
@@ -132,14 +134,14 @@ def _files(
     """Yield name, media type, file ending and content of each attachment."""
     text = as_text(shown)
     if text:
-        yield "Annotated dump", "text/plain", "txt", _encoded(text)
+        yield "Annotated dump", "text/plain", "txt", _encode(text)
     if capture is not None:
         yield "Capture", "application/vnd.tcpdump.pcap", "pcapng", capture
     if again is not None and again.streams:
-        yield "Reproducer", "text/x-python", "py", _encoded(again.script)
+        yield "Reproducer", "text/x-python", "py", _encode(again.script)
         hexes = [f"{s.connection} {s.hex}" for s in again.streams if s.hex]
         if hexes:
-            yield "Bytes to send, hex", "text/plain", "txt", _encoded("\n".join(hexes) + "\n")
+            yield "Bytes to send, hex", "text/plain", "txt", _encode("\n".join(hexes) + "\n")
 
 
 def _details(case: CaseRecord, category: str, again: Reproducer | None) -> Details:
@@ -165,7 +167,8 @@ def _details(case: CaseRecord, category: str, again: Reproducer | None) -> Detai
 
 def _description(case: CaseRecord, run: Run) -> Iterator[str]:
     clause = run.catalogue.clause(case.clause) or unknown_clause(case.clause)
-    yield f"**{case.level}** {code(case.clause)}: {plain(clause.law)}"
+    origin = f" (origin {case.origin})" if case.origin else ""
+    yield f"**{case.level}**{origin} {code(case.clause)}: {plain(clause.law)}"
     if source(clause):
         yield f"Source: {plain(source(clause))}"
     conforming = "; ".join(spoken_patterns(case.accepted, case.case))
@@ -196,8 +199,16 @@ def _labels(case: CaseRecord) -> Iterator[Label]:
         CASE_LABEL: case.case,
     }
     yield from (Label(name, value) for name, value in values.items())
-    yield from (Label("tag", word) for word in [case.verdict, *["hazard"] * case.hazard])
+    yield from (Label("tag", word) for word in _tags(case))
 
 
-def _encoded(text: str) -> bytes:
+def _tags(case: CaseRecord) -> list[str]:
+    return [
+        case.verdict,
+        *[f"origin {case.origin}"] * bool(case.origin),
+        *["hazard"] * case.hazard,
+    ]
+
+
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")

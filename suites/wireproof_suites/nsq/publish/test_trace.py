@@ -1,4 +1,4 @@
-"""PUB_EXT with ##trace_id: the answer of 30 bytes, and what it says of the message."""
+"""PUB_EXT with ##trace_id: the answer of 30 bytes, compared with the delivered message."""
 
 import pytest
 
@@ -116,7 +116,7 @@ def test_ids_of_the_answer(broker: Broker, ext_topic: Topic, trace_id: int) -> O
 def test_offset_of_the_next_record(
     broker: Broker, fresh_ext_topic: Topic, size: int
 ) -> Observation:
-    """In PUB_EXT answers, offset plus size is the offset of the next message."""
+    """In PUB_EXT answers, the offset of the next message is greater."""
     first = broker.publish(fresh_ext_topic, b"x" * size, {TRACE_ID: "1"})
     second = broker.publish(fresh_ext_topic, b"y", {TRACE_ID: "2"})
 

@@ -1,4 +1,4 @@
-"""Faults of a partition whose leader moves: what the new one knows, whom lookups name."""
+"""Faults after a leader moves: what the new leader has, and whom lookups name."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -6,8 +6,8 @@ from typing import cast
 
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.cluster import copies
+from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic, PartitionReplicas
 from wireproof_reference_impl.nsq.cluster.member import Member
-from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place
 from wireproof_reference_impl.nsq.preset import (
     MOVED,
     Preset,
@@ -30,17 +30,22 @@ _GONE = "smart.cluster.gone-kept"
 Rearrange = Callable[[deque[Message]], None]
 
 
-def _handing(rearrange: Rearrange) -> tuple[Override, ...]:
-    """Return overrides under which what waits in a channel changes as another node leads."""
+def _hand_over(rearrange: Rearrange) -> tuple[Override, ...]:
+    """Return overrides that change a channel's waiting messages when its leader moves."""
 
     def hand_over(
-        original: Original, topic: ClusterTopic, place: Place, *, old: Member, new: Member
+        original: Original,
+        topic: ClusterTopic,
+        place: PartitionReplicas,
+        *,
+        old: Member,
+        new: Member,
     ) -> None:
         names = list(topic.partition(place, old).channels)
         original(topic, place, old=old, new=new)
         channels = topic.partition(place, new).channels
         for name in names:
-            rearrange(channels[name].backlog.upcoming())
+            rearrange(channels[name].backlog.list_upcoming())
 
     return (around(copies, "hand_over", hand_over),)
 
@@ -49,7 +54,7 @@ def _all_lost(waiting: deque[Message]) -> None:
     waiting.clear()
 
 
-def _reversed(waiting: deque[Message]) -> None:
+def _reverse(waiting: deque[Message]) -> None:
     waiting.reverse()
 
 
@@ -90,14 +95,14 @@ def _newest_first(waiting: deque[Message]) -> None:
 
 
 class _Lookups:
-    """Answers of lookups with other partitions; it remembers who was named first."""
+    """Changes the partitions in lookup answers; remembers which node was named first."""
 
     def __init__(self, change: "Callable[[_Lookups, str, Partitions], Partitions]") -> None:
         self._change = change
         self.first: dict[str, object] = {}
 
     def __call__(self, request: Request, data: object) -> object:
-        """Return a lookup answer changed; any other as it is."""
+        """Return a lookup answer changed; return any other answer unchanged."""
         if not isinstance(data, dict):
             return data
         answer = cast(dict[str, object], data)
@@ -119,7 +124,7 @@ def _key(request: Request) -> str:
     return f"{request.text('access') or 'r'} {request.text('topic')}"
 
 
-def _naming(change: Callable[[_Lookups, str, Partitions], Partitions]) -> Settings:
+def _name_partitions(change: Callable[[_Lookups, str, Partitions], Partitions]) -> Settings:
     return {"lookup.answer": _Lookups(change)}
 
 
@@ -144,7 +149,7 @@ def _nobody_after_a_move(lookups: _Lookups, key: str, partitions: Partitions) ->
     }
 
 
-def _swapped(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
+def _swap(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
     nodes = list(partitions.values())
     if key.startswith("w"):
         return partitions
@@ -186,102 +191,102 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers list each partition's node for the next partition",
         breaks=_NAMED,
         may_break=f"smart.lookup.partitions {MOVED} {_ELSEWHERE}",
-        settings=_naming(_swapped),
+        settings=_name_partitions(_swap),
     ),
     wrong_value(
         "lookup-names-one-node",
         "lookup answers list the first partition's node for every partition",
         breaks=_NAMED,
         may_break="smart.lookup.partitions",
-        settings=_naming(_all_on_the_first),
+        settings=_name_partitions(_all_on_the_first),
     ),
     boundary(
         "lookup-names-one-partition",
         "lookup answers list only the first partition",
         breaks=_NAMED,
         may_break="smart.lookup.partitions",
-        settings=_naming(_only_the_first),
+        settings=_name_partitions(_only_the_first),
     ),
     missing(
         "lookup-names-nobody-of-several",
         "lookup answers list no node to consumers of a topic with several partitions",
         breaks=_NAMED,
-        settings=_naming(_nobody_for_several),
+        settings=_name_partitions(_nobody_for_several),
     ),
     missing(
         "lookup-keeps-old-leader",
         "lookup answers keep listing the first leader after the leader has moved",
         breaks=f"{_LOOKUP} {_GONE}",
         may_break=MOVED,
-        settings=_naming(_first_for_ever),
+        settings=_name_partitions(_first_for_ever),
     ),
     condition(
         "lookup-keeps-old-leader-to-producers",
         "lookup answers for producers keep listing the first leader after the leader has moved",
         breaks=_LOOKUP,
         may_break=MOVED,
-        settings=_naming(_first_for_ever_to_producers),
+        settings=_name_partitions(_first_for_ever_to_producers),
     ),
     wrong_value(
         "lookup-moves-leader-nowhere",
         "after a leader has moved, lookup answers for producers list a port where no node listens",
         breaks=_LOOKUP,
-        settings=_naming(_nowhere_after_a_move),
+        settings=_name_partitions(_nowhere_after_a_move),
     ),
     missing(
         "lookup-forgets-moved",
         "lookup answers for producers list no node for a partition whose leader has moved",
         breaks=_LOOKUP,
-        settings=_naming(_nobody_after_a_move),
+        settings=_name_partitions(_nobody_after_a_move),
     ),
     missing(
         "move-forgets-messages",
         "messages that wait in a channel are lost when another node becomes leader",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
         may_break=MOVED,
-        overrides=_handing(_all_lost),
+        overrides=_hand_over(_all_lost),
     ),
     boundary(
         "move-forgets-oldest",
         "the oldest message of a channel is lost when another node becomes leader",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
         may_break=MOVED,
-        overrides=_handing(_oldest_lost),
+        overrides=_hand_over(_oldest_lost),
     ),
     boundary(
         "move-forgets-newest",
         "the newest message of a channel is lost when another node becomes leader",
         breaks=f"{_KEPT} {_GONE}",
         may_break=MOVED,
-        overrides=_handing(_newest_lost),
+        overrides=_hand_over(_newest_lost),
     ),
     wrong_value(
         "move-cuts-messages",
         "messages that wait in a channel lose their last byte when another node becomes leader",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
         may_break=MOVED,
-        overrides=_handing(_cut),
+        overrides=_hand_over(_cut),
     ),
     wrong_value(
         "move-oldest-last",
         "when another node becomes leader, a channel's oldest message is delivered last",
         breaks=_ORDER,
         may_break=MOVED,
-        overrides=_handing(_oldest_last),
+        overrides=_hand_over(_oldest_last),
     ),
     wrong_value(
         "move-newest-first",
         "when another node becomes leader, a channel's newest message is delivered first",
         breaks=_ORDER,
         may_break=MOVED,
-        overrides=_handing(_newest_first),
+        overrides=_hand_over(_newest_first),
     ),
     wrong_value(
         "move-reversed",
         "when another node becomes leader, a channel's messages are delivered in reverse order",
         breaks=_ORDER,
         may_break=MOVED,
-        overrides=_handing(_reversed),
+        overrides=_hand_over(_reverse),
     ),
     missing(
         "move-restarts-ids",

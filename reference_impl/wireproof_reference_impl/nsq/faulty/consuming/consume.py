@@ -1,4 +1,4 @@
-"""Faults of messages as clients receive them: layout, attempts, version."""
+"""Faults of delivered messages: layout, attempts, version."""
 
 from collections.abc import Callable
 from struct import pack
@@ -17,15 +17,15 @@ from wireproof_reference_impl.nsq.preset import (
 )
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import Message
-from wireproof_reference_impl.overrides import Original, Override, around, replaced
+from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 
 _INDICATOR = packed.EXTEND_INDICATOR
 
 Part = Callable[[int, bytes], bytes]
 
 
-def extending(part: Part) -> Settings:
-    """Return settings under which the ext part of a message with a header looks so."""
+def override_extend(part: Part) -> Settings:
+    """Return settings that change the ext part of messages with a header."""
 
     def extend(message: Message) -> bytes:
         if message.header is None:
@@ -35,8 +35,8 @@ def extending(part: Part) -> Settings:
     return {"delivery.extend": extend}
 
 
-def counted(attempts: Callable[[int, Message], int]) -> tuple[Override, ...]:
-    """Return overrides under which clients are told these attempts."""
+def count_attempts(attempts: Callable[[int, Message], int]) -> tuple[Override, ...]:
+    """Return overrides that change the attempts that clients receive."""
 
     def head(original: Original, message: Message, counted: int) -> object:
         return original(message, attempts(counted, message))
@@ -45,7 +45,7 @@ def counted(attempts: Callable[[int, Message], int]) -> tuple[Override, ...]:
 
 
 def with_body(change: Callable[[Message], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which clients get another body."""
+    """Return overrides under which clients receive another body."""
 
     def message_data(
         original: Original, message: Message, attempts: int, *, extend: bytes, position: bytes
@@ -56,7 +56,7 @@ def with_body(change: Callable[[Message], bytes]) -> tuple[Override, ...]:
     return (around(message_parts, "message_data", message_data),)
 
 
-def losing(is_lost: Callable[[Message], bool]) -> tuple[Override, ...]:
+def lose(is_lost: Callable[[Message], bool]) -> tuple[Override, ...]:
     """Return overrides under which some messages are never delivered."""
 
     def skips(original: Original, subscriber: Subscriber, message: Message) -> object:
@@ -115,21 +115,27 @@ FAULTS: tuple[Preset, ...] = (
         "delivered messages have the ext length in little-endian byte order",
         breaks=_LAYOUT,
         may_break=READERS,
-        settings=extending(lambda version, header: pack("<BH", version, len(header)) + header),
+        settings=override_extend(
+            lambda version, header: pack("<BH", version, len(header)) + header
+        ),
     ),
     wrong_value(
         "layout-length-counts-itself",
         "the ext length of delivered messages includes its own two bytes",
         breaks=_LAYOUT,
         may_break=READERS,
-        settings=extending(lambda version, header: pack(">BH", version, len(header) + 2) + header),
+        settings=override_extend(
+            lambda version, header: pack(">BH", version, len(header) + 2) + header
+        ),
     ),
     extra(
         "layout-length-of-4-bytes",
         "the ext length of delivered messages takes 4 bytes",
         breaks=_LAYOUT,
         may_break=READERS,
-        settings=extending(lambda version, header: pack(">BI", version, len(header)) + header),
+        settings=override_extend(
+            lambda version, header: pack(">BI", version, len(header)) + header
+        ),
     ),
     boundary(
         "layout-length-of-1-byte",
@@ -139,21 +145,23 @@ FAULTS: tuple[Preset, ...] = (
             "consume.batch consume.body-intact consume.header-intact http.header-stored "
             "parser.header-length"
         ),
-        settings=extending(_length_of_one_byte),
+        settings=override_extend(_length_of_one_byte),
     ),
     missing(
         "layout-length-missing",
         "delivered messages have no ext length between ext version and ext data",
         breaks=_LAYOUT,
         may_break=READERS,
-        settings=extending(lambda version, header: bytes([version]) + header),
+        settings=override_extend(lambda version, header: bytes([version]) + header),
     ),
     wrong_value(
         "layout-length-before-version",
         "delivered messages have the ext length before the ext version",
         breaks=_LAYOUT,
         may_break=READERS,
-        settings=extending(lambda version, header: pack(">HB", len(header), version) + header),
+        settings=override_extend(
+            lambda version, header: pack(">HB", len(header), version) + header
+        ),
     ),
     wrong_value(
         "layout-ext-behind-body",
@@ -175,14 +183,14 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_LAYOUT,
         # FIN says the id as it came: nothing is finished, and no room made for the next message.
         may_break=f"{READERS} {_ATTEMPTS} disk.layout",
-        overrides=(replaced(message_parts, "head", _ids_swapped),),
+        overrides=(replace_function(message_parts, "head", _ids_swapped),),
     ),
     extra(
         "attempts-with-indicator",
         "delivered attempts still have the indicator bits of the disk format",
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic upgrade.old-messages",
-        overrides=counted(lambda attempts, message: attempts | _INDICATOR),
+        overrides=count_attempts(lambda attempts, message: attempts | _INDICATOR),
     ),
     condition(
         "attempts-with-indicator-again",
@@ -190,7 +198,7 @@ FAULTS: tuple[Preset, ...] = (
         "format",
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
-        overrides=counted(
+        overrides=count_attempts(
             lambda attempts, message: attempts | _INDICATOR if attempts > 1 else attempts
         ),
     ),
@@ -200,7 +208,7 @@ FAULTS: tuple[Preset, ...] = (
         "format",
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic upgrade.old-messages",
-        overrides=counted(
+        overrides=count_attempts(
             lambda attempts, message: attempts | _INDICATOR if message.header is None else attempts
         ),
     ),
@@ -209,35 +217,35 @@ FAULTS: tuple[Preset, ...] = (
         "the first delivery of a message has attempts 0",
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic upgrade.old-messages",
-        overrides=counted(lambda attempts, message: attempts - 1),
+        overrides=count_attempts(lambda attempts, message: attempts - 1),
     ),
     missing(
         "attempts-always-one",
         "every delivery of a message has attempts 1",
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
-        overrides=counted(lambda attempts, message: 1),
+        overrides=count_attempts(lambda attempts, message: 1),
     ),
     boundary(
         "attempts-stop-at-two",
         "attempts never exceed 2",
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
-        overrides=counted(lambda attempts, message: min(attempts, 2)),
+        overrides=count_attempts(lambda attempts, message: min(attempts, 2)),
     ),
     wrong_value(
         "attempts-by-two",
         "each redelivery increases attempts by 2",
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
-        overrides=counted(lambda attempts, message: 2 * attempts - 1),
+        overrides=count_attempts(lambda attempts, message: 2 * attempts - 1),
     ),
     wrong_value(
         "version-zero",
         "a message with a header is delivered with ext version 0",
         breaks=_VERSION,
         may_break=READERS,
-        settings=extending(lambda version, header: packed.extend_part(0, header)),
+        settings=override_extend(lambda version, header: packed.extend_part(0, header)),
     ),
     boundary(
         "version-zero-on-long-headers",
@@ -247,7 +255,7 @@ FAULTS: tuple[Preset, ...] = (
             "consume.batch consume.body-intact consume.header-intact consume.layout "
             "http.header-stored parser.header-length"
         ),
-        settings=extending(
+        settings=override_extend(
             lambda version, header: packed.extend_part(version if len(header) < 256 else 0, header)
         ),
     ),
@@ -259,7 +267,7 @@ FAULTS: tuple[Preset, ...] = (
             "consume.batch consume.body-intact consume.header-intact consume.layout "
             "http.header-stored parser.header-length"
         ),
-        settings=extending(
+        settings=override_extend(
             lambda version, header: packed.extend_part(0 if header == b"{}" else version, header)
         ),
     ),
@@ -283,7 +291,7 @@ FAULTS: tuple[Preset, ...] = (
         "format",
         breaks=_PLAIN,
         may_break="upgrade.old-messages",
-        overrides=counted(
+        overrides=count_attempts(
             lambda attempts, message: attempts | _INDICATOR if message.old else attempts
         ),
     ),

@@ -19,20 +19,20 @@ from wireproof_reference_impl.nsq.preset import (
     wrong_value,
 )
 from wireproof_reference_impl.nsq.requests import http_header
-from wireproof_reference_impl.nsq.requests.http_header import Fields, added, compact
+from wireproof_reference_impl.nsq.requests.http_header import Fields, collect_added, compact
 from wireproof_reference_impl.nsq.requests.http_request import Answer, Request
 from wireproof_reference_impl.nsq.wire import header
-from wireproof_reference_impl.nsq.wire.go_text import marshalled
+from wireproof_reference_impl.nsq.wire.go_text import marshal
 from wireproof_reference_impl.nsq.wire.header import Header, checked_object, reader
-from wireproof_reference_impl.nsq.wire.message import Entry
-from wireproof_reference_impl.overrides import Original, Override, around, replaced
+from wireproof_reference_impl.nsq.wire.message import NewMessage
+from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 from wireproof_spec.strict_json import JsonValue
 
 Object = dict[str, JsonValue]
 
 
-def _merged(merge: Callable[[Object, Fields], object]) -> Settings:
-    """Return settings under which ext and request headers are put together so."""
+def _merge_with(merge: Callable[[Object, Fields], object]) -> Settings:
+    """Return settings that change how ext and request headers are merged."""
 
     def build(ext: bytes, extra: Fields) -> bytes:
         fields = checked_object(ext)
@@ -42,22 +42,22 @@ def _merged(merge: Callable[[Object, Fields], object]) -> Settings:
     return {"http.build_header": build}
 
 
-def _taking(wrong: Callable[[bytes], bool], stored: bytes = b"{}") -> Settings:
-    """Return settings under which an ext that passes a test is taken for another one."""
+def _take_wrong(wrong: Callable[[bytes], bool], stored: bytes = b"{}") -> Settings:
+    """Return settings under which an ext that passes a test is replaced by another one."""
 
     def build(ext: bytes, extra: Fields) -> bytes:
-        return http_header.published(stored if wrong(ext) else ext, extra)
+        return http_header.make_stored(stored if wrong(ext) else ext, extra)
 
     return {"http.build_header": build}
 
 
-def _entry(change: Callable[[Entry], Entry]) -> tuple[Override, ...]:
+def _entry(change: Callable[[NewMessage], NewMessage]) -> tuple[Override, ...]:
     """Return overrides under which another message is stored."""
 
     def ext_entry(
         original: Original, request: Request, stored_header: bytes, header: Header
-    ) -> Entry:
-        return change(cast(Entry, original(request, stored_header, header)))
+    ) -> NewMessage:
+        return change(cast(NewMessage, original(request, stored_header, header)))
 
     return (around(publish, "ext_entry", ext_entry),)
 
@@ -66,27 +66,27 @@ def _status_202(original: Original, node: Node, request: Request) -> Answer:
     return replace(cast(Answer, original(node, request)), status=202)
 
 
-def _spelled(extra: Fields) -> Object:
-    """Return request headers with their names as they were spelled."""
+def _spell(extra: Fields) -> Object:
+    """Return request headers with their names in the spelling of the request."""
     return {name.decode("latin-1"): http_header.text(value) for name, value in extra}
 
 
 def _as_numbers(extra: Fields) -> Object:
-    fields = added(extra)
+    fields = collect_added(extra)
     return {name: int(value) if value.isdigit() else value for name, value in fields.items()}
 
 
 def _upper_prefix_only(extra: Fields) -> Object:
-    return {name: value for name, value in added(extra).items() if len(name) > 1}
+    return {name: value for name, value in collect_added(extra).items() if len(name) > 1}
 
 
 def _unescaped_again(ext: bytes, extra: Fields) -> bytes:
     twice = unquote_plus(ext.decode("utf-8", "surrogateescape"), errors="surrogateescape")
-    return http_header.published(twice.encode("utf-8", "surrogateescape"), extra)
+    return http_header.make_stored(twice.encode("utf-8", "surrogateescape"), extra)
 
 
 def _digits_as_numbers(fields: Object) -> Object:
-    """Turn values of digits into numbers, but for those of internal names."""
+    """Turn values of digits into numbers, except for internal names."""
     return {
         name: int(value) if name[:1] != "#" and str(value).isdigit() else value
         for name, value in fields.items()
@@ -97,7 +97,7 @@ def _digits_as_numbers(fields: Object) -> Object:
 def _numbers_through_floats(ext: bytes, extra: Fields) -> bytes:
     """Accept any JSON values, with numbers as floats."""
     checked_object(ext)
-    return marshalled({**json.loads(ext), **added(extra)}).encode()
+    return marshal({**json.loads(ext), **collect_added(extra)}).encode()
 
 
 def _is_json(ext: bytes) -> bool:
@@ -106,6 +106,10 @@ def _is_json(ext: bytes) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _first_partition(request: Request) -> int | None:
+    return None
 
 
 def _taken_anywhere(topic: Topic) -> None:
@@ -185,15 +189,17 @@ FAULTS: tuple[Preset, ...] = (
         "only the first name of the HTTP parameter ext is stored",
         breaks=_STORED,
         may_break="http.value-exact",
-        settings=_merged(lambda fields, extra: dict([*fields.items()][:1]) | added(extra)),
+        settings=_merge_with(
+            lambda fields, extra: dict([*fields.items()][:1]) | collect_added(extra)
+        ),
     ),
     wrong_value(
         "http-header-lower-case",
         "names in the HTTP parameter ext are stored in lower case",
         breaks=_STORED,
         may_break="http.value-exact",
-        settings=_merged(
-            lambda fields, extra: {k.lower(): v for k, v in fields.items()} | added(extra)
+        settings=_merge_with(
+            lambda fields, extra: {k.lower(): v for k, v in fields.items()} | collect_added(extra)
         ),
     ),
     wrong_value(
@@ -218,7 +224,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_STORED,
         may_break=_EXACT,
         settings={
-            **_merged(lambda fields, extra: _digits_as_numbers(fields) | added(extra)),
+            **_merge_with(lambda fields, extra: _digits_as_numbers(fields) | collect_added(extra)),
             **_ANY_VALUES,
         },
     ),
@@ -233,14 +239,14 @@ FAULTS: tuple[Preset, ...] = (
         "names from X-NSQEXT- request headers are stored with their letter case as sent",
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override",
-        settings=_merged(lambda fields, extra: fields | _spelled(extra)),
+        settings=_merge_with(lambda fields, extra: fields | _spell(extra)),
     ),
     missing(
         "x-nsqext-overlooked",
         "X-NSQEXT- request headers are ignored",
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override publish.header-name",
-        settings=_merged(lambda fields, extra: fields),
+        settings=_merge_with(lambda fields, extra: fields),
     ),
     condition(
         "x-nsqext-as-numbers",
@@ -248,7 +254,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_X,
         may_break="http.value-exact",
         settings={
-            **_merged(lambda fields, extra: fields | _as_numbers(extra)),
+            **_merge_with(lambda fields, extra: fields | _as_numbers(extra)),
             **_ANY_VALUES,
         },
     ),
@@ -257,22 +263,24 @@ FAULTS: tuple[Preset, ...] = (
         "only the first X-NSQEXT- request header is stored",
         breaks=_X,
         may_break="http.value-exact",
-        settings=_merged(lambda fields, extra: fields | added(extra[:1])),
+        settings=_merge_with(lambda fields, extra: fields | collect_added(extra[:1])),
     ),
     wrong_value(
         "x-nsqext-instead-of-ext",
         "X-NSQEXT- request headers replace the parameter ext instead of being added to it",
         breaks=_X,
         may_break="http.value-exact",
-        settings=_merged(lambda fields, extra: added(extra) if extra else fields),
+        settings=_merge_with(lambda fields, extra: collect_added(extra) if extra else fields),
     ),
     wrong_value(
         "x-nsqext-with-prefix",
         "X-NSQEXT- request headers are stored with the prefix in their name",
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override",
-        settings=_merged(
-            lambda fields, extra: fields | {f"x-nsqext-{k}": v for k, v in added(extra).items()}
+        settings=_merge_with(
+            lambda fields, extra: (
+                fields | {f"x-nsqext-{k}": v for k, v in collect_added(extra).items()}
+            )
         ),
     ),
     boundary(
@@ -280,31 +288,42 @@ FAULTS: tuple[Preset, ...] = (
         "X-NSQEXT- request headers with a name of one letter after the prefix are ignored",
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override",
-        settings=_merged(lambda fields, extra: fields | _upper_prefix_only(extra)),
+        settings=_merge_with(lambda fields, extra: fields | _upper_prefix_only(extra)),
     ),
     missing(
         "http-ext-text",
         "an HTTP parameter ext that is not JSON is read as an empty object",
         breaks=_JSON,
-        settings=_taking(lambda ext: ext[:1].isalpha() and not _is_json(ext)),
+        settings=_take_wrong(lambda ext: ext[:1].isalpha() and not _is_json(ext)),
     ),
     wrong_value(
         "http-ext-array",
         "an HTTP parameter ext that is JSON but not an object is read as an empty object",
         breaks=_JSON,
         may_break="http.header-stored",
-        settings=_taking(lambda ext: _is_json(ext) and not ext.startswith((b"{", b"null"))),
+        settings=_take_wrong(lambda ext: _is_json(ext) and not ext.startswith((b"{", b"null"))),
     ),
     boundary(
         "http-ext-cut",
         "an HTTP parameter ext that ends too early is read as an empty object",
         breaks=_JSON,
-        settings=_taking(lambda ext: ext.startswith(b"{") and not ext.endswith(b"}")),
+        settings=_take_wrong(lambda ext: ext.startswith(b"{") and not ext.endswith(b"}")),
     ),
     missing(
         "http-plain-topic-takes-headers",
         "a header published over HTTP to a topic without ext support is dropped without an error",
         breaks="http.plain-topic",
-        overrides=(replaced(publish, "check_support", _taken_anywhere),),
+        overrides=(replace_function(publish, "check_support", _taken_anywhere),),
+    ),
+    missing(
+        "http-partition-ignored",
+        "a message published over HTTP goes to the first partition of the node, whatever it names",
+        breaks="http.accept",
+        may_break=(
+            "consume.layout consume.header-intact consume.body-intact consume.attempts "
+            "consume.version consume.plain-topic dispatch.to-matching smart.order.layout "
+            "smart.partition.own-messages"
+        ),
+        overrides=(replace_function(publish, "_partition_number", _first_partition),),
     ),
 )

@@ -1,4 +1,4 @@
-"""Faults of PUB_EXT: which headers are taken, which are refused, and with which codes."""
+"""Faults of PUB_EXT: which headers are accepted, which are refused, and with which codes."""
 
 import json
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import cast
 
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
-from wireproof_reference_impl.nsq.faulty.consuming.consume import losing
+from wireproof_reference_impl.nsq.faulty.consuming.consume import lose
 from wireproof_reference_impl.nsq.faulty.shared_overrides import taking_header
 from wireproof_reference_impl.nsq.preset import (
     Preset,
@@ -27,8 +27,8 @@ from wireproof_spec.strict_json import read as read_strictly
 Test = Callable[[bytes], bool]
 
 
-def _taking(wrong: Test) -> Settings:
-    """Return settings under which headers that pass a test are taken, whatever they are."""
+def _take_wrong(wrong: Test) -> Settings:
+    """Return settings under which all headers that pass a test are accepted."""
 
     def read(data: bytes) -> Header:
         try:
@@ -41,8 +41,8 @@ def _taking(wrong: Test) -> Settings:
     return {"publish.header": read}
 
 
-def _refusing(unwanted: Test) -> Settings:
-    """Return settings under which headers that pass a test are refused, legal or not."""
+def _refuse_unwanted(unwanted: Test) -> Settings:
+    """Return settings under which all headers that pass a test are refused."""
 
     def read(data: bytes) -> Header:
         if unwanted(data):
@@ -77,18 +77,18 @@ def _begins_well(data: bytes) -> bool:
 
 
 def _lax(data: bytes) -> Fields:
-    """Read an object, overlooking what strict readers hold against its text."""
+    """Read an object without reporting faults in its JSON."""
     try:
         value = json.loads(data.decode("utf-8", "replace"), strict=False)
     except ValueError as error:
-        raise header.refused(str(error)) from error
+        raise header.refuse_header(str(error)) from error
     if not isinstance(value, dict):
-        raise header.refused("not an object")
+        raise header.refuse_header("not an object")
     return cast(Fields, value)
 
 
-def _overlooking(*kinds: str) -> Callable[[bytes], Fields]:
-    """Return a reader that overlooks some kinds of faults in an object."""
+def _overlook(*kinds: str) -> Callable[[bytes], Fields]:
+    """Return a reader that ignores some kinds of JSON faults."""
 
     def parse(data: bytes) -> Fields:
         try:
@@ -105,30 +105,30 @@ def _overlooking(*kinds: str) -> Callable[[bytes], Fields]:
 
 
 def _nothing(fields: Fields) -> None:
-    """Let everything through."""
+    """Accept every header."""
 
 
 def _first_character(fields: Fields) -> None:
     for name in fields:
         if not is_header_name(name[:1]):
-            raise header.refused("bad first character")
+            raise header.refuse_header("bad first character")
 
 
 def _unknown_reserved(fields: Fields) -> None:
     for name in fields:
         if not is_header_name(name):
-            raise header.refused("bad name")
+            raise header.refuse_header("bad name")
 
 
 def _numbers(fields: Fields) -> None:
     for value in fields.values():
         if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
-            raise header.refused("neither text nor number")
+            raise header.refuse_header("neither text nor number")
 
 
 def _not_null(fields: Fields) -> None:
     if None in fields.values():
-        raise header.refused("null")
+        raise header.refuse_header("null")
 
 
 def _taken_anywhere(data: bytes, topic: TopicKind) -> bool:
@@ -159,40 +159,34 @@ FAULTS: tuple[Preset, ...] = (
         "accept-not-empty-object",
         "a header that is an empty JSON object is refused",
         breaks=_ACCEPT,
-        settings=_refusing(lambda data: data == b"{}"),
+        settings=_refuse_unwanted(lambda data: data == b"{}"),
     ),
     wrong_value(
         "accept-not-signs",
         "header names with number signs or hyphens are refused",
         breaks=_ACCEPT,
         may_break="publish.ok-response",
-        settings=_refusing(lambda data: b"-" in data or b'"#' in data.replace(b'"##', b"")),
-    ),
-    boundary(
-        "accept-not-above-4096",
-        "headers above 4096 bytes are refused",
-        breaks=_ACCEPT,
-        settings=_refusing(lambda data: len(data) > 4096),
+        settings=_refuse_unwanted(lambda data: b"-" in data or b'"#' in data.replace(b'"##', b"")),
     ),
     wrong_value(
         "accept-not-escapes",
         "a header whose JSON has escapes is refused",
         breaks=_ACCEPT,
         may_break="publish.ok-response publish.trace-response",
-        settings=_refusing(lambda data: b"\\" in data),
+        settings=_refuse_unwanted(lambda data: b"\\" in data),
     ),
     wrong_value(
         "accept-not-spaces",
         "a header with white space between its JSON tokens is refused",
         breaks=_ACCEPT,
-        settings=_refusing(lambda data: data[:1] in b" \t\r\n"),
+        settings=_refuse_unwanted(lambda data: data[:1] in b" \t\r\n"),
     ),
     missing(
         "accept-but-lose-many-names",
         "a message whose header has more than ten names is answered OK and never delivered",
         breaks=_ACCEPT,
         may_break="consume.header-intact",
-        overrides=losing(_lost_with_many_names),
+        overrides=lose(_lost_with_many_names),
     ),
     missing(
         "accept-but-lose-tagged",
@@ -203,53 +197,53 @@ FAULTS: tuple[Preset, ...] = (
             "dispatch.shared-tag http.header-stored http.x-nsqext publish.accept "
             "publish.mpub-ext"
         ),
-        overrides=losing(_lost_with_tag),
+        overrides=lose(_lost_with_tag),
     ),
     missing(
         "header-anything",
         "PUB_EXT accepts any bytes as a header",
         breaks=f"{_JSON} {_NAME} {_STRICT}",
         may_break="publish.error-same-as-pub publish.reserved-name",
-        settings=_taking(lambda data: True),
+        settings=_take_wrong(lambda data: True),
     ),
     boundary(
         "header-cut",
         "a header whose JSON ends too early is accepted",
         breaks=_JSON,
         may_break="publish.error-same-as-pub",
-        settings=_taking(_is_cut),
+        settings=_take_wrong(_is_cut),
     ),
     boundary(
         "header-with-tail",
         "bytes after the header's JSON value are ignored",
         breaks=_JSON,
         may_break="publish.header-name",
-        settings=_taking(_has_tail),
+        settings=_take_wrong(_has_tail),
     ),
     boundary(
         "header-judged-by-its-beginning",
         "only the first bytes of the header are validated",
         breaks=_JSON,
         may_break="publish.header-name publish.header-strict",
-        settings=_taking(_begins_well),
+        settings=_take_wrong(_begins_well),
     ),
     wrong_value(
         "header-text",
         "a header that is not JSON is accepted as text",
         breaks=_JSON,
-        settings=_taking(lambda data: data[:1].isalpha() and not _is_json(data)),
+        settings=_take_wrong(lambda data: data[:1].isalpha() and not _is_json(data)),
     ),
     wrong_value(
         "header-single-quotes",
         "single quotes are accepted in place of double quotes in a header",
         breaks=_JSON,
-        settings=_taking(lambda data: data.startswith(b"{'")),
+        settings=_take_wrong(lambda data: data.startswith(b"{'")),
     ),
     boundary(
         "header-byte-order-mark",
         "a byte order mark before the header is accepted",
         breaks=_JSON,
-        settings=_taking(lambda data: data.startswith(b"\xef\xbb\xbf")),
+        settings=_take_wrong(lambda data: data.startswith(b"\xef\xbb\xbf")),
     ),
     missing(
         "name-not-checked",
@@ -269,7 +263,7 @@ FAULTS: tuple[Preset, ...] = (
         "name-may-be-empty",
         "an empty header name is accepted",
         breaks=_NAME,
-        settings=_taking(lambda data: _is_json(data) and b'"":' in data),
+        settings=_take_wrong(lambda data: _is_json(data) and b'"":' in data),
     ),
     missing(
         "value-may-not-be-null",
@@ -295,14 +289,14 @@ FAULTS: tuple[Preset, ...] = (
         "duplicate names are accepted in a header",
         breaks=_STRICT,
         may_break="publish.header-json",
-        settings={"publish.header": reader(parse=_overlooking("duplicate-name"))},
+        settings={"publish.header": reader(parse=_overlook("duplicate-name"))},
     ),
     condition(
         "strict-but-for-control-bytes",
         "unescaped control bytes are accepted in a header",
         breaks=_STRICT,
         may_break="parser.header-length publish.header-json",
-        settings=_taking(lambda data: b"\n" in data or b"\x01" in data or b"\x00" in data),
+        settings=_take_wrong(lambda data: b"\n" in data or b"\x01" in data or b"\x00" in data),
     ),
     missing(
         "reserved-names-taken",

@@ -13,7 +13,7 @@ from wireproof_kit.fuzz.oracle.rules import CLOSED, NONSENSE
 from wireproof_kit.fuzz.send import pump
 from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.fuzz.send.conversation import Conversation
-from wireproof_kit.fuzz.send.pipeline import Piped, Pipeline
+from wireproof_kit.fuzz.send.pipeline import Pipeline, PipelinedCase
 from wireproof_kit.nsq.fuzz.answers import MESSAGE, OK_KIND, FrameReader
 from wireproof_spec.nsq.frame import message_frame
 
@@ -27,7 +27,7 @@ class Subscriber:
     def is_pushed(self, kind: str) -> bool:
         return kind == MESSAGE
 
-    def unasked(self, answer: object) -> bytes:
+    def reply_to_unrequested(self, answer: object) -> bytes:
         return b""
 
 
@@ -92,7 +92,7 @@ def test_an_http_response_is_cut_like_any_other_answer() -> None:
 class Attentive(Subscriber):
     """Says a word for each message that it is pushed."""
 
-    def unasked(self, answer: object) -> bytes:
+    def reply_to_unrequested(self, answer: object) -> bytes:
         return b"heard"
 
 
@@ -129,7 +129,7 @@ class Oracle(Subscriber):
     def sentinel(self, case: Case, number: int) -> None:
         return None
 
-    def watched(self, case: Case) -> Case:
+    def use_watched_names(self, case: Case) -> Case:
         return case
 
 
@@ -175,7 +175,9 @@ def test_a_target_that_keeps_small_answers_back_is_not_waited_for() -> None:
 
     owed = Owed(frozenset({OK_KIND}))
     step = Step(b"NOP\n")
-    piped = Piped(Case(0, "", "NOP", "frame", "grammar", (step,), True), step.data, (owed, owed))
+    piped = PipelinedCase(
+        Case(0, "", "NOP", "frame", "grammar", (step,), True), step.data, (owed, owed)
+    )
     with ScriptedPeer(script) as target:
         pipeline = Pipeline(Oracle(target.address), DEADLINE, b"")
         seconds = [_seconds_of_batch(pipeline, piped) for _ in range(40)][20:]
@@ -183,10 +185,10 @@ def test_a_target_that_keeps_small_answers_back_is_not_waited_for() -> None:
     assert min(seconds) < 0.03
 
 
-def _seconds_of_batch(pipeline: Pipeline, piped: Piped) -> float:
+def _seconds_of_batch(pipeline: Pipeline, piped: PipelinedCase) -> float:
     started = time.monotonic()
     pipeline.begin([piped])
     while pipeline.clients():
-        assert pump.moved(pipeline.clients(), DEADLINE), "an answer is missing"
+        assert pump.move_bytes(pipeline.clients(), DEADLINE), "an answer is missing"
     assert pipeline.finish().wrong is None
     return time.monotonic() - started

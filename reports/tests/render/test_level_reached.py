@@ -4,7 +4,7 @@ import pytest
 from bundle_fixture import case, failed, header, others, write_bundle
 
 from wireproof_reports.bundle_file import read_bundle
-from wireproof_reports.render.page import Reached, levels_reached
+from wireproof_reports.render.level_reached import LevelReached, levels_reached
 from wireproof_spec.record import CaseRecord
 
 MUST = case("publish/accept", "ext.publish.accept", "t", "ok,open")
@@ -13,13 +13,13 @@ WEAK = failed("publish/name", "ext.publish.header-name", "t", "ok,open", ["error
 FAIL = failed("publish/accept/x", "ext.publish.accept", "t", "closed", ["ok,open"])
 
 
-def reached(tmp_path: Path, *cases: CaseRecord, **first: object) -> Reached:
+def reached(tmp_path: Path, *cases: CaseRecord, **first: object) -> LevelReached:
     path = write_bundle(tmp_path / "run.jsonl", cases, first=header(**first))
     (found,) = levels_reached(read_bundle(path))
     return found
 
 
-def against(found: Reached) -> str:
+def against(found: LevelReached) -> str:
     """Return which cases stand against more, without the groups of which none was run."""
     first = found.but.split("; ")[0]
     return "" if first.startswith("not ") else first
@@ -45,6 +45,17 @@ def test_a_level_is_reached_when_all_up_to_it_conforms(
     found = reached(tmp_path, *cases)
 
     assert (found.level, against(found)) == (level, but)
+
+
+def test_musts_of_an_origin_that_does_not_count_are_named_and_hold_nothing_up(
+    tmp_path: Path,
+) -> None:
+    lost = failed("publish/x", "ext.publish.accept", "t", "closed", ["ok"], origin="premise")
+    found = reached(tmp_path, MUST, lost, origins=("text", "base"))
+
+    assert found.level == "must"
+    assert against(found) == "1 of 1 must cases of an origin not counted deviate"
+    assert reached(tmp_path, MUST, lost).level == ""
 
 
 def test_a_known_deviation_is_counted_and_no_level_is_reached_by_it(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Faults that only a history of several moves shows: what comes back, where to, before what."""
+"""Faults that show only after a sequence of moves: what is redelivered, and before what."""
 
 from wireproof_reference_impl.nsq.delivery.in_flight import Held
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wireproof_spec import strict_json
-from wireproof_spec.json_places import JsonPlaces, Place, child_pointer, place_at
+from wireproof_spec.json_positions import JsonPlaces, TextPosition, child_pointer, place_at
 from wireproof_spec.strict_json import JsonValue
 
 TEXT = '{\n  "a": [1, {"b~/": "ü"}],\r\n  "ü": NaN, "c":{}}'.encode()
@@ -16,24 +16,24 @@ TEXT = '{\n  "a": [1, {"b~/": "ü"}],\r\n  "ü": NaN, "c":{}}'.encode()
 @pytest.mark.parametrize(
     ("pointer", "place"),
     [
-        ("", Place(0, 1, 1)),
-        ("/a", Place(9, 2, 8)),
-        ("/a/0", Place(10, 2, 9)),
-        ("/a/1/b~0~1", Place(21, 2, 20)),
-        ("/ü", Place(38, 3, 8)),
-        ("/c", Place(47, 3, 17)),
-        ("/c/not-there", Place(47, 3, 17)),
-        ("/a/1/b~0~1/deeper/still", Place(21, 2, 20)),
+        ("", TextPosition(0, 1, 1)),
+        ("/a", TextPosition(9, 2, 8)),
+        ("/a/0", TextPosition(10, 2, 9)),
+        ("/a/1/b~0~1", TextPosition(21, 2, 20)),
+        ("/ü", TextPosition(38, 3, 8)),
+        ("/c", TextPosition(47, 3, 17)),
+        ("/c/not-there", TextPosition(47, 3, 17)),
+        ("/a/1/b~0~1/deeper/still", TextPosition(21, 2, 20)),
     ],
 )
-def test_a_value_is_found_by_its_pointer(pointer: str, place: Place) -> None:
+def test_a_value_is_found_by_its_pointer(pointer: str, place: TextPosition) -> None:
     assert JsonPlaces(TEXT).value(pointer) == place
 
 
 def test_a_name_is_found_and_an_item_has_none() -> None:
     places = JsonPlaces(TEXT)
-    assert places.name("/ü") == Place(32, 3, 3)
-    assert places.name("/a/1/b~0~1") == Place(14, 2, 13)
+    assert places.name("/ü") == TextPosition(32, 3, 3)
+    assert places.name("/a/1/b~0~1") == TextPosition(14, 2, 13)
     assert places.name("/a/0") == places.value("/a/0")
 
 
@@ -45,13 +45,13 @@ def test_of_two_equal_names_the_last_counts() -> None:
 
 def test_a_byte_order_mark_and_bad_utf8_shift_bytes_alone() -> None:
     places = JsonPlaces(b'\xef\xbb\xbf["\xff", 1]')
-    assert places.value("") == Place(3, 1, 1)
-    assert places.value("/1") == Place(9, 1, 7)
+    assert places.value("") == TextPosition(3, 1, 1)
+    assert places.value("/1") == TextPosition(9, 1, 7)
 
 
 def test_a_byte_has_a_line_and_a_column() -> None:
-    assert place_at(TEXT, 38) == Place(38, 3, 8)
-    assert place_at(b"", 0) == Place(0, 1, 1)
+    assert place_at(TEXT, 38) == TextPosition(38, 3, 8)
+    assert place_at(b"", 0) == TextPosition(0, 1, 1)
 
 
 VALUES = st.recursive(

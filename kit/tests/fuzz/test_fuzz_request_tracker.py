@@ -7,11 +7,11 @@ from fuzz_grammars import EACH_KIND, Row, frames, of_protocol
 
 from wireproof_kit.fuzz.case import Field, Frame
 from wireproof_kit.fuzz.generate import field_map
-from wireproof_kit.fuzz.generate.edits import Prepared
+from wireproof_kit.fuzz.generate.edits import FieldIndex
 from wireproof_kit.fuzz.generate.grammar import Kind
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy.bodies.identifier import numeric
-from wireproof_spec.iggy.bodies.partitioning import balanced
+from wireproof_spec.iggy.bodies.partitioning import make_balanced
 from wireproof_spec.iggy.bodies.payloads import decode_payload
 from wireproof_spec.iggy.bodies.send_messages import SEND_MESSAGES, SendMessages, SentMessage
 from wireproof_spec.iggy.frame import REQUEST
@@ -47,7 +47,7 @@ def test_a_batch_with_headers() -> None:
 
 def test_a_block_of_headers_led_by_its_length() -> None:
     headers = (Header("k", 2, b"v"), Header("l", 2, b"w"))
-    value = SendMessages(numeric(1), numeric(2), balanced(), (SentMessage(0, headers, b"x"),))
+    value = SendMessages(numeric(1), numeric(2), make_balanced(), (SentMessage(0, headers, b"x"),))
 
     found = by_path(field_map.frame("send", SEND_MESSAGES, value))
 
@@ -77,7 +77,7 @@ def test_fields_lie_side_by_side_from_the_first_byte_to_the_last(row: Row) -> No
 @EACH_KIND
 def test_lengths_and_counts_are_true_of_what_they_cover(row: Row) -> None:
     for frame in frames(row[1]):
-        prepared = Prepared(frame)
+        prepared = FieldIndex(frame)
         for field in frame.fields:
             if field.role == "length":
                 assert field.covers is not None

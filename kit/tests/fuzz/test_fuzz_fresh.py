@@ -103,13 +103,13 @@ def test_only_those_who_stay_among_the_clients_linger(monkeypatch: pytest.Monkey
     def asked(_: health.Bystanders) -> set[int]:
         return next(told, {6, 9})
 
-    monkeypatch.setattr(health.Bystanders, "_told", asked)
+    monkeypatch.setattr(health.Bystanders, "_list_own_ports", asked)
     here, elsewhere = ("127.0.0.1", 1), ("127.0.0.1", 2)
     topic = Topic(Stream(1, "s"), 1, "t", 1)
-    found = health.Bystanders(health.Places(here, topic, topic, 1.0, 1.0), "t")
+    found = health.Bystanders(health.BystanderSettings(here, topic, topic, 1.0, 1.0), "t")
     ends = [(here, 5), (here, 6), (here, 7), (elsewhere, 8)]
-    lingering = list(found.lingering(ends))
+    lingering = list(found.find_lingering(ends))
     assert (here, 6) in lingering
     assert (here, 5) not in lingering
     assert (elsewhere, 8) not in lingering
-    assert not found.lingering([(here, 6)])
+    assert not found.find_lingering([(here, 6)])

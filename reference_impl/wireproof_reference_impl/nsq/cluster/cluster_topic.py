@@ -1,4 +1,4 @@
-"""Where the partitions of a topic lie."""
+"""A topic of the cluster, and the nodes that hold its partitions."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.cluster.member import Member
-from wireproof_reference_impl.nsq.cluster.rules import Wanted
+from wireproof_reference_impl.nsq.cluster.rules import TopicDemand
 from wireproof_reference_impl.nsq.core.topic import Partition
 
 
@@ -24,13 +24,13 @@ class Settings(Struct, frozen=True):
     retention_days: int = 0
 
     @property
-    def wanted(self) -> Wanted:
-        """Return how much room the topic asks for."""
-        return Wanted(self.partitions, self.replicas, self.ordered or self.multi_part)
+    def wanted(self) -> TopicDemand:
+        """Return the number of replicas and partitions that the topic needs."""
+        return TopicDemand(self.partitions, self.replicas, self.ordered or self.multi_part)
 
 
-class Place:
-    """One partition: the nodes that hold it, the leader first, and who has every record."""
+class PartitionReplicas:
+    """The nodes that hold one partition, the leader first, and which of them have every record."""
 
     def __init__(self, number: int, replicas: Sequence[Member]) -> None:
         self.number = number
@@ -40,14 +40,14 @@ class Place:
 
     @property
     def leader(self) -> Member | None:
-        """Return the node that leads; None when no node that has every record is there."""
+        """The node that leads; None if no node with every record is up."""
         for each in self.replicas:
             if each.node.open and each in self.in_sync:  # not `up`: a list of nodes asks thousands
                 return each
         return None
 
     def lead_first(self) -> None:
-        """Name the node that leads first, if one does."""
+        """Move the leading node, if there is one, to the front of the replicas."""
         leader = self.leader
         if leader is not None:
             self.replicas.sort(key=lambda each: each is not leader)
@@ -56,10 +56,10 @@ class Place:
 class ClusterTopic:
     """A topic of the whole cluster.
 
-    `registered` are the channels made by name where subscribing makes none.
+    `registered` are the channels created by name, for topics where subscribing creates none.
     """
 
-    def __init__(self, name: str, settings: Settings, places: Iterable[Place]) -> None:
+    def __init__(self, name: str, settings: Settings, places: Iterable[PartitionReplicas]) -> None:
         self.name = name
         self.settings = settings
         self.places = {place.number: place for place in places}
@@ -67,22 +67,22 @@ class ClusterTopic:
         self.registered: list[str] = []
 
     def upgrade(self) -> None:
-        """Have the extend feature from now on."""
+        """Add the extend feature."""
         self.settings = replace(self.settings, extend=True)
 
-    def partition(self, place: Place, member: Member) -> Partition:
+    def partition(self, place: PartitionReplicas, member: Member) -> Partition:
         """Return a node's copy of a partition."""
         return member.node.topics[self.name].partitions[place.number]
 
-    def led(self, place: Place) -> Partition | None:
+    def get_leading(self, place: PartitionReplicas) -> Partition | None:
         """Return the leader's copy of a partition."""
         return None if place.leader is None else self.partition(place, place.leader)
 
 
-def spread(members: Sequence[Member], settings: Settings, first: int) -> list[Place]:
-    """Return places round-robin: a leader each, its followers on the nodes after it."""
+def spread(members: Sequence[Member], settings: Settings, first: int) -> list[PartitionReplicas]:
+    """Return replicas assigned round-robin: a leader each, its followers on the next nodes."""
     return [
-        Place(
+        PartitionReplicas(
             number,
             [members[(first + number + i) % len(members)] for i in range(settings.replicas)],
         )

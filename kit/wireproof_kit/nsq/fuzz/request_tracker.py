@@ -1,4 +1,4 @@
-"""Reads the requests on a connection and collects the answers that a broker owes."""
+"""Reads the requests on a connection and collects the answers that the broker owes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,13 +32,13 @@ class TargetState:
     watched: bytes = b""
     message_limit: int = 0
     body_limit: int = 0
-    starts: dict[bytes, "Walk"] = field(
-        default_factory=dict[bytes, "Walk"], repr=False, compare=False
+    starts: dict[bytes, "RequestTracker"] = field(
+        default_factory=dict[bytes, "RequestTracker"], repr=False, compare=False
     )
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ConnectionState:
     """The assumed state of a connection; ``sure`` means that no answer can have changed it."""
 
     opened: bool = False
@@ -48,16 +48,16 @@ class State:
 
 
 @dataclass(slots=True)
-class Walk:
-    """A reader of connection bytes that collects the answers required for them.
+class RequestTracker:
+    """Reads the bytes of a connection and collects the answers they are owed.
 
-    Not `certain`: what stands from `at` on has no known meaning. `waits`: the bytes end within a
-    request. `opaque`: what is answered from here on cannot be read.
+    If not `certain`, the meaning of the bytes from `at` on is unknown. `waits`: the bytes end
+    inside a request. `opaque`: further answers cannot be read.
     """
 
     target_state: TargetState
     data: bytes
-    state: State = State()
+    state: ConnectionState = ConnectionState()
     at: int = 0
     owed: list[Owed] = field(default_factory=list[Owed])
     certain: bool = True
@@ -113,7 +113,7 @@ class Walk:
     def topic(self, words: list[bytes]) -> bool | None:
         """Return True if the topic named by a publish is an extended one.
 
-        None, with what is owed, when it names none for certain.
+        Return None, after recording what is owed, if the topic or partition is not certain.
         """
         known = self.target_state.topics.get(words[1]) if len(words) > 1 else None
         if known is None and len(words) > 1 and is_valid_name(words[1].decode("latin-1")):

@@ -49,7 +49,7 @@ def probed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Process, str, Sequence[
     def probed(process: Process, violated: str, cases: Sequence[Case]) -> bool:
         monkeypatch.setattr(resource_growth, "usage", process.usage)
         monkeypatch.setattr(resource_growth, "SETTLE_S", 0.0)
-        return Watch(1).probed(violated, cases, process.send) is not None
+        return Watch(1).repeat_cases(violated, cases, process.send) is not None
 
     return probed
 

@@ -5,8 +5,8 @@ from typing import cast
 import pytest
 
 from wireproof_kit.fuzz.campaign.campaign import Campaign
-from wireproof_kit.fuzz.campaign.plan import Plan
-from wireproof_kit.fuzz.campaign.workers import Place, fuzz_target_at
+from wireproof_kit.fuzz.campaign.plan import WorkerPlan
+from wireproof_kit.fuzz.campaign.workers import TargetChoice, fuzz_target_at
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.triage import triage as pursuits
@@ -18,7 +18,7 @@ from wireproof_kit.fuzz.triage.triage import Triage
 
 pytestmark = pytest.mark.process
 
-FAULTY = Place(protocol="nsq", extra=("--fault", "beyond-no-header"))
+FAULTY = TargetChoice(protocol="nsq", extra=("--fault", "beyond-no-header"))
 CHOICE = Choice(1, frames=("PUB_EXT",), states=("identified",))
 
 
@@ -35,7 +35,7 @@ class Told(SilentListener):
     def __init__(self) -> None:
         self.findings: list[Finding] = []
 
-    def found(self, campaign: Campaign, finding: Finding) -> None:
+    def on_finding(self, campaign: Campaign, finding: Finding) -> None:
         self.findings.append(finding)
 
 
@@ -45,7 +45,7 @@ def test_time_to_confirm_is_left_though_the_hunt_took_all(monkeypatch: pytest.Mo
 
     with fuzz_target_at(FAULTY) as fuzz_target:
         Campaign(
-            Plan(CHOICE, time_s=60, stop_at_first=True, shrink=False), fuzz_target, told
+            WorkerPlan(CHOICE, time_s=60, stop_at_first=True, shrink=False), fuzz_target, told
         ).run()
 
     assert [(each.shown, each.runs) for each in told.findings][-1] == (TIMES, TIMES)
