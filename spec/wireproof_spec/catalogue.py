@@ -8,7 +8,7 @@ sentence. All other observations deviate.
 import functools
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, TypeVar
 
 import msgspec
@@ -19,6 +19,8 @@ from wireproof_spec.protocol import UnknownProtocol, find_protocol
 Level = Literal["must", "should", "may", "observed"]
 Status = Literal["tested", "not yet tested", "not testable"]
 
+CLIENT = "client"
+"""The role of clauses and capabilities that bind clients; all others bind who serves them."""
 LEVELS: tuple[Level, ...] = ("must", "should", "may", "observed")
 
 T = TypeVar("T")
@@ -127,7 +129,7 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target must not hide a fault with one wrong answer. If it is not shown, the cases that need it
     are unsupported. They are left out instead if ``left_out`` gives a reason, or if the user did
     not provide ``given_by``. Observations in ``small_by`` only mean that the deployment is too
-    small for it: one node, one lookup server.
+    small for it: one node, one lookup server. Only targets of its ``role`` are asked for it.
     """
 
     id: str
@@ -138,6 +140,7 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     small_by: tuple[str, ...] = ()
     given_by: str = ""
     left_out: str = ""
+    role: str = ""
     witnesses: tuple[str, ...] = ()
 
 
@@ -180,6 +183,31 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
     @functools.cached_property
     def _by_law(self) -> dict[str, Clause]:
         return {law.id: clause for clause in self.clauses() for law in clause.case}
+
+    def for_target(self, *, is_client: bool) -> "Catalogue":
+        """Return the law for clients, or the law for all others."""
+        return self._for_clients if is_client else self._for_others
+
+    @functools.cached_property
+    def _for_clients(self) -> "Catalogue":
+        return self._narrowed(lambda role: role == CLIENT)
+
+    @functools.cached_property
+    def _for_others(self) -> "Catalogue":
+        return self._narrowed(lambda role: role != CLIENT)
+
+    def _narrowed(self, fits: Callable[[str], bool]) -> "Catalogue":
+        groups = (
+            msgspec.structs.replace(
+                group, clause=tuple(clause for clause in group.clause if fits(clause.role))
+            )
+            for group in self.groups
+        )
+        return msgspec.structs.replace(
+            self,
+            groups=tuple(group for group in groups if group.clause),
+            capabilities=tuple(each for each in self.capabilities if fits(each.role)),
+        )
 
     def decision(self, decision_id: str) -> Decision | None:
         """Return the decision with this id, or None."""

@@ -13,6 +13,9 @@ class CommandEntry:
 
 COMMANDS = {
     "run": CommandEntry("wireproof.commands.run:run", "Judge a broker, clause by clause."),
+    "client": CommandEntry(
+        "wireproof.commands.client:client", "Judge a client by what it does to the kit's peers."
+    ),
     "judge": CommandEntry(
         "wireproof.commands.judge:judge", "Judge a bundle again, without a broker."
     ),

@@ -184,7 +184,7 @@ class Engine:
         seen = SeenRecord(
             value=observation.value,
             overdue=observation.overdue,
-            difference=_difference(observation.difference),
+            difference=difference_record(observation.difference),
             note=observation.note,
         )
         if instance.mark.hazard or not self._conforms(instance, seen):
@@ -314,7 +314,8 @@ def _record_hurried(observation: Observation, after: int) -> SeenRecord:
     return SeenRecord(value=f"{UNDECIDED}:hurried", note=note)
 
 
-def _difference(difference: Difference | None) -> DifferenceRecord | None:
+def difference_record(difference: Difference | None) -> DifferenceRecord | None:
+    """Return what a bundle keeps of a difference."""
     if difference is None:
         return None
     return DifferenceRecord(

@@ -95,8 +95,6 @@ class Matrix:
         bad = {"survived", "unexpected", "alarm"}
         if any(row.verdict in bad for row in self.rows):
             return 1
-        if self.unshown():
-            return 1
         return 2 if not self.rows or self.with_verdict("trouble") else 0
 
 

@@ -57,7 +57,7 @@ def _result(
 ) -> TrialResult:
     os.environ[PROFILE] = USUAL if trial.kind == FAULT else LIGHT
     started = time.monotonic()
-    result = TrialResult(trial)
+    result, was_idle = TrialResult(trial), bool(trial.candidates)
     for name in trial.candidates or trial.switches[:1]:
         asked = msgspec.structs.replace(trial, switches=(name,)) if trial.candidates else trial
         try:
@@ -67,9 +67,10 @@ def _result(
         except KitError as error:
             result = TrialResult(asked, trouble=str(error))
             break
-        if entered or result.red:
+        was_idle = was_idle and not entered
+        if result.red:
             break
-        result = msgspec.structs.replace(result, idle=True)
+        result = msgspec.structs.replace(result, idle=was_idle)
     return msgspec.structs.replace(result, seconds=round(time.monotonic() - started, 2))
 
 

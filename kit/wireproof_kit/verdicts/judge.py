@@ -24,6 +24,7 @@ ReadingChoice = Literal["any", "published", "deployed"]
 UNAVAILABLE = "unavailable"
 KIT_ERROR = "kit-error"
 UNDECIDED = "inconclusive"
+UNSUPPORTED = "unsupported"
 DIED = "died"
 WITHHELD = "withheld"
 """Observation of a case that the target kept waiting for longer than a case may take."""
@@ -133,6 +134,8 @@ def _own_fault(seen: SeenRecord) -> Judgement | None:
     kind = seen.value.partition(":")[0].partition(",")[0]
     if kind == KIT_ERROR:
         return Judgement("error", seen.note or seen.value)
+    if kind == UNSUPPORTED:
+        return Judgement("unsupported", seen.note or seen.value)
     if kind == UNDECIDED:
         return Judgement("inconclusive", seen.note or seen.value)
     if seen.overdue and seen.control != "prompt" and kind != DIED:

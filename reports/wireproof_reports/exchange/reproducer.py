@@ -94,7 +94,7 @@ def reproducer(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> Repr
 def repeat_command(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> str:
     """Return the command that replays the exchange, or runs the case if nothing was sent."""
     has_sent = any(step.kind in ("send", "request") for step in case.transcript.steps)
-    if not has_sent or not bundle_name:
+    if header.target.is_client() or not has_sent or not bundle_name:
         return f"wireproof run {named_target(header)} {_quote(case.case)}"
     return f"wireproof replay {_harmless(case.case)} --bundle {_harmless(bundle_name)}"
 
