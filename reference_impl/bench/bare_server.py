@@ -36,7 +36,7 @@ class Answering(asyncio.Protocol, ABC):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        """Answer what is complete."""
+        """Answer every complete frame."""
         data = self._rest + data if self._rest else data
         if not self._greeted:
             if len(data) < len(MAGIC):

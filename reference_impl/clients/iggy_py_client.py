@@ -24,7 +24,7 @@ def say(event: str, **fields: object) -> None:
 
 
 def describe_message(message: ReceiveMessage) -> dict[str, object]:
-    """Return what the library tells of a message; large numbers are strings."""
+    """Return the properties of a message that the library offers; large numbers are strings."""
     return {
         "offset": str(message.offset()),
         "state": str(message.state()).rpartition(".")[2],

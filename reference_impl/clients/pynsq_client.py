@@ -92,7 +92,7 @@ class CountingReader(nsq.Reader):  # type: ignore[misc]  # pynsq has no types
 
 
 def handler(given: argparse.Namespace) -> Callable[[nsq.Message], object]:
-    """Return what is called with each message."""
+    """Return the function that handles each message."""
     seen: set[bytes] = set()
 
     async def handle(message: nsq.Message) -> None:

@@ -1,4 +1,4 @@
-"""The five questions of the measurements asked of DuckDB, on the same files."""
+"""The five measured questions as SQL for DuckDB, on the same files."""
 
 import duckdb
 

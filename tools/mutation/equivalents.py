@@ -14,10 +14,11 @@ ANY = "*"
 
 @dataclass(frozen=True)
 class KnownMutants:
-    """One entry: mutants of one changed line of one function, and the reason.
+    """Known mutants of one line of one function, and the reason why they do not count.
 
-    ``becomes`` are the lines it is changed into; ``*`` stands for whatever mutmut makes of it.
-    ``function`` may be a pattern such as ``core/commands/auth.py:*``.
+    ``becomes`` are the changed lines; ``*`` stands for every change. ``function`` may be a
+    pattern,
+    such as ``core/commands/auth.py:*``.
     """
 
     function: str

@@ -1,4 +1,4 @@
-"""`wireproof replay`: the recorded frames are sent again as they were."""
+"""`wireproof replay`: the recorded frames are sent again unchanged."""
 
 from wireproof.replaying.protocol_replay import Arrangement, Links, Occasion, Replayer, Round
 from wireproof_kit.wire.outgoing import Outgoing
@@ -25,7 +25,7 @@ class NoteLinks(Links):
         self._open[name] = Notebook(self._address, self._transcript, self._seconds)
 
     def send(self, name: str, outgoing: Outgoing) -> None:
-        """Send bytes as they are."""
+        """Send the recorded bytes unchanged."""
         self._open[name].send(outgoing)
 
     def receive(self, name: str) -> None:

@@ -80,7 +80,7 @@ def _reach(master: str) -> None:
     """Raise an error if a standalone master cannot be reached: Spark would try for a minute.
 
     Raises:
-        UsageFault: none of its addresses accepts a connection, or the URL is none of Spark's.
+        UsageFault: no address of the master accepts a connection, or the URL is not Spark's.
     """
     kind, _, rest = master.partition("://")
     if kind != "spark":
@@ -152,7 +152,7 @@ def _write_pages(out: Path) -> None:
     """Write the site's pages beside its data.
 
     Raises:
-        UsageFault: they cannot be made of what is there, or not be written.
+        UsageFault: the data do not suffice, or the pages cannot be written.
     """
     from wireproof_reports.site import SiteFault, write
 

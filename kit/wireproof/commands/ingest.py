@@ -66,10 +66,10 @@ def ingest(bundles: tuple[Path, ...], history: Path, vendor: str, version: str) 
 def take(
     named: tuple[Path, ...], history: Path, *, vendor: str = "", version: str = ""
 ) -> "IngestResult":
-    """Take bundles, and those below the folders named, into a history.
+    """Add bundles to a history; a folder stands for all bundles in it.
 
     Raises:
-        UsageFault: one is damaged or foreign, or the history cannot be written; nothing changed.
+        UsageFault: a bundle is damaged or foreign, or the history is not writable; nothing changed.
     """
     refuse_without("pyarrow")
     from wireproof_reports.pipeline.incoming import TargetNaming
@@ -90,10 +90,10 @@ def take(
 
 
 def refuse_without(*packages: str) -> None:
-    """Say which package is missing before anything is done.
+    """Check that packages are installed; the error names a missing one.
 
     Raises:
-        UsageFault: one is not installed.
+        UsageFault: a package is not installed.
     """
     missing = missing_package(packages)
     if missing:
@@ -104,7 +104,7 @@ def refuse_without(*packages: str) -> None:
 
 
 def lines(taken: "IngestResult", history: Path) -> Iterator[str]:
-    """Return what an ingest came to, in words."""
+    """Return the result of an ingest as lines of text."""
     already = f", {taken.already} there already" if taken.already else ""
     merged = f", {count_noun(taken.merged, 'small file')} merged" if taken.merged else ""
     took = f"{count_noun(taken.bundles, 'bundle')} taken{already}"

@@ -125,7 +125,7 @@ def sole_target(
     """Find the target of a command line on which nothing else may stand, but for its keys.
 
     Raises:
-        UsageFault: as `named_target`; or there is an argument that is no URL.
+        UsageFault: as for `named_target`, or an argument is no URL.
     """
     named = named_target(arguments, settings, reference=reference, given=given_keys())
     if named.prefixes:

@@ -110,7 +110,7 @@ def replayer_of(protocol: str) -> Replayer:
     """Import a protocol's replayer.
 
     Raises:
-        UsageFault: the protocol has none.
+        UsageFault: the protocol has no replayer.
     """
     if protocol not in list_having(Group.REPLAYERS):
         raise UsageFault(

@@ -50,7 +50,7 @@ def read_origins(text: str | None, where: str = "--origin") -> tuple[Binding, ..
     """Return the origins whose musts count, from a text such as ``text,base``; None means all.
 
     Raises:
-        UsageFault: it names none, or something else than an origin that a must may have.
+        UsageFault: the text names no origin, or one that a must cannot have.
     """
     names = BINDING if text is None else [name.strip() for name in text.split(",")]
     for name in names:
@@ -75,7 +75,7 @@ def check_seconds(option: str, value: float | None) -> float | None:
     """Return the seconds given with an option.
 
     Raises:
-        UsageFault: they are not more than 0 and less than a day.
+        UsageFault: the seconds are not more than 0 and less than a day.
     """
     if value is not None and not 0 < value < LONGEST_S:
         raise UsageFault(

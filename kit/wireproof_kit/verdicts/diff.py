@@ -148,7 +148,7 @@ def compare(before: Bundle, after: Bundle) -> Comparison:
     """Compare two bundles of whole runs.
 
     Raises:
-        UsageFault: one is cut off, they are of different protocols, or share no case.
+        UsageFault: a bundle is incomplete, or the bundles differ in protocol or share no case.
     """
     _check(before, after)
     old = {record.case: record for record in before.cases}

@@ -83,7 +83,7 @@ class Wire(Generic[T]):
 
         Raises:
             TimeoutError: the handshake is not done within so many seconds.
-            OSError: it failed; ssl.SSLCertVerificationError when the certificate did.
+            OSError: the handshake failed; ssl.SSLCertVerificationError for a bad certificate.
         """
         deadline = time.monotonic() + seconds
         inside = context.wrap_socket(
@@ -235,7 +235,7 @@ def connect_socket(address: Address, protocol: str) -> socket.socket:
     """Return a socket connected to an address; its URL begins with the protocol's name.
 
     Raises:
-        TargetUnreachable: it accepts no connection.
+        TargetUnreachable: no connection is accepted there.
     """
     try:
         return socket.create_connection(address, timeout=CONNECT_SECONDS)

@@ -38,7 +38,7 @@ class Source(Protocol[T_co]):
         """Return the next value, or NEED_MORE.
 
         Raises:
-            WireError: what has come is none.
+            WireError: the bytes are no such value.
         """
         ...
 

@@ -128,7 +128,7 @@ def read_in(
     """Read and check a complete bundle.
 
     Raises:
-        BundleFault: it is cut off, was changed after the run, or cannot be read.
+        BundleFault: the bundle is incomplete, was changed after the run, or cannot be read.
     """
     reading = _Reading(opening, sha256, naming)
     try:

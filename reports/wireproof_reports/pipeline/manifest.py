@@ -78,7 +78,7 @@ def read_manifest(history: Path) -> Manifest:
     """Read the manifest of a history.
 
     Raises:
-        HistoryFault: there is none, it is damaged, or a newer version wrote it.
+        HistoryFault: the manifest is missing or damaged, or a newer version wrote it.
     """
     try:
         data = (history / NAME).read_bytes()
@@ -94,7 +94,7 @@ def parse_manifest(name: str, data: bytes) -> Manifest:
     """Parse the bytes of a manifest; ``name`` is the history's name, for error messages.
 
     Raises:
-        HistoryFault: it is damaged, is not wireproof's, or was written by a newer version.
+        HistoryFault: the manifest is damaged, not wireproof's, or was written by a newer version.
     """
     try:
         opening = _OPENING.decode(data)

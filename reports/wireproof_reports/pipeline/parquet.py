@@ -104,7 +104,7 @@ def read_completed(path: Path, wanted: pa.Schema) -> Iterator[pa.Table]:
     """Yield a file's rows in pieces; columns that an older file lacks are null.
 
     Raises:
-        ForeignRows: it has a column that is unknown, or of another type.
+        ForeignRows: a column of the file is unknown, or has another type.
     """
     with parquet.ParquetFile(path) as file:
         unknown = set(file.schema_arrow.names) - set(wanted.names)

@@ -66,7 +66,7 @@ def session(
     archives of Python modules for the workers.
 
     Raises:
-        SparkFault: there is no Java, or the session cannot be started.
+        SparkFault: Java is missing, or the session cannot be started.
     """
     check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -132,7 +132,7 @@ def check_java() -> None:
     """Check that there is a Java that Spark can use.
 
     Raises:
-        SparkFault: there is none, or it is too old.
+        SparkFault: Java is missing or too old.
     """
     home = os.environ.get("JAVA_HOME", "")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")

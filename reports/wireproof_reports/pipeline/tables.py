@@ -77,7 +77,7 @@ def manifest_of(spark: SparkSession, history: str) -> Manifest:
     """Read a history's manifest, through Spark if the history is a URL.
 
     Raises:
-        HistoryFault: there is none, it is damaged, or a newer version wrote it.
+        HistoryFault: the manifest is missing or damaged, or a newer version wrote it.
     """
     if not is_url(history):
         return read_manifest(Path(history))

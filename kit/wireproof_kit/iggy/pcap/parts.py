@@ -52,7 +52,7 @@ def utf8(name: str, data: bytes) -> bytes:
     """Return bytes that are text.
 
     Raises:
-        Refused: they are no UTF-8.
+        Refused: the bytes are no UTF-8.
     """
     try:
         data.decode()

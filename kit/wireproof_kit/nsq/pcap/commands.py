@@ -292,7 +292,7 @@ def read_command(data: bytes) -> tuple[Layer, bytes]:
 
     Raises:
         LayerViolation: its body does not fit the command.
-        Short: it is incomplete.
+        Short: the command is incomplete.
     """
     found = _ACKNOWLEDGEMENT.match(data)
     behind_id = found.end() + 16 if found and found[2] == b" " else 0

@@ -93,7 +93,7 @@ class TopicPool:
         """Return a topic: the shared one, or a new one that no other case gets.
 
         Raises:
-            ArrangementFailed: there is no way to such a topic.
+            ArrangementFailed: no method leads to such a topic.
         """
         with self._lock:
             if KINDS[argument].shared:

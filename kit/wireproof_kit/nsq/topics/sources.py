@@ -104,7 +104,7 @@ class TopicMaker:
     ``given`` are topics the user named, NAME or NAME:PARTITION, by the name of their kind.
 
     Raises:
-        UsageFault: one of them is of no kind, or its partition is no number.
+        UsageFault: a given topic has no known kind, or its partition is no number.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class TopicMaker:
         """Create or find a topic of the kind that an argument name denotes.
 
         Raises:
-            ArrangementFailed: no way led to one; the sentence says what each came to.
+            ArrangementFailed: no method led to a topic; the message has the result of each.
         """
         kind = KINDS[argument]
         if argument in self._given:
@@ -318,7 +318,7 @@ def _check_ordered(topic: Topic, around: ReachableServices) -> None:
     """Check that a topic that was asked to be ordered is so; no text says how to ask for it.
 
     Raises:
-        ArrangementFailed: neither its meta nor the answer to a plain SUB shows it.
+        ArrangementFailed: neither meta nor a plain SUB shows that the topic is ordered.
     """
     info = around.lookup.lookup(topic.name) if around.lookup else None
     if info is not None and info.meta.get("ordered") is True:

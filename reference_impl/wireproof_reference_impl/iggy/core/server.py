@@ -59,7 +59,7 @@ class Server:
         """Return a stream.
 
         Raises:
-            Refusal: there is none of that number or name.
+            Refusal: no stream has that number or name.
         """
         return find_by_identifier(who, self.streams, lambda each: each.name, missing_stream)
 
@@ -92,7 +92,7 @@ class Server:
         """Delete a stream with all in it.
 
         Raises:
-            Refusal: it is not there.
+            Refusal: the stream does not exist.
         """
         stream = self.stream(who)
         self._storage.remove_stream(stream.id)
@@ -170,7 +170,7 @@ class Server:
         """Delete a consumer group.
 
         Raises:
-            Refusal: it is not there.
+            Refusal: the group does not exist.
         """
         topic = self.topic(place)
         group = topic.group(number)
@@ -205,7 +205,7 @@ class Server:
         """Return a connected client.
 
         Raises:
-            Refusal: there is none of that id.
+            Refusal: no client has that id.
         """
         if number not in self.clients:
             reason = f"Client with ID: {number} was not found."

@@ -62,7 +62,7 @@ class Fields:
         """Check that nothing is left.
 
         Raises:
-            Refusal: there is more.
+            Refusal: bytes are left.
         """
         if self.left:
             raise invalid_command()

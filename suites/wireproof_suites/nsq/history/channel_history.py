@@ -73,7 +73,7 @@ class HistoryTarget:
 
 @dataclass(slots=True)
 class Client:
-    """A subscription and what it holds, and whether that times out soon."""
+    """A subscription: its number, its consumer, its time-out (short or not), its held messages."""
 
     number: int
     consumer: Consumer

@@ -151,7 +151,7 @@ class Story:
         self.topic = wait_for_leader(self.broker, cluster, cluster.move_leader(self.topic))
 
     def rest(self, consumer: Consumer) -> Observation:
-        """Take what is owed: ``all``, ``out-of-order`` on an ordered topic, or ``missing``."""
+        """Take every owed message: ``all``, ``missing``, or ``out-of-order`` on ordered topics."""
         while self.owed:
             delivery = consumer.next(wait=REDELIVERY)
             if delivery is None:

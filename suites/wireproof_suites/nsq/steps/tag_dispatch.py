@@ -104,7 +104,7 @@ class Channel:
         proven: bool = True,
         **identify: object,
     ) -> Client:
-        """Subscribe; unless told otherwise, show by a message of its own that it is ready."""
+        """Subscribe a client; if ``proven``, wait for a message that shows it is ready."""
         wishes = identify if tag is None else {DESIRED_TAG: tag, **identify}
         consumer = self.broker.subscribe(
             self.topic, channel=self.name, ready=ready, identify=wishes

@@ -104,7 +104,7 @@ def finish_some(
 
 
 def only_empty(before: Sequence[Delivery] | None) -> Observation:
-    """Say what came before a sentinel: ``empty`` messages, none (``absent``), or ``other``."""
+    """Return what came before a sentinel: ``empty`` messages, ``absent`` (none) or ``other``."""
     if before is None:
         return observed("no-sentinel", overdue=True)
     if not before:
