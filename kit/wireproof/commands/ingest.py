@@ -69,7 +69,7 @@ def take(
     """Add bundles to a history; a folder stands for all bundles in it.
 
     Raises:
-        UsageFault: a bundle is damaged or foreign, or the history is not writable; nothing changed.
+        UsageFault: a bundle is damaged or foreign, or the history is not writable.
     """
     refuse_without("pyarrow")
     from wireproof_reports.pipeline.incoming import TargetNaming
