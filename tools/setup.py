@@ -194,7 +194,7 @@ RUST = Compiler(
 
 
 def report_compilers() -> int:
-    """Say where Go and Rust are; install them where the system allows; missing is no failure."""
+    """Print where Go and Rust are; install them if the system allows; missing is no failure."""
     for compiler in (GO, RUST):
         if compiler.find_missing() and may_install():
             install(*compiler.packages)

@@ -75,7 +75,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """Cases by their numbers, with the bytes of each, and what opens a connection for them."""
+    """The chosen cases: their numbers, their frames, and the bytes that open their connection."""
 
     indices: Sequence[int]
     entry: bytes

@@ -93,7 +93,7 @@ Span = tuple[int, int]
 
 
 def requests(frames: list[Frame]) -> list[Request]:
-    """Return the frames of ours, each behind what opens a connection for it."""
+    """Return a request for each of our frames, preceded by the bytes that open its connection."""
     made = []
     for number, frame in enumerate(frames):
         fields = frame["fields"]
@@ -113,7 +113,7 @@ def _find_measured(field: HexField) -> Span | None:
 
 
 def _parts(fields: list[HexField], spans: list[Span]) -> list[object]:
-    """Return primitives for fields, those that a length measures in a block of their own."""
+    """Return primitives for fields; fields that a length measures form a block."""
     parts: list[object] = []
     at = 0
     while at < len(fields):

@@ -2,10 +2,9 @@
 
 ``python kit/bench/fuzz_proof.py`` runs one campaign for each fault of kind `parser` and each seed,
 as many at a time as there are cores. A campaign ends at its first confirmed finding. The finding
-is
-sent again to a faulty and to a correct reference: it must show on the first only. With ``--legal``
-the correct references and every variant must yield nothing. With ``--mixed`` up to ten compatible
-variants are on at once, so that few campaigns give each its time. Results are kept in
+is sent again to a faulty and to a correct reference: it must show on the first only. With
+``--legal`` the correct references and every variant must yield nothing. With ``--mixed`` up to ten
+compatible variants are on at once, so that few campaigns give each its time. Results are kept in
 ``out/fuzz-proof``: ``--resume`` continues there, and repeats campaigns with a wrong result.
 ``--part 2/5`` takes the second fifth of the campaigns.
 """

@@ -30,7 +30,7 @@ class Answers:
     rest: bytes = b""
 
     def take(self, piece: bytes) -> None:
-        """Take what has come."""
+        """Count the complete answers in received bytes, and keep an incomplete one."""
         data, at = self.rest + piece, 0
         while len(data) - at >= 4:
             end = at + 4 + int.from_bytes(data[at : at + 4], "big")

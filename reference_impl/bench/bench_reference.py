@@ -138,8 +138,7 @@ def _judge_rates(bare: Sequence[Measured], reference: Sequence[Measured], load: 
     """Print the ratio of each reference round to its bare round; return the missed goals.
 
     The CPU time is compared, too: with fast publishers the rate is limited by the server, with
-    slow
-    ones only the CPU time tells what the server costs.
+    slow ones only the CPU time tells what the server costs.
     """
     pairs = list(zip(bare, reference, strict=True))
     by_rate = statistics.median(other.round.rate / one.round.rate for one, other in pairs)

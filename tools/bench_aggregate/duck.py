@@ -63,7 +63,7 @@ QUERIES = {
 
 
 def connect(history: str, threads: int) -> duckdb.DuckDBPyConnection:
-    """Open the files as DuckDB sees them."""
+    """Open the files in DuckDB."""
     duck = duckdb.connect()
     duck.execute(f"set threads = {threads}")
     duck.execute("set enable_progress_bar = false")

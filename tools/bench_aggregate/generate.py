@@ -38,7 +38,7 @@ READINGS = np.array(["", "order-command=deployed", "trace-empty=deployed", "head
 
 @dataclass(frozen=True)
 class World:
-    """What is true of every run: cases, and how each vendor's versions take them."""
+    """What all runs share: the cases, and how the versions of each vendor fare in them."""
 
     case: np.ndarray
     case_hash: np.ndarray

@@ -40,7 +40,7 @@ def seconds(figures: Figures, way: str, names: Sequence[str] = ()) -> float | No
 def bounds(
     whole: Mapping[int, Figures], alone: Mapping[str, Mapping[str, float]]
 ) -> Iterator[Bound]:
-    """Return each bound; ``alone`` are questions that had a driver of their own."""
+    """Return each bound; ``alone`` are the questions that had their own driver."""
     small, middle, large = (whole.get(size, {"questions": {"": {}}}) for size in SIZES)
     for words, way in (("first time", "cold"), ("warm, nothing kept", "ours")):
         by_duck = ratio(seconds(middle, way, FIVE), seconds(middle, "duck", FIVE))

@@ -69,7 +69,7 @@ def first_pass(tables, names: Sequence[str], *, once: bool) -> dict[str, dict]:
 
 
 def another_pass(spark, history: Path, connection, questions: dict[str, dict]) -> None:
-    """Ask all of all, in turn, so that what drifts meets them alike; nothing is kept before."""
+    """Ask every question of every participant in turn, so that drift affects all alike."""
     tables = fresh_tables(spark, history)
     for name, figures in questions.items():
         ways = {

@@ -170,10 +170,10 @@ class Campaign:
         return outcome["how"] != "survived" or int(str(outcome.get("run", 0))) >= due
 
     def _plan(self, mutant: Mutant, modes: Iterable[str] = case_runs.MODES) -> MutantPlan:
-        """Return the cases in which the changed line runs.
+        """Return the cases that run the changed line.
 
-        What runs only before the first case may concern any of them. Another mode of
-        running the reference is looked at where the first does not come to the line.
+        A line that runs only before the first case may concern every case. If the first mode of
+        running the reference does not run the line, the other modes are searched.
         """
         lines = lines_of(mutant, self.tree)
         for mode in modes:

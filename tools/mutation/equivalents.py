@@ -17,8 +17,7 @@ class KnownMutants:
     """Known mutants of one line of one function, and the reason why they do not count.
 
     ``becomes`` are the changed lines; ``*`` stands for every change. ``function`` may be a
-    pattern,
-    such as ``core/commands/auth.py:*``.
+    pattern, such as ``core/commands/auth.py:*``.
     """
 
     function: str
@@ -73,5 +72,5 @@ def split(
 
 
 def idle(mutants: Sequence[Mutant], entries: Sequence[KnownMutants]) -> list[KnownMutants]:
-    """Return the entries that are about no mutant: the source has changed under them."""
+    """Return the entries that match no mutant, since the sources have changed."""
     return [each for each in entries if not any(each.is_about(mutant) for mutant in mutants)]

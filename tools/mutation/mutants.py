@@ -26,10 +26,8 @@ class Mutant:
     """One function of one file with one change.
 
     ``was`` and ``becomes`` are the changed lines, stripped. Together with the function, and a
-    number
-    among equal changes, they identify the mutant even if other lines of the file move. ``first``
-    and
-    ``last`` are the function's lines in the snapshot, decorators included.
+    number among equal changes, they identify the mutant even if other lines of the file move.
+    ``first`` and ``last`` are the function's lines in the snapshot, decorators included.
     """
 
     key: str

@@ -1,4 +1,4 @@
-"""What replaying an Iggy exchange needs: connections that get in, and the HTTP API beside them."""
+"""Connections for replaying an Iggy exchange: logged-in connections, and the HTTP API."""
 
 from collections.abc import Set
 
@@ -45,7 +45,7 @@ class ServerLinks:
             log_in_with(link, access.login.credentials)
 
     def send(self, name: str, outgoing: Outgoing) -> None:
-        """Send bytes as they are."""
+        """Send bytes unchanged."""
         if name in self._links:
             self._links[name].send(outgoing)
 
@@ -68,7 +68,7 @@ class ServerLinks:
         self.transcript.add("response", name, data=answer.received, note=note)
 
     def receive(self, name: str) -> None:
-        """Take the next answer, or that there is none."""
+        """Receive the next answer, or record that no answer came."""
         if name in self._links:
             self._links[name].receive(PUSH)
 
@@ -82,7 +82,7 @@ class ServerLinks:
             self._links[name].close()
 
     def close_all(self) -> None:
-        """End every connection, and delete what was made for the exchange."""
+        """Close every connection, and delete what the replay created."""
         for link in self._links.values():
             link.close()
         self._server.close()

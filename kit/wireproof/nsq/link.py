@@ -89,12 +89,12 @@ class NodeLinks:
         )
 
     def send(self, name: str, outgoing: Outgoing) -> None:
-        """Send bytes as they are."""
+        """Send bytes unchanged."""
         if name in self._links:
             self._links[name].send(outgoing)
 
     def request(self, name: str, data: bytes, what: str) -> None:
-        """Send an HTTP request on a connection of its own and take the answer."""
+        """Send an HTTP request on a new connection, and receive the answer."""
         home = self._homes.get(name)
         address = home.http_address if home and home.http_address else self._http
         if _is_for_lookup(data) or (self._lookup and not home):
@@ -105,7 +105,7 @@ class NodeLinks:
         HttpClient(address, transcript=self.transcript, seconds=seconds).send(data, what=what)
 
     def receive(self, name: str) -> None:
-        """Take the next frame, or that there is none."""
+        """Receive the next frame, or record that no frame came."""
         if name in self._links:
             self._links[name].receive(PUSH)
 
@@ -136,7 +136,7 @@ def message_ids(frames: Sequence[bytes]) -> list[bytes]:
 
 
 def message_key(frame: bytes) -> bytes:
-    """Return what orders messages whatever their time and id; nothing for other frames.
+    """Return a sort key for messages that ignores timestamp and id; empty for other frames.
 
     Messages may come in any order, and before or after the answers to commands.
     """

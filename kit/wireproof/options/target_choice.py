@@ -122,7 +122,7 @@ def named_target(
 def sole_target(
     arguments: Sequence[str], settings: Settings, *, reference: bool = False, advice: str = ""
 ) -> NamedTarget:
-    """Find the target of a command line on which nothing else may stand, but for its keys.
+    """Find the target of a command line that may have one URL, keys of the URL, and nothing else.
 
     Raises:
         UsageFault: as for `named_target`, or an argument is no URL.

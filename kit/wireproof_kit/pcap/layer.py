@@ -161,7 +161,7 @@ class Bounded(Inner):
         """Cut it off.
 
         Raises:
-            Refused: the length is less than the least, or the layer is longer or shorter.
+            LayerViolation: the length is less than the least, or the layer is longer or shorter.
             Short: fewer bytes are there.
         """
         length = self.length_from(pkt)
@@ -184,11 +184,11 @@ class Layers(PacketListField):
         super().__init__(name, [], kind, count_from=count_from, length_from=length_from)
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, list[BasePacket]]:
-        """Read them; without count and length, to the end of the bytes.
+        """Split the layers from the rest; without count and length, no rest is left.
 
         Raises:
-            Refused: count or length is negative, or one of them cannot be read.
-            Short: the bytes end before all of them are read.
+            LayerViolation: count or length is negative, or a layer cannot be read.
+            Short: the bytes end before the last layer.
         """
         length = len(s) if self.length_from is None else self.length_from(pkt)
         require(self.name, s, length)
@@ -207,7 +207,7 @@ def expect(name: str, due: str, found: object, *, holds: bool) -> None:
     """Raise an error when a condition on a field's value does not hold.
 
     Raises:
-        Refused: the condition does not hold.
+        LayerViolation: the condition does not hold.
     """
     if not holds:
         raise LayerViolation(f"{name}: expected {due}, found {found!r}")
@@ -217,7 +217,7 @@ def require(name: str, data: bytes, length: int) -> None:
     """Raise an error for a negative length or one that exceeds the bytes.
 
     Raises:
-        Refused: the length is negative.
+        LayerViolation: the length is negative.
         Short: fewer bytes are there.
     """
     if length < 0:
@@ -230,7 +230,7 @@ def cut(kind: type[L], data: bytes) -> tuple[L, bytes]:
     """Decode one layer at the start of the bytes; return it and the remaining bytes.
 
     Raises:
-        Refused: the bytes are not such a layer.
+        LayerViolation: the bytes are not such a layer.
         Short: the bytes end before the layer does.
     """
     layer = kind()
@@ -255,7 +255,7 @@ def decode_filling(kind: type[L], data: bytes) -> L:
     """Decode one layer that must fill all of the bytes.
 
     Raises:
-        Refused: the bytes are not such a layer, or fewer or more than the layer needs.
+        LayerViolation: the bytes are not such a layer, or fewer or more than the layer needs.
     """
     layer, behind = within(kind, data)
     if behind:

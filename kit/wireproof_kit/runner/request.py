@@ -15,10 +15,10 @@ _CLAIMS = {"true": True, "false": False, "yes": True, "no": False}
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """Which run to make, how, and what becomes of its records.
+    """The selection, the options and the outputs of a run.
 
-    ``maxfail`` is the number of failures that end the run; ``baseline`` is the deviations file;
-    ``bundle`` is the file to write; with ``allow_unstable`` undecided and unstable cases do not
+    ``maxfail`` is the number of failures that end the run. ``baseline`` is the deviations file.
+    ``bundle`` is the file to write. With ``allow_unstable``, undecided and unstable cases do not
     count against the run.
     """
 
@@ -31,7 +31,7 @@ class RunRequest:
 
 
 def read_claims(items: Iterable[str]) -> dict[str, bool]:
-    """Return the claims of NAME=true|false|probe; a claim to be probed is none.
+    """Return the claims of items NAME=true|false|probe; ``probe`` means no claim.
 
     Raises:
         UsageFault: an item is not of this form.

@@ -1,8 +1,8 @@
 """The kit's end of a connection in any protocol: deadlines, limits and a transcript.
 
-Waits are polls with a deadline on a non-blocking socket. While writing, what comes is read too,
-so that what a target says before a reset is never lost. A write to a peer that has gone does not
-raise: it has ended, and says so.
+Waits are polls with a deadline on a non-blocking socket. Input is read while writing, so that
+bytes that a target sends before a reset are never lost. A write to a closed connection does not
+raise an error: the connection reports its end.
 """
 
 import select

@@ -69,7 +69,7 @@ class Incoming(Generic[T]):
         self._source.feed(data)
 
     def next(self) -> T | None:
-        """Return the next complete value; None when there is none or after a fault."""
+        """Return the next complete value; None if no value is complete, or after a fault."""
         if self.fault is not None:
             return None
         try:

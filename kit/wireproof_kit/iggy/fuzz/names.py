@@ -11,8 +11,7 @@ class Names:
     """The streams of a campaign: one with a topic that is kept, and a scratch stream.
 
     The topic has `partitions` partitions, and a group that connections join. Only the scratch
-    stream
-    has what cases delete or add partitions to; a case may delete the scratch stream itself.
+    stream has what cases delete or add partitions to; a case may delete the scratch stream itself.
     """
 
     stream_id: int

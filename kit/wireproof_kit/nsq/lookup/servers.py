@@ -119,8 +119,8 @@ class LookupClient:
     ) -> tuple[Leader, ...]:
         """Wait until ``least`` partitions have leaders, one of them the node at ``near``.
 
-        Once all ``partitions`` are led, none of them need be led there. Return the leaders, the
-        nearest first.
+        Once all ``partitions`` have leaders, the node at ``near`` need not be one. Return the
+        leaders, the nearest first.
 
         Raises:
             ArrangementFailed: the leaders did not appear in time, or no server answers usably.

@@ -28,9 +28,9 @@ CREATING = 8
 
 @dataclass(frozen=True, slots=True)
 class TopicKind:
-    """The properties of a topic that a case needs; ``shared`` ones serve many cases.
+    """The properties of a topic that a case needs; a ``shared`` topic serves many cases.
 
-    ``partitions`` are the least it must have, ``replicas`` the nodes that keep each of them.
+    ``partitions`` is the least number of partitions, ``replicas`` the number of nodes for each.
     """
 
     extend: bool = False
@@ -89,7 +89,7 @@ class ReachableServices:
     transcript: Transcript = field(default_factory=Transcript)
 
     def record_to(self, transcript: Transcript) -> "ReachableServices":
-        """Return the same services, with what is said to them recorded."""
+        """Return the same services with another transcript."""
         return replace(
             self,
             http=self.http.record_to(transcript) if self.http else None,

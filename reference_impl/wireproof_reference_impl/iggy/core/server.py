@@ -102,11 +102,7 @@ class Server:
     def create_topic(
         self, who: Identifier, number: int, name: str, *, partitions: int, now_us: int
     ) -> Topic:
-        """Create a topic with so many partitions.
-
-        Raises:
-            Refusal: the stream is not there, or the number or the name is taken.
-        """
+        """Create a topic with this number of partitions."""
         stream = self.stream(who)
         kept = self.behaviour.store.name(name)
         none = self._partitions(stream.id, number)

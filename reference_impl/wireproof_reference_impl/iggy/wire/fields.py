@@ -55,7 +55,7 @@ class Fields:
         return self.number(16)
 
     def rest(self) -> bytes:
-        """Return what is left."""
+        """Return the remaining bytes."""
         return self.take(self.left)
 
     def nothing(self) -> None:

@@ -169,8 +169,7 @@ class Story:
         """Publish one more message, and take every message up to that one.
 
         ``all``: every owed message came before it. ``anew``: an owed message did not. ``missing``:
-        the
-        message itself did not come.
+        the message itself did not come.
         """
         body = self.broker.unique_body()
         answer = observe(publish_when_ready(self.broker, self.topic, body))

@@ -1,4 +1,4 @@
-"""Whether the ids of messages, and the answers that name them, are true."""
+"""The ids of messages, and of the answers that have these ids."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -74,10 +74,8 @@ def finish_some(
     """Finish some messages and leave the others; ``finished`` if only the others come again.
 
     ``later`` makes the unfinished messages come again, and returns the consumer that gets them.
-    Their
-    return shows that finished messages could have returned, too: a finished message before the
-    last
-    unfinished one is ``again``. Copies sent before the broker had read FIN do not count.
+    Their return shows that finished messages could have returned, too: a finished message before
+    the last unfinished one is ``again``. Copies sent before the broker had read FIN do not count.
     """
     left = {body for number, body in enumerate(bodies) if number in unfinished}
     done = set(bodies) - left
