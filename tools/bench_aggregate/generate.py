@@ -1,8 +1,8 @@
-"""A synthetic history of so many results: deterministic, and skewed as real fleets are.
+"""A synthetic history: deterministic, and as unevenly distributed as real fleets.
 
-20 vendors of very different weight bring out 10 versions each over the days; each run is 1,500
-cases of 500 clauses. Most cases pass everywhere; some break and heal between versions, some are
-flaky, a few tell vendors apart; durations are log-normal by interface.
+20 vendors of very different size publish 10 versions each. Each run has 1,500 cases of 500
+clauses. Most cases pass everywhere, some break and recover between versions, some are flaky, and
+a few differ between vendors. Durations are log-normal for each interface.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ READINGS = np.array(["", "order-command=deployed", "trace-empty=deployed", "head
 
 @dataclass(frozen=True)
 class World:
-    """What is true of every run: cases, and how each vendor's versions take them."""
+    """What all runs share: the cases, and how the versions of each vendor fare in them."""
 
     case: np.ndarray
     case_hash: np.ndarray
@@ -79,7 +79,7 @@ def world(rng: np.random.Generator) -> World:
 
 
 def generate(history: Path, rows: int) -> None:
-    """Write a history of about so many results, unless it is there already."""
+    """Write a history of about ``rows`` results, unless the folder has one of this revision."""
     if (history / "history.json").exists() and read_manifest(history).sequence == REVISION:
         return
     rng = np.random.default_rng(SEED)
@@ -175,7 +175,7 @@ def _dictionary(indices, values) -> pa.DictionaryArray:
 
 
 def _lists(count: int, only: str) -> pa.ListArray:
-    """Return so many lists with this one text in each."""
+    """Return ``count`` lists, each with this one text."""
     return pa.ListArray.from_arrays(
         pa.array(np.arange(count + 1, dtype=np.int32)), _dictionary(np.zeros(count), [only])
     )

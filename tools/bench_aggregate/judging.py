@@ -28,7 +28,10 @@ class Bound:
 
 
 def seconds(figures: Figures, way: str, names: Sequence[str] = ()) -> float | None:
-    """Add up what these questions took, all where none is named; None if one is not told."""
+    """Return the seconds of these questions together, or of all questions if none is named.
+
+    None if the time of a question is unknown.
+    """
     questions = figures["questions"]
     told = [questions.get(name, {}).get(way) for name in names or questions]
     return None if None in told else sum(told)
@@ -37,7 +40,7 @@ def seconds(figures: Figures, way: str, names: Sequence[str] = ()) -> float | No
 def bounds(
     whole: Mapping[int, Figures], alone: Mapping[str, Mapping[str, float]]
 ) -> Iterator[Bound]:
-    """Return each bound; ``alone`` are questions that had a driver of their own."""
+    """Return each bound; ``alone`` are the questions that had their own driver."""
     small, middle, large = (whole.get(size, {"questions": {"": {}}}) for size in SIZES)
     for words, way in (("first time", "cold"), ("warm, nothing kept", "ours")):
         by_duck = ratio(seconds(middle, way, FIVE), seconds(middle, "duck", FIVE))
@@ -78,7 +81,7 @@ def show(figures: Figures) -> str:
 
 
 def verdicts(found: Sequence[Bound]) -> str:
-    """Return the last table: each bound, what was found, and whether it holds."""
+    """Return the last table: each bound, the value found, and the verdict."""
     lines = [f"{'bound':<60}{'found':>9}{'at most':>9}  verdict"]
     for bound in found:
         value = "" if bound.found is None else f"{bound.found:.2f}"

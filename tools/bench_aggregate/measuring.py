@@ -69,7 +69,7 @@ def first_pass(tables, names: Sequence[str], *, once: bool) -> dict[str, dict]:
 
 
 def another_pass(spark, history: Path, connection, questions: dict[str, dict]) -> None:
-    """Ask all of all, in turn, so that what drifts meets them alike; nothing is kept before."""
+    """Ask every question of every participant in turn, so that drift affects all alike."""
     tables = fresh_tables(spark, history)
     for name, figures in questions.items():
         ways = {
@@ -96,7 +96,10 @@ def fresh_tables(spark, history: Path):
 
 
 def same_length(name: str, counts: dict) -> None:
-    """Compare how many rows the answers have; ours tells of clauses never met as well."""
+    """Check that the answers have equally many rows.
+
+    The coverage of clauses is exempt: our answer also has the clauses that no case met.
+    """
     if name != "coverage_clauses" and len(set(counts.values())) > 1:
         raise SystemExit(f"{name}: answers of different length: {counts}")
 

@@ -37,7 +37,7 @@ def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord]
     """Return the finding whose id begins with the given text; None if there is none.
 
     Raises:
-        UsageFault: there are several.
+        UsageFault: several findings match.
     """
     path = Path(what)
     if path.is_file():

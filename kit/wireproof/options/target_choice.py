@@ -122,10 +122,10 @@ def named_target(
 def sole_target(
     arguments: Sequence[str], settings: Settings, *, reference: bool = False, advice: str = ""
 ) -> NamedTarget:
-    """Find the target of a command line on which nothing else may stand, but for its keys.
+    """Find the target of a command line that may have one URL, keys of the URL, and nothing else.
 
     Raises:
-        UsageFault: as `named_target`; or there is an argument that is no URL.
+        UsageFault: as for `named_target`, or an argument is no URL.
     """
     named = named_target(arguments, settings, reference=reference, given=given_keys())
     if named.prefixes:

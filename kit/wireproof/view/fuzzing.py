@@ -121,7 +121,7 @@ class TextView:
                 click.echo(words, err=True)
 
     def end(self, conclusion: Conclusion) -> None:
-        """Show what it came to."""
+        """Print the result of the campaign."""
         self._clear()
         for words in conclusion.failures:
             click.echo(f"wireproof: {words}", err=True)

@@ -259,9 +259,9 @@ def open_session(target: Target, options: SessionOptions) -> IggySession:
     """Open a session with a target, which must answer.
 
     Raises:
-        TargetUnreachable: it accepts no connection.
-        TargetSilent: it accepts connections but does not speak Iggy within seconds, or does not
-            let the kit in.
+        TargetUnreachable: the target accepts no connection.
+        TargetSilent: the target accepts connections, but does not speak Iggy within seconds, or
+            does not let the kit in.
         UsageFault: the user named topics, or gave no usable credentials.
     """
     if options.topics:

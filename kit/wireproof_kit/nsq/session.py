@@ -327,10 +327,10 @@ def open_session(target: Target, options: SessionOptions) -> NsqSession:
     """Open a session with a target, found through lookup servers if it has no address.
 
     Raises:
-        TargetUnreachable: it accepts no connection.
-        ArrangementFailed: the lookup servers name no node, or are none.
-        TargetSilent: it accepts connections but does not speak NSQ within seconds, or does not
-            let the kit in.
+        TargetUnreachable: the target accepts no connection.
+        ArrangementFailed: the lookup servers name no node, or are no lookup servers.
+        TargetSilent: the target accepts connections, but does not speak NSQ within seconds, or
+            does not let the kit in.
         UsageFault: what the user gave for TLS or AUTH cannot be used.
     """
     login = login_of(target)

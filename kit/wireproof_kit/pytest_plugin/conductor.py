@@ -158,10 +158,10 @@ class Recorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Draw the conclusion and close the bundle.
+        """Conclude the run and close the bundle.
 
-        pytest finds no fault with skipped cases; a run that judged nothing of what was selected,
-        or whose deviations stand no more, does not end well all the same.
+        pytest's exit code is 0 if all cases are skipped. It is replaced if the run judged nothing
+        of the selection, or if listed deviations are outdated.
         """
         if self._ledger is None:
             return
@@ -182,7 +182,7 @@ class Recorder:
 
 
 def tell(record: CaseRecord) -> None:
-    """Give pytest the outcome that stands for a verdict."""
+    """Give pytest the outcome for a verdict."""
     if record.verdict in COUNTED:
         title = f"{record.verdict.upper()} {record.case} ({record.level} {record.clause})"
         pytest.fail(f"{title}\n{record.title}\n{record.reason}", pytrace=False)

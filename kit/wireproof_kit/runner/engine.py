@@ -1,8 +1,8 @@
-"""Runs cases and writes down what was observed.
+"""Runs cases and records their observations.
 
-A case runs in a thread with a deadline; what it owes to the target's slowness is settled by a
-control round trip; a failure is repeated with fresh names; a death of the target is charged to
-one case, and what ran at the time or cannot run afterwards says so.
+A case runs in a thread with a deadline. A control round trip decides whether an overdue answer is
+due to a slow machine. A failure is repeated with new names. A death of the target is charged to
+one case; cases that ran at the time, or cannot run afterwards, are undecided.
 """
 
 import threading
@@ -50,12 +50,12 @@ WAITING_SHARE = 0.5
 class RunOptions:
     """How cases are run.
 
-    ``repeats`` counts the runs of a failing case in all; ``repeat_budget_s`` bounds the time
-    they may take for one case, ``all_repeats_s`` for the run; ``waiters`` is how many cases may
-    wait at once; ``restart`` brings a dead target back and returns whether it is alive again.
-    ``hurry_after`` overdue answers the kit waits a tenth of its patience and no longer fails
-    what is overdue: a target that owes everything would keep it waiting for hours.
-    ``transcripts`` tells whether records keep what was sent and received.
+    ``repeats`` is the number of runs of a failing case. ``repeat_budget_s`` limits the time of
+    these runs for one case, ``all_repeats_s`` for the whole run. ``waiters`` is the number of
+    cases that may wait at once. ``restart`` restarts a dead target and returns whether it is
+    alive. After ``hurry_after`` overdue answers the kit waits a tenth of its patience, and overdue
+    answers no longer fail a case: a target that answers nothing would keep the kit waiting for
+    hours. ``transcripts``: records keep the bytes sent and received.
     """
 
     repeats: int = 5
@@ -104,7 +104,7 @@ class Engine:
         return started.result() if started is not None else self._run(instance)
 
     def close(self) -> None:
-        """Give up what was not collected: the process must not outlast its waits."""
+        """Abandon the cases that have not ended: the process must not wait for them."""
         for finished in list(self._running):
             finished.put(observed(f"{UNDECIDED}:given-up", note="the run ended first"))
         if self._pool is not None:
@@ -151,7 +151,7 @@ class Engine:
         return _Outcome(observation, transcript, time.monotonic() - started)
 
     def _late(self, transcript: Transcript) -> Observation:
-        """Return what is seen of a case that does not end: the target's fault, or ours."""
+        """Return the observation of a case that does not end: the target's fault or the kit's."""
         limit, waited = self.options.case_timeout_s, transcript.vain_s
         note = f"the case did not end within {limit:g} s"
         if waited < WAITING_SHARE * limit:

@@ -118,9 +118,9 @@ def run_cases(
     is_stopped: Callable[[], bool],
     tell_wait: Tell = lambda what, seconds: None,
 ) -> RunRecords:
-    """Run what the request asks for; ``is_stopped`` is asked after every case.
+    """Run the requested cases; ``is_stopped`` is called after every case.
 
-    ``tell_wait`` is told what is waited for, and how long, when that takes some time.
+    ``tell_wait`` is called with the current step and its seconds while a step takes long.
 
     Raises:
         KitError: as `OpenRun.open`.

@@ -70,7 +70,7 @@ class Fleet:
         """Make durable what is about to be acknowledged, on followers too.
 
         Raises:
-            OSError: it is not durable.
+            OSError: the messages are not durable.
         """
         for node in self._gathering:
             node.commit()

@@ -98,7 +98,7 @@ def finding_row(record: FindingRecord) -> Row:
     """Return one finding's row.
 
     Raises:
-        BadRecord: it has no id, a number is out of range, or a date is invalid.
+        BadRecord: the finding has no id, a number out of range, or an invalid date.
     """
     if not record.id:
         raise BadRecord("a finding without an id")

@@ -99,7 +99,7 @@ def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
     """Have a session; what Spark and Java say goes into the log.
 
     Raises:
-        SparkFault: there is no Java, or the session cannot be started.
+        SparkFault: Java is missing, or the session cannot be started.
     """
     if wanted.remote:
         with _connected(wanted, log) as spark:
@@ -209,7 +209,7 @@ def check_java() -> None:
     """Check that there is a Java that Spark can use.
 
     Raises:
-        SparkFault: there is none, or it is too old.
+        SparkFault: Java is missing or too old.
     """
     home = os.environ.get("JAVA_HOME", "")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")

@@ -56,7 +56,7 @@ def aggregate(wish: AnalysisRequest, tell: Tell = silent) -> list[dict[str, obje
     """Answer the questions and write ``data/`` in the site's folder; return its index.
 
     Raises:
-        HistoryFault: there is no history, it is newer, or the site cannot be written.
+        HistoryFault: the history is missing or newer, or the site cannot be written.
         SparkFault: Spark cannot be started or cannot answer.
     """
     try:

@@ -94,7 +94,7 @@ class Circumstances:
 
     @property
     def entry(self) -> NewMessage | None:
-        """Return what was published of the message."""
+        """Return the message as it was published."""
         message = self.message
         if message is not None:
             return NewMessage(message.body, message.trace_id, message.header, message.tag)

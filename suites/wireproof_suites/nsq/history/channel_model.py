@@ -66,7 +66,7 @@ class ChannelModel:
             self.loosen(body)
 
     def deliver(self, body: bytes, client: int) -> str:
-        """Say whether this client may get this message now: ``kept``, or what is wrong."""
+        """Record a delivery: return ``kept`` if the client may get it, else what is wrong."""
         owed, member = self.owed.get(body), self.members[client]
         word = KEPT if owed is None else self._judge(body, owed, member)
         if owed is not None:

@@ -50,7 +50,7 @@ def deliver(
 
 
 def deliver_all(broker: Broker, topic: Topic, messages: Sequence[Sent]) -> Observation:
-    """Publish messages, then read them: ``delivered:as-sent``, or the first that is not."""
+    """Publish and read messages: ``delivered:as-sent``, or the first delivery that differs."""
     with broker.subscribe(topic) as consumer:
         for header, body in messages:
             broker.publish_accepted(topic, body, header)

@@ -261,7 +261,7 @@ def position_of(delivery: Delivery | None, answer: Answer) -> Observation:
 
 
 def place_of(delivery: Delivery, bodies: Sequence[bytes]) -> int | None:
-    """Return which of the bodies it has; one too short to be told apart only at its end."""
+    """Return the index of the body that the delivery has; a short body must be at the end."""
     for place, body in enumerate(bodies):
         if delivery.raw.endswith(body) or (len(body) > SHORT and body in delivery.raw):
             return place

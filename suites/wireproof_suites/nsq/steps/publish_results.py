@@ -65,7 +65,7 @@ def is_success(answer: Observation) -> bool:
 
 
 def followed_by(first: Observation, second: Observation) -> Observation:
-    """Return two observations as one, the second behind a comma."""
+    """Join two observations with a comma."""
     return replace(
         first.then(second.value),
         overdue=first.overdue or second.overdue,

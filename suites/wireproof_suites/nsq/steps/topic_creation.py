@@ -1,4 +1,4 @@
-"""Creating topics over a lookup server, and what has become of them then."""
+"""Creating topics over a lookup server, and observing the created topics."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -122,8 +122,7 @@ def observe_kind(broker: Broker, topic: Topic) -> Observation:
     """Return the kind of every partition of a topic: ``ext``, ``plain``, ``mixed`` or ``neither``.
 
     An ext topic delivers a message that was published with a header. A plain topic refuses the
-    header
-    and delivers a message without one.
+    header and delivers a message without one.
     """
     kinds = {_kind(broker, topic.at(place.partition)) for place in topic.places}
     return observed(kinds.pop() if len(kinds) == 1 else "mixed")
