@@ -38,6 +38,7 @@ test-allure:
 
 test-spark:
 	@$(PYTHON) tools/setup.py all
+	@$(BIN)/python tools/s3.py
 	@$(BIN)/python -m pytest -q -rs -m spark reports/tests kit/tests
 
 bench-aggregate:
