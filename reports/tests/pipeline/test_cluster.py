@@ -110,9 +110,9 @@ def test_bundles_are_taken_by_workers_that_have_only_what_is_sent(
         bundle(landing / f"{seed}.jsonl", seed=seed)
     settings = [*at(master), "--conf", f"spark.pyspark.python={bare_python(tmp_path)}"]
 
+    words = [sys.executable, "-m", "wireproof", "ingest"]
     done = subprocess.run(
-        [sys.executable, "-m", "wireproof", "ingest", str(landing), *settings, "--history"]
-        + [str(tmp_path / "h")],
+        [*words, str(landing), "--history", str(tmp_path / "h"), *settings],
         capture_output=True,
         text=True,
         timeout=SUBMIT_S,
