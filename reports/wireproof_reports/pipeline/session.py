@@ -106,7 +106,8 @@ def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
             yield spark
         return
     check_java()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    own = wanted.settings.get("spark.pyspark.python", sys.executable)
+    os.environ.setdefault("PYSPARK_PYTHON", own)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     with tempfile.TemporaryDirectory(prefix="wireproof-spark-") as scratch:
         builder = SparkSession.Builder().appName("wireproof")
