@@ -96,7 +96,7 @@ def run_trial(trial: Trial, url: str, protocol: str, instances: Sequence[Instanc
     try:
         chosen = run.choose(cases_of(trial, instances)).run
         run.prepare(chosen)
-        options = RunOptions(repeats=1, waiters=WAITERS, transcripts=False)
+        options = RunOptions(repeats=1, waiters=WAITERS, transcripts=False, patient=True)
         engine = Engine(run.session, run.bench, options)
         cases = _TrialRun(trial, engine)
         try:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from wireproof_kit.decoding.json_text import json_object
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.observe.delivery import Delivery
@@ -29,17 +30,22 @@ def publish_and_receive(
 def observe_left_out(
     delivery: Delivery | None, *, body: bytes, kept: dict[str, str], reserved: dict[str, str]
 ) -> Observation:
-    """Return ``delivered:header-changed`` when the reserved names are left out and no more.
+    """Return ``delivered:as-sent`` when the reserved names are kept, ``header-changed`` without.
 
     A header that is corrupted instead must not look as if the target had left the names out.
     """
     whole = {**kept, **reserved}
     seen = observe_delivery(delivery, body=body, header=whole)
-    if seen.value not in ("delivered:header-changed", "delivered:no-header"):
+    if delivery is None or seen.value not in _OF_THE_HEADER:
         return seen
-    without = observe_delivery(delivery, body=body, header=kept)
-    is_left_out = without.value == "delivered:as-sent"
-    return seen if is_left_out else replace(seen, value="delivered:header-corrupted")
+    found = json_object(delivery.header or b"")
+    if found == whole:
+        return replace(seen, value="delivered:as-sent")
+    word = "header-changed" if found == kept else "header-corrupted"
+    return replace(seen, value=f"delivered:{word}")
+
+
+_OF_THE_HEADER = ("delivered:as-sent", "delivered:header-changed", "delivered:no-header")
 
 
 def then_received(
