@@ -70,9 +70,7 @@ def open_run(mode: str, clean: Clean | None, *, seconds: float = PATIENCE_S) -> 
 
 def engine(run: Run) -> Engine:
     """Return an engine that runs each case once and is never in a hurry."""
-    options = RunOptions(
-        repeats=1, waiters=WAITERS, hurry_after=1_000_000, case_timeout_s=CASE_TIMEOUT_S
-    )
+    options = RunOptions(repeats=1, waiters=WAITERS, patient=True, case_timeout_s=CASE_TIMEOUT_S)
     return Engine(run.session, run.bench, options)
 
 

@@ -196,6 +196,6 @@ def _is_kept(item: pytest.Item, chosen: set[str]) -> bool:
     return INSTANCE not in item.stash or item.stash[INSTANCE].id in chosen
 
 
-def _turn(item: pytest.Item) -> int:
+def _turn(item: pytest.Item) -> tuple[int, bool]:
     """Return the turn of an item: plain tests first, cases in their own order."""
-    return turn(item.stash[INSTANCE]) if INSTANCE in item.stash else 0
+    return turn(item.stash[INSTANCE]) if INSTANCE in item.stash else (0, False)

@@ -29,7 +29,7 @@ def publish_and_receive(
 def observe_left_out(
     delivery: Delivery | None, *, body: bytes, kept: dict[str, str], reserved: dict[str, str]
 ) -> Observation:
-    """Return ``delivered:header-changed`` when the reserved names are left out and no more.
+    """Return ``delivered:as-sent`` when the reserved names are kept, ``header-changed`` without.
 
     A header that is corrupted instead must not look as if the target had left the names out.
     """
