@@ -16,7 +16,12 @@ from wireproof_suites.nsq.trace.in_flight import (
 )
 
 
-@case("nsq/trace/not-held", clause="smart.message-id.not-held", waiting=True)
+@case(
+    "nsq/trace/not-held",
+    clause="smart.message-id.not-held",
+    waiting=True,
+    needs_of={"touch": ("touch",)},
+)
 @pytest.mark.parametrize("say", ACKNOWLEDGEMENTS.values(), ids=ACKNOWLEDGEMENTS)
 def test_of_another(broker: Broker, fresh_plain_topic: Topic, say: Acknowledge) -> Observation:
     """FIN, REQ or TOUCH from a client that does not hold the message has no effect on it."""
@@ -30,13 +35,13 @@ def test_of_another(broker: Broker, fresh_plain_topic: Topic, say: Acknowledge) 
     return acknowledge_from_another(broker, holder, held, say)
 
 
-@case("nsq/trace/touch", clause="smart.message-id.touch", waiting=True)
+@case("nsq/trace/touch", clause="smart.message-id.touch", needs=("touch",), waiting=True)
 def test_touch_alone(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """A touched message is redelivered no earlier than one full timeout after TOUCH."""
     return touch_and_wait(broker, fresh_plain_topic)
 
 
-@case("nsq/trace/touch-cut", clause="smart.message-id.touch", waiting=True)
+@case("nsq/trace/touch-cut", clause="smart.message-id.touch", needs=("touch",), waiting=True)
 @pytest.mark.parametrize("at", [9, 14, 22])
 def test_touch_cut(broker: Broker, fresh_plain_topic: Topic, at: int) -> Observation:
     """The broker accepts a TOUCH command that arrives split, also behind another command."""
