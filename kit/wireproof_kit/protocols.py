@@ -17,9 +17,13 @@ from wireproof_kit.targets.target import (
 from wireproof_spec.protocol import Group, UnknownProtocol, entry_point, list_having, part
 
 if TYPE_CHECKING:
+    from wireproof_kit.drivers.check import CheckDriver
     from wireproof_kit.fuzz.driver import OpenFuzzSession
+    from wireproof_spec.record import TranscriptRecord
 
 Names: TypeAlias = Callable[[Target], Sequence[str]]
+TellCourse: TypeAlias = "Callable[[TranscriptRecord], Iterable[str]]"
+RecordedArguments: TypeAlias = "Callable[[TranscriptRecord], Mapping[str, object]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +31,16 @@ class KitPart:
     """What the kit needs of a protocol; ``arguments`` are the arguments that cases may take.
 
     Functions import what they need when they are called, so that loading this costs nothing.
-    ``example`` is the URL of a target at its usual port. ``schemes`` are its URL schemes, by
-    default the protocol's name. ``target_keys`` are the keys that a user may add to a URL.
-    ``reference`` are the options with which the example server offers everything that cases need;
-    ``keys`` map target keys to the names of values that the server reports when it is ready.
-    ``several`` maps an argument to a function that lists its values on a target: a case that takes
-    it runs once for each value. ``needs`` maps an argument to the capability it requires.
-    ``open_fuzz_session`` opens a target for the fuzzer.
+    ``example`` is the URL of a target, at the port it usually has; ``schemes`` begin its URLs, if
+    not its own name does; ``target_keys`` are what a user may give beside the address.
+    ``reference`` are the options with which the example server offers all that cases need; of
+    what that says when it is ready, ``keys`` name what its URL carries, by target key.
+    ``several`` are arguments that a target has several of: a function names them, and a case
+    that takes one is run once for each. ``needs`` are the capabilities without which an argument
+    cannot be had. ``open_fuzz_session`` opens a target for the fuzzer; ``check_client_driver``
+    says whether the command of a client's driver keeps to its protocol; ``recorded_arguments``
+    makes what a case for clients takes out of a recorded exchange, so that it can be observed
+    again; ``tell_course`` returns the course of that exchange in lines.
     """
 
     open_session: OpenSession
@@ -46,6 +53,9 @@ class KitPart:
     several: Mapping[str, Names] = field(default_factory=dict[str, Names])
     needs: Mapping[str, str] = field(default_factory=dict[str, str])
     open_fuzz_session: "OpenFuzzSession | None" = None
+    check_client_driver: "CheckDriver | None" = None
+    recorded_arguments: "RecordedArguments | None" = None
+    tell_course: "TellCourse | None" = None
 
 
 def known_protocols() -> tuple[str, ...]:

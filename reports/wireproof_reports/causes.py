@@ -1,9 +1,9 @@
-"""Root causes: groups failures of one clause that deviate in the same way."""
+"""Root causes: groups failures that deviate from the law in the same way."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wireproof_spec.catalogue import level_rank, matches
+from wireproof_spec.catalogue import level_rank, matches, named_fault
 from wireproof_spec.record import CaseRecord
 
 BRIEF_BYTES = 4096
@@ -15,7 +15,8 @@ UNSPECIFIC = frozenset({"wrong", "undecodable", "other-layout"})
 class Cause:
     """Failing cases of one clause that have the same cause key.
 
-    ``shown`` represents them: the first case with an exchange of ordinary length, if there is one.
+    A fault that the observation names is one cause in all clauses; ``clause`` is the strictest of
+    them. ``shown`` represents the cases: the first with an exchange of ordinary length, if any.
     """
 
     number: int
@@ -47,12 +48,11 @@ def fold(cases: Iterable[CaseRecord]) -> tuple[Cause, ...]:
     for case in cases:
         if case.verdict == "fail":
             folded.setdefault(cause_key(case), []).append(case)
-    ordered = sorted(
-        folded.items(), key=lambda item: (level_rank(item[1][0].level), -len(item[1]))
-    )
+    causes = [(key, sorted(members, key=_strictness)) for key, members in folded.items()]
+    ordered = sorted(causes, key=lambda item: (_strictness(item[1][0]), -len(item[1])))
     return tuple(
-        Cause(number, clause, members[0].level, field, value, tuple(members))
-        for number, ((clause, field, value), members) in enumerate(ordered, start=1)
+        Cause(number, members[0].clause, members[0].level, field, value, tuple(members))
+        for number, ((_, field, value), members) in enumerate(ordered, start=1)
     )
 
 
@@ -73,14 +73,20 @@ def value_class(observation: str, accepted: Iterable[str]) -> str:
 def cause_key(case: CaseRecord) -> tuple[str, str, str]:
     """Return the clause, the first differing field and the class of the observed value.
 
-    The field is empty if the observation itself names the flaw, as ``trace:little-endian`` does:
-    which field shows that flaw first depends on chance.
+    Clause and field are empty if the observation itself names the flaw, as
+    ``trace:little-endian`` does: which clause and field show that flaw first depends on chance.
     """
+    if fault := named_fault(case.case, case.observation):
+        return "", "", fault
     value = value_class(case.observation, case.accepted)
     _, named, flaw = value.partition(":")
     is_named = bool(named) and flaw not in UNSPECIFIC
     field = case.difference.field if case.difference and not is_named else ""
     return case.clause, field, value
+
+
+def _strictness(case: CaseRecord) -> int:
+    return level_rank(case.level)
 
 
 def _is_brief(case: CaseRecord) -> bool:

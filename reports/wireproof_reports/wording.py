@@ -81,6 +81,7 @@ _WORDS = {
     "closed": "the connection closed without an answer",
     "silence": "no answer",
     "died": "the broker died",
+    "withheld": "the broker kept the case waiting until it was given up",
     "missing": "not delivered though owed",
     "absent": "not delivered, as a later message shows",
     "unwanted": "delivered though it must not be",

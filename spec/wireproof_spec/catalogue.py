@@ -8,20 +8,26 @@ sentence. All other observations deviate.
 import functools
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, TypeVar
 
 import msgspec
 
 from wireproof_spec.origin import BINDING, Origin, Premise
-from wireproof_spec.protocol import find_protocol
+from wireproof_spec.protocol import UnknownProtocol, find_protocol
 
 Level = Literal["must", "should", "may", "observed"]
 Status = Literal["tested", "not yet tested", "not testable"]
 
+CLIENT = "client"
+"""The role of clauses and capabilities that bind clients; all others bind who serves them."""
 LEVELS: tuple[Level, ...] = ("must", "should", "may", "observed")
 
 T = TypeVar("T")
+
+_OPEN_KINDS = frozenset({"response", "inconclusive", "kit-error"})
+"""Kinds of observations whose words are a target's text, or the kit's own."""
+_UNSPECIFIC = frozenset({"wrong", "undecodable", "other-layout"})
 
 
 class CatalogueFault(Exception):
@@ -31,12 +37,13 @@ class CatalogueFault(Exception):
 class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The accept sets of one case, or of all cases whose ids begin with its id.
 
+    ``sends`` and ``expects`` say what the title of the case and the accept sets do not.
     ``reading`` maps decision → reading → patterns that conform under that reading only.
     """
 
     id: str
-    sends: str
-    expects: str
+    sends: str = ""
+    expects: str = ""
     accept: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
     reading: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -122,7 +129,7 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target must not hide a fault with one wrong answer. If it is not shown, the cases that need it
     are unsupported. They are left out instead if ``left_out`` gives a reason, or if the user did
     not provide ``given_by``. Observations in ``small_by`` only mean that the deployment is too
-    small for it: one node, one lookup server.
+    small for it: one node, one lookup server. Only targets of its ``role`` are asked for it.
     """
 
     id: str
@@ -133,6 +140,7 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     small_by: tuple[str, ...] = ()
     given_by: str = ""
     left_out: str = ""
+    role: str = ""
     witnesses: tuple[str, ...] = ()
 
 
@@ -159,9 +167,47 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         """Return the clause with this id, or None."""
         return self._by_id.get(clause_id)
 
+    def clause_of(self, case_id: str) -> Clause | None:
+        """Return the clause that a case belongs to, whichever clause it once belonged to.
+
+        It is the one with the longest id of a law that begins the id of the case.
+        """
+        while case_id and case_id not in self._by_law:
+            case_id = case_id[: max(case_id.rfind("/"), case_id.rfind("."), 0)]
+        return self._by_law.get(case_id)
+
     @functools.cached_property
     def _by_id(self) -> dict[str, Clause]:
         return {clause.id: clause for clause in self.clauses()}
+
+    @functools.cached_property
+    def _by_law(self) -> dict[str, Clause]:
+        return {law.id: clause for clause in self.clauses() for law in clause.case}
+
+    def for_target(self, *, is_client: bool) -> "Catalogue":
+        """Return the law for clients, or the law for all others."""
+        return self._for_clients if is_client else self._for_others
+
+    @functools.cached_property
+    def _for_clients(self) -> "Catalogue":
+        return self._narrowed(lambda role: role == CLIENT)
+
+    @functools.cached_property
+    def _for_others(self) -> "Catalogue":
+        return self._narrowed(lambda role: role != CLIENT)
+
+    def _narrowed(self, fits: Callable[[str], bool]) -> "Catalogue":
+        groups = (
+            msgspec.structs.replace(
+                group, clause=tuple(clause for clause in group.clause if fits(clause.role))
+            )
+            for group in self.groups
+        )
+        return msgspec.structs.replace(
+            self,
+            groups=tuple(group for group in groups if group.clause),
+            capabilities=tuple(each for each in self.capabilities if fits(each.role)),
+        )
 
     def decision(self, decision_id: str) -> Decision | None:
         """Return the decision with this id, or None."""
@@ -178,6 +224,38 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
             return None
         fitting = [law for law in clause.case if is_below(case_id, law.id)]
         return max(fitting, key=lambda law: len(law.id), default=None)
+
+    def flaw(self, observation: str) -> str:
+        """Return the part of an observation that names a fault and conforms nowhere; else "".
+
+        ``trace:little-endian`` is the same fault of a target whichever clause it breaks, whereas
+        ``error:E_INVALID`` is right in one case and wrong in another.
+        """
+        return next((part for part in observation.split(",") if self._is_flaw(part)), "")
+
+    def _is_flaw(self, part: str) -> bool:
+        kind, named, what = part.partition(":")
+        if not named or kind in _OPEN_KINDS or what in _UNSPECIFIC:
+            return False
+        right = self._right_words.get(kind, frozenset())
+        # Of answers, a case wants a certain one or any at all; which are faults, its case decides.
+        is_answer = any("*" in word for word in right) and any("*" not in word for word in right)
+        return not is_answer and what not in right
+
+    @functools.cached_property
+    def _right_words(self) -> Mapping[str, frozenset[str]]:
+        """By kind, the words of all patterns by which a case conforms or decides nothing."""
+        laws = [law for clause in self.clauses() for law in clause.case]
+        patterns = [pattern for law in laws for pattern in (*law.accept, *law.undecided)]
+        for law in laws:
+            for readings in law.reading.values():
+                patterns += [each for accepted in readings.values() for each in accepted]
+        words: dict[str, set[str]] = {}
+        for part in (part for pattern in patterns for part in pattern.split(",")):
+            kind, named, what = part.partition(":")
+            if named:
+                words.setdefault(kind, set()).add(what)
+        return {kind: frozenset(known) for kind, known in words.items()}
 
 
 Entry = TypeVar("Entry", Decision, Capability)
@@ -222,6 +300,14 @@ def load_catalogue(protocol: str) -> Catalogue:
     for fault in faults(catalogue):
         raise CatalogueFault(fault)
     return catalogue
+
+
+def named_fault(case: str, observation: str) -> str:
+    """Return the fault that an observation of a case names, as `Catalogue.flaw`; else ""."""
+    try:
+        return load_catalogue(case.partition("/")[0]).flaw(observation)
+    except UnknownProtocol:
+        return ""
 
 
 def faults(catalogue: Catalogue) -> Iterator[str]:

@@ -1,7 +1,8 @@
 r"""Checks JSON documents of the protocols with JSON Schemas (Draft 2020-12).
 
-The name of a schema is its protocol and file: `nsq/ext-header` lies in `nsq/json_schemas/`. Its
-patterns end in `$(?!\n)`, because Python's `$` alone allows a line feed after it.
+The name of a schema is its protocol and file: `nsq/ext-header` lies in `nsq/json_schemas/`. The
+schemas of the driver protocol are called `driver/…`. Patterns end in `$(?!\n)`, because Python's
+`$` alone allows a line feed after it.
 
 One check of a 60-byte header takes about 16 µs, six times as long as decoding a message and
 parsing its header: code that runs for every message has checks of its own.
@@ -11,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING, Any, cast
 
 from wireproof_spec import strict_json
@@ -19,10 +21,13 @@ from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wording import show_value
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
 _NAMESPACE = "urn:wireproof:"
+_DRIVER = "wireproof_spec.driver"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +60,14 @@ def document(name: str) -> JsonValue:
     """
     protocol, _, stem = name.partition("/")
     try:
-        file = find_protocol(protocol).folder() / "json_schemas" / f"{stem}.json"
+        file = _folder(protocol) / "json_schemas" / f"{stem}.json"
         return strict_json.read(file.read_bytes()).value
     except (UnknownProtocol, FileNotFoundError):
         raise LookupError(f"no JSON Schema is called {name}") from None
+
+
+def _folder(name: str) -> "Traversable":
+    return resources.files(_DRIVER) if name == "driver" else find_protocol(name).folder()
 
 
 @cache

@@ -8,12 +8,6 @@ from msgspec import Struct, convert, field
 
 from wireproof_spec.protocol import UnknownProtocol, find_protocol
 
-GENERAL = {
-    "died": "the target no longer accepts connections",
-    "withheld": "the target kept the case waiting until it was given up",
-}
-"""Sentences of words that the engine observes, whatever the protocol."""
-
 
 class Observations(Struct, frozen=True, rename={"within": "in"}):
     """The sentences of one protocol; ``within`` has those for some cases, by case prefix."""
@@ -26,7 +20,7 @@ class Observations(Struct, frozen=True, rename={"within": "in"}):
         prefixes = [prefix for prefix in self.within if _is_below(case, prefix)]
         tables = [self.within[each] for each in sorted(prefixes, key=len, reverse=True)]
         found = (_find(table, word) for table in (*tables, self.words))
-        return next((each for each in found if each is not None), GENERAL.get(word))
+        return next((sentence for sentence in found if sentence is not None), None)
 
 
 @functools.cache

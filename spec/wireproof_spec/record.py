@@ -194,12 +194,20 @@ class BindingRecord(msgspec.Struct, frozen=True):
 
 
 class TargetRecord(msgspec.Struct, frozen=True):
-    """The target that was judged; ``fingerprint`` has the properties it reports."""
+    """The target that was judged; ``fingerprint`` has the properties it reports.
+
+    ``role`` is ``client`` if a client was judged, otherwise empty.
+    """
 
     url: str
     protocol: str
     fingerprint: dict[str, str] = {}
     given: tuple[str, ...] = ()
+    role: str = ""
+
+    def is_client(self) -> bool:
+        """Return True if a client was judged."""
+        return self.role == "client"
 
 
 class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):

@@ -23,6 +23,7 @@ from wireproof_kit.verdicts.deviations import (
     read_deviations,
     to_toml,
 )
+from wireproof_reports.wording import count_noun
 
 LASTS = timedelta(days=180)
 
@@ -78,7 +79,10 @@ def update(
     link: str,
     expires: datetime | None,
 ) -> None:
-    """Add every new failure in a bundle to the file."""
+    """Add every new failure in a bundle to the file.
+
+    Undecided and unstable cases cannot be listed; the command says how to leave them.
+    """
     place, run, today = _place(file), _run(bundle), date.today()
     entries = _read(place, today) if place.exists() else ()
     records = [record for record in run.cases if record.verdict in ("fail", "known")]
@@ -86,6 +90,7 @@ def update(
     failing = [record for record in applied.records if record.verdict == "fail"]
     if not failing:
         _tell(place, added=0, kept=len(entries))
+        _tell_undecided(run)
         return
     why = reason or _asked_reason(len(failing))
     until = expires.date() if expires else today + LASTS
@@ -104,6 +109,7 @@ def update(
     text = place.read_text("utf-8").rstrip("\n") + "\n\n" if entries else ""
     _write(place, text + to_toml(added), today)
     _tell(place, added=len(added), kept=len(entries))
+    _tell_undecided(run)
 
 
 @baseline.command("prune", cls=Command, examples=GROUP_EXAMPLES[1:2])
@@ -220,6 +226,18 @@ def _write(place: Path, text: str, today: date) -> None:
         raise UsageFault(f"{place}: cannot be written ({error.strerror})") from error
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _tell_undecided(run: Bundle) -> None:
+    """Say how to leave what a deviations file cannot list: it has no signature."""
+    undecided = [r.case for r in run.cases if r.verdict in ("inconclusive", "unstable")]
+    if not undecided or manner().json or manner().quiet:
+        return
+    told = count_noun(len(undecided), "undecided or unstable case")
+    click.echo(
+        f"{told} cannot be listed: such a case has shown no failure that could be known; "
+        "run with --allow-unstable to leave them out of the exit code, or with --exclude ID"
+    )
 
 
 def _tell(place: Path, **numbers: int) -> None:

@@ -184,7 +184,7 @@ class Engine:
         seen = SeenRecord(
             value=observation.value,
             overdue=observation.overdue,
-            difference=_difference(observation.difference),
+            difference=difference_record(observation.difference),
             note=observation.note,
         )
         if instance.mark.hazard or not self._conforms(instance, seen):
@@ -254,11 +254,12 @@ class Engine:
 
 
 def judge_record(record: CaseRecord, bench: JudgeContext) -> CaseRecord:
-    """Return the record with the judge's verdict, and the level and origin of today's clause."""
+    """Return the record with the judge's verdict and today's clause, its level and origin."""
     judgement = judge(record, bench)
-    clause = bench.catalogue.clause(record.clause)
+    clause = bench.catalogue.clause_of(record.case)
     return _with(
         record,
+        clause=clause.id if clause else record.clause,
         level=clause.level if clause else record.level,
         origin=clause.origin if clause else record.origin,
         verdict=judgement.verdict,
@@ -313,7 +314,8 @@ def _record_hurried(observation: Observation, after: int) -> SeenRecord:
     return SeenRecord(value=f"{UNDECIDED}:hurried", note=note)
 
 
-def _difference(difference: Difference | None) -> DifferenceRecord | None:
+def difference_record(difference: Difference | None) -> DifferenceRecord | None:
+    """Return what a bundle keeps of a difference."""
     if difference is None:
         return None
     return DifferenceRecord(

@@ -71,8 +71,8 @@ def judged_clauses(protocol: str) -> list[Clause]:
 def corner_trials(protocol: str, faults: Sequence[Trial]) -> tuple[Trial, ...]:
     """Return a trial for each must clause of a broker and each corner that matters to it.
 
-    The fault is one of the clause's own. The next ones are tried if it never does anything in
-    the corner, so that nothing would be shown.
+    The fault is one of the clause's own. The next ones are tried where it was not seen: it may
+    do nothing there, such as one that is wrong with odd bodies only.
     """
     dimensions = read_dimensions(protocol)
     return tuple(

@@ -24,6 +24,7 @@ ReadingChoice = Literal["any", "published", "deployed"]
 UNAVAILABLE = "unavailable"
 KIT_ERROR = "kit-error"
 UNDECIDED = "inconclusive"
+UNSUPPORTED = "unsupported"
 DIED = "died"
 WITHHELD = "withheld"
 """Observation of a case that the target kept waiting for longer than a case may take."""
@@ -57,21 +58,26 @@ class JudgeContext:
 
 def judge(record: CaseRecord, bench: JudgeContext) -> Judgement:
     """Return the verdict of a case with its repetitions, before known deviations apply."""
-    clause = bench.catalogue.clause(record.clause)
-    law = bench.catalogue.law(record.clause, record.case)
+    clause = bench.catalogue.clause_of(record.case)
+    law = bench.catalogue.law(clause.id, record.case) if clause else None
     if clause is None or law is None:
         return Judgement("error", f"the catalogue has no law for {record.case}")
     missing = missing_capability(record.needs or clause.needs, bench)
     if missing is not None:
         return Judgement("unsupported", _unsupported_reason(missing, bench))
     verdicts = [_judge_once(seen, law, bench) for seen in record.list_seen()]
-    return _agree(verdicts, record, clause)
+    return _agree(verdicts, record, clause, bench.catalogue)
 
 
-def signature(clause: str, seen: SeenRecord) -> str:
-    """Return the signature of a failure: 12 hex digits of clause, field and observed value."""
+def signature(clause: str, seen: SeenRecord, catalogue: Catalogue) -> str:
+    """Return the signature of a failure: 12 hex digits of what is wrong.
+
+    A named fault is enough: where it first shows, and which clause it breaks, depends on ids and
+    on the cases selected. Otherwise it is clause, field and observed value.
+    """
+    flaw = catalogue.flaw(seen.value)
     field = seen.difference.field if seen.difference else ""
-    text = "\0".join((clause, field, seen.value))
+    text = flaw or "\0".join((clause, field, seen.value))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -104,7 +110,7 @@ def _unsupported_reason(need: str, bench: JudgeContext) -> str:
     if capability and matches(seen, capability.small_by):
         return f"needs {title}; the deployment is too small for it (probe: {seen})"
     if claim is not None and claim.note:
-        seen = f"{seen}: {claim.note}"
+        seen = f"{seen}: {claim.note.replace(';', ',')}"  # a statement parts groups with it
     return f"needs {title}, which the target neither claims nor shows (probe: {seen})"
 
 
@@ -128,6 +134,8 @@ def _own_fault(seen: SeenRecord) -> Judgement | None:
     kind = seen.value.partition(":")[0].partition(",")[0]
     if kind == KIT_ERROR:
         return Judgement("error", seen.note or seen.value)
+    if kind == UNSUPPORTED:
+        return Judgement("unsupported", seen.note or seen.value)
     if kind == UNDECIDED:
         return Judgement("inconclusive", seen.note or seen.value)
     if seen.overdue and seen.control != "prompt" and kind != DIED:
@@ -183,12 +191,14 @@ def _counts(decision: Decision, name: str, choice: ReadingChoice) -> bool:
     return choice == "any"
 
 
-def _agree(verdicts: Sequence[Judgement], record: CaseRecord, clause: Clause) -> Judgement:
+def _agree(
+    verdicts: Sequence[Judgement], record: CaseRecord, clause: Clause, catalogue: Catalogue
+) -> Judgement:
     first = verdicts[0]
     kinds = {judgement.verdict for judgement in verdicts}
     deaths = sum(seen.value == DIED for seen in record.list_seen())
     if 0 < deaths < len(verdicts):
-        name = signature(clause.id, SeenRecord(value=DIED))
+        name = signature(clause.id, SeenRecord(value=DIED), catalogue)
         reason = f"the target died in {deaths} of {len(verdicts)} repeats"
         return Judgement("fail", reason, None, first.accepted, name)
     if len(kinds) > 1:
@@ -197,7 +207,7 @@ def _agree(verdicts: Sequence[Judgement], record: CaseRecord, clause: Clause) ->
         return Judgement("unstable", reason, first.reading, first.accepted)
     if first.verdict != "fail":
         return first
-    name = signature(clause.id, record.list_seen()[0])
+    name = signature(clause.id, record.list_seen()[0], catalogue)
     return Judgement("fail", first.reason, first.reading, first.accepted, name)
 
 

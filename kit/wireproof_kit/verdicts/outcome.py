@@ -162,7 +162,7 @@ def _describe_level(header: HeaderRecord, group: GroupRecord, level: str) -> str
         return ""
     origins = by_origin(group.origins, header.origins) if level == "must" else ""
     missing = f"{asserted} of {asked} judged, {unsupported} unsupported" if unsupported else ""
-    notes = "; ".join(note for note in (origins, missing) if note)
+    notes = ", ".join(note for note in (origins, missing) if note)
     return f"{conforming}/{asserted} {level}{f' ({notes})' if notes else ''}"
 
 
@@ -180,7 +180,11 @@ def _groups(
 def _group(
     header: HeaderRecord, group: Group, own: Sequence[CaseRecord], catalogue: Catalogue
 ) -> GroupRecord:
-    missing = [clause for clause in _core(group) if not _is_asserted(clause, own)]
+    missing = [
+        clause
+        for clause in _core(group)
+        if not (_is_asserted(clause, own) or _is_not_offered(header, clause, own))
+    ]
     is_small = bool(missing) and all(_is_too_much(c, own, header, catalogue) for c in missing)
     whole = _is_whole(header, group) and not is_small
     return GroupRecord(
@@ -241,6 +245,15 @@ def _core(group: Group) -> list[Clause]:
 
 def _is_asserted(clause: Clause, own: Sequence[CaseRecord]) -> bool:
     return any(record.clause == clause.id and record.verdict in CONCLUSIVE for record in own)
+
+
+def _is_not_offered(header: HeaderRecord, clause: Clause, own: Sequence[CaseRecord]) -> bool:
+    """Return True if a client does not do what the clause is about.
+
+    A producer is no worse client for not consuming; a broker that lacks its core is not judged.
+    """
+    about = [record.verdict for record in own if record.clause == clause.id]
+    return header.target.is_client() and bool(about) and set(about) == {"unsupported"}
 
 
 def _is_in(record: CaseRecord, group: Group) -> bool:

@@ -14,7 +14,8 @@ When = Callable[[Request], bool]
 LOOKERS = (
     "smart.lookup.answer smart.lookup.envelope smart.lookup.consumer smart.lookup.channels "
     "smart.lookup.node-record smart.lookup.partitions smart.lookup.producers "
-    "smart.lookup.leader smart.lookup.access smart.lookup.slaves smart.lookup.metainfo "
+    "smart.lookup.leader smart.lookup.access smart.lookup.slaves smart.lookup.agree "
+    "smart.lookup.metainfo "
     "lookup.extend-support smart.lookup.v1 smart.lookup.no-access smart.lookup.no-channel "
     "smart.lookup.partition-parameter smart.lookup.metainfo-unasked smart.lookup.disabled "
     "smart.lookup.tombstone create.delete"

@@ -71,6 +71,8 @@ KINDS: Mapping[str, TopicKind] = {
     "wide_topic": TopicKind(shared=True, partitions=3),
     "wide_ext_topic": TopicKind(extend=True, shared=True, partitions=3),
     "wide_upgraded_topic": TopicKind(upgraded=True, shared=True, partitions=3),
+    "fresh_wide_ext_topic": TopicKind(extend=True, partitions=3),
+    "fresh_wide_upgraded_topic": TopicKind(upgraded=True, partitions=3),
     "wide_ordered_topic": TopicKind(ordered=True, shared=True, partitions=3),
     "wide_ordered_ext_topic": TopicKind(extend=True, ordered=True, shared=True, partitions=3),
     "movable_topic": TopicKind(shared=True, replicas=2),

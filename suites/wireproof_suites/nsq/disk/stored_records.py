@@ -13,7 +13,7 @@ from wireproof_spec.decoding import decode
 from wireproof_spec.nsq.disk import RecordKind, disk_record_schema
 from wireproof_spec.wire_error import WireError
 from wireproof_suites.nsq.steps.deliveries import VERSION_ALONE, VERSION_AND_LENGTH, Sent
-from wireproof_suites.nsq.steps.trace_responses import read_trace
+from wireproof_suites.nsq.steps.trace_responses import read_trace, unread
 
 AS_SENT = "stored:as-sent"
 OLD_LAYOUT = "old-layout"
@@ -107,7 +107,7 @@ def positions_true(
     traces = [trace for trace in map(read_trace, answers) if trace]
     records = [stored for stored in map(queue.find, bodies) if stored]
     if len(traces) + len(records) < 4:
-        return observed("missing", overdue=True)
+        return unread(answers, observed("missing", overdue=True))
     for trace, stored in zip(traces, records, strict=True):
         size = trace.disk_queue_data_size
         if size != len(stored.raw):

@@ -26,6 +26,7 @@ TRACE_IDS = {
     "above-2-to-the-53": 2**53 + 1,
     "2-to-the-63": 2**63,
     "greatest": 2**64 - 1,
+    "equal-halves": 0x0102030401020304,
 }
 
 NO_NUMBER = {

@@ -163,7 +163,7 @@ def test_position_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -
     return first_unlike(map(position_of, deliveries, answers), "true")
 
 
-@case("nsq/trace/position-ordered", clause="smart.trace.position", needs=("order",), waiting=True)
+@case("nsq/trace/position-ordered", clause="smart.order.position", needs=("order",), waiting=True)
 def test_position_of_a_trace_answer(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """Offset and size of a PUB_TRACE answer are those that come with the ordered message."""
     client = open_consumer(broker, fresh_ordered_topic)

@@ -47,7 +47,9 @@ def wait_for_leader(broker: Broker, cluster: Cluster, topic: Topic) -> Topic:
     return found
 
 
-def candidate(broker: Broker, cluster: Cluster, topic: Topic, *, access: str) -> Topic | None:
+def wait_until_named(
+    broker: Broker, cluster: Cluster, topic: Topic, *, access: str
+) -> Topic | None:
     """Wait until lookups name the topic's node; return None if they never do."""
 
     def look() -> Topic | None:

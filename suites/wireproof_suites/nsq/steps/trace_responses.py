@@ -1,13 +1,15 @@
 """Whether a trace response is true of the message it speaks of."""
 
+from collections.abc import Iterable
+
 from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.observe.delivery import Delivery
 from wireproof_kit.nsq.observe.observations import observe, observe_delivery
+from wireproof_kit.nsq.observe.trace_layout import observe_trace
 from wireproof_kit.nsq.wire.answers import Answer, Response
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.decoding import decode
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
-from wireproof_spec.wire_error import WireError
 
 MESSAGE_ID_AT = 10
 TRACE_ID_AT = 18
@@ -71,10 +73,16 @@ def compare_offsets(end: int, offset: int) -> Observation:
 
 
 def read_trace(answer: Answer) -> TraceResponse | None:
-    """Return a trace response in the published layout, or None."""
-    if not isinstance(answer, Response):
+    """Return a trace response in the published layout, or None.
+
+    Numbers of another layout say nothing of what the case asks for; `observe` names the layout.
+    """
+    if not isinstance(answer, Response) or observe_trace(answer.data, None).value != "trace":
         return None
-    try:
-        return decode(TRACE_RESPONSE, answer.data)
-    except WireError:
-        return None
+    return decode(TRACE_RESPONSE, answer.data)
+
+
+def unread(answers: Iterable[Answer], otherwise: Observation) -> Observation:
+    """Return the layout of the first answer that has another one, or else what is given."""
+    seen = (observe(answer) for answer in answers if isinstance(answer, Response))
+    return next((each for each in seen if each.value.startswith("trace:")), otherwise)

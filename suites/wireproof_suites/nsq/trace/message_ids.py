@@ -26,6 +26,7 @@ TRACE_IDS = {
     "2-to-the-63": 2**63,
     "above-2-to-the-63": 2**63 + 1,
     "greatest": 2**64 - 1,
+    "equal-halves": 0x0102030401020304,
 }
 
 

@@ -23,6 +23,7 @@ from wireproof_suites.nsq.steps.trace_responses import (
     observe_ids,
     observe_next_record,
     read_trace,
+    unread,
 )
 from wireproof_suites.nsq.trace.message_ids import TRACE_IDS
 
@@ -177,7 +178,7 @@ def test_internal_id_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Observ
     return _ids(broker, ext_topic, 77)
 
 
-@case("nsq/trace/position", clause="smart.trace.position")
+@case("nsq/trace/position", clause="smart.trace.offset")
 @pytest.mark.parametrize("size", SIZES)
 def test_position(broker: Broker, fresh_plain_topic: Topic, size: int) -> Observation:
     """In PUB_TRACE answers, the offset of the next message is greater."""
@@ -187,7 +188,7 @@ def test_position(broker: Broker, fresh_plain_topic: Topic, size: int) -> Observ
     return observe_next_record(first, second)
 
 
-@case("nsq/trace/position/third", clause="smart.trace.position")
+@case("nsq/trace/position/third", clause="smart.trace.offset")
 def test_position_of_later_ones(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """Among many PUB_TRACE messages, each has a greater offset than the one before it."""
     answers = [
@@ -198,7 +199,7 @@ def test_position_of_later_ones(broker: Broker, fresh_plain_topic: Topic) -> Obs
     return first_unlike(iter(seen), seen[0].value)
 
 
-@case("nsq/trace/position-ext", clause="smart.trace.position", needs=("ext",))
+@case("nsq/trace/position-ext", clause="smart.trace.offset", needs=("ext",))
 @pytest.mark.parametrize("header", [False, True], ids=["pub-trace", "pub-ext"])
 def test_position_on_an_ext_topic(
     broker: Broker, fresh_ext_topic: Topic, header: bool
@@ -216,14 +217,14 @@ def test_position_on_an_ext_topic(
 
 @case(
     "nsq/trace/position-between",
-    clause="smart.trace.position",
+    clause="smart.trace.offset",
     needs_of={"mpub": ("batch",)},
 )
 @pytest.mark.parametrize("between", BETWEEN)
 def test_position_behind_others(
     broker: Broker, fresh_plain_topic: Topic, between: str
 ) -> Observation:
-    """The offset in a PUB_TRACE answer accounts for untraced messages in between."""
+    """In PUB_TRACE answers, the next offset is greater after untraced messages, too."""
     topic = fresh_plain_topic
     first = broker.publish_accepted(topic, b"x", trace_id=1)
     if between == "mpub":
@@ -236,15 +237,16 @@ def test_position_behind_others(
     return observe_next_record(first, second)
 
 
-@case("nsq/trace/size-grows", clause="smart.trace.position")
+@case("nsq/trace/size-grows", clause="smart.trace.size")
 @pytest.mark.parametrize("more", MORE)
 def test_size_grows(broker: Broker, plain_topic: Topic, more: int) -> Observation:
     """The size in a PUB_TRACE answer is never less than the size of the body."""
     body = broker.unique_body()
-    first = read_trace(broker.publish_accepted(plain_topic, body, trace_id=1))
-    second = read_trace(broker.publish_accepted(plain_topic, body + b"x" * more, trace_id=1))
+    longer = body + b"x" * more
+    answers = [broker.publish_accepted(plain_topic, each, trace_id=1) for each in (body, longer)]
+    first, second = map(read_trace, answers)
     if first is None or second is None:
-        return observed("no-trace")
+        return unread(answers, observed("no-trace"))
     grown = second.disk_queue_data_size - first.disk_queue_data_size
     if first.disk_queue_data_size < len(body) or second.disk_queue_data_size < len(body) + more:
         found = f"{first.disk_queue_data_size} and {second.disk_queue_data_size}"
