@@ -99,7 +99,7 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) 
 def judge_target(
     named: NamedTarget, options: RunParameters, settings: Settings, *, name: str
 ) -> int:
-    """Judge one target; ``name`` goes behind those of all files that are written."""
+    """Judge one target; ``name`` is appended to the stem of every written file."""
     files = {kind: _add_name(path, name) for kind, path in _files(options, settings).items()}
     refuse_unwritable(files)
     if lacking := captures.describe_missing(files):

@@ -47,19 +47,19 @@ class Links(ABC, Generic[L]):
 
     @abstractmethod
     def receive(self, name: str) -> None:
-        """Take what comes next on an open connection, or that there is nothing."""
+        """Receive the next answer, or record that no answer came."""
 
     def open(self, name: str) -> None:
         """Connect."""
         self.links[name] = self.connect(name)
 
     def send(self, name: str, outgoing: Outgoing) -> None:
-        """Send bytes as they are."""
+        """Send bytes unchanged."""
         if name in self.links:
             self.links[name].send(outgoing)
 
     def request(self, name: str, data: bytes, what: str) -> None:  # may be left out
-        """Send an HTTP request on a connection of its own and take the answer."""
+        """Send an HTTP request on a new connection, and receive the answer."""
 
     def half_close(self, name: str) -> None:
         """End the sending direction; here, the connection."""

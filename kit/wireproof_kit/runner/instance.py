@@ -40,7 +40,7 @@ class Instance:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The capabilities of the clause, of the case, of its parameters, and of what it takes."""
+        """The capabilities that the clause, the case, its parameters and its arguments require."""
         own = self.id.removeprefix(f"{self.mark.id}/").removesuffix(f"/{self.mark.place}")
         of_parameters = self.mark.needs_of.get(own, ())
         needs = (*self.clause.needs, *self.mark.needs, *of_parameters, *self.argument_needs)

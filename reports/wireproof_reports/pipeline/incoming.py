@@ -165,10 +165,10 @@ NO_NAMING = TargetNaming()
 
 
 def glance_at(name: str, file: BinaryIO) -> Glance:
-    """Read a bundle's header, and all of its bytes for their hash.
+    """Read a bundle's header, and hash all its bytes.
 
     Raises:
-        BundleFault: it is no bundle, newer, or of an unknown protocol.
+        BundleFault: the bytes are no bundle, or a newer one, or one of an unknown protocol.
     """
     first = file.readline(LONGEST_LINE)
     header = header_of(name, first)
@@ -180,10 +180,10 @@ def glance_at(name: str, file: BinaryIO) -> Glance:
 
 
 def read_in(name: str, file: BinaryIO, naming: TargetNaming = NO_NAMING) -> IncomingBundle:
-    """Read and check all of a bundle.
+    """Read and check a complete bundle.
 
     Raises:
-        BundleFault: it is no bundle, cut off, or was changed after the run.
+        BundleFault: the bytes are no bundle, or an incomplete one, or were changed after the run.
     """
     reading = _Reading(name, file.readline(LONGEST_LINE), naming)
     return reading.read(iter(lambda: file.readline(LONGEST_LINE), b""))

@@ -74,7 +74,7 @@ def open_tables(
 def _keep(
     spark: SparkSession, history: str, partial: Partial, results: DataFrame, state: Published
 ) -> DataFrame:
-    """Return the kept counts of the results; count for this session alone if none can be kept."""
+    """Return the kept counts of the results; if none can be kept, counts for this session."""
     found = kept(spark, history, partial, results, state.note.batch)
     if found is None:
         return partial.count(results).persist(StorageLevel.MEMORY_AND_DISK)
