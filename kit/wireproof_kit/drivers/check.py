@@ -15,7 +15,7 @@ END_WITHIN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One rule of the protocol; ``wrong`` says in a sentence how it is broken, or is empty."""
+    """One rule of the protocol; ``wrong`` says how the driver breaks it, or is empty."""
 
     rule: str
     wrong: str = ""
