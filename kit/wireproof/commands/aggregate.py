@@ -79,7 +79,7 @@ def aggregate(
 
 
 def _history(source: str, out: Path, wanted: "Wanted") -> tuple[str, int]:
-    """Return the history, and 2 if bundles were refused; that of a folder is made in the site."""
+    """Return the history and the exit code; a folder of bundles gets a history in the site."""
     folder = Path(source)
     if is_url(source) or is_history(folder):
         _readable(source)

@@ -1,4 +1,4 @@
-"""``wireproof client --check-driver``: what a driver does right and wrong, one line a rule."""
+"""``wireproof client --check-driver``: checks a driver against the driver protocol."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""Reads a bundle for a history: checks all of it and sets damaged lines aside."""
+"""Reads a bundle for a history: checks every line, and quarantines damaged lines."""
 
 import hashlib
 import re
@@ -127,19 +127,19 @@ _KIND = msgspec.json.Decoder(_Kind)
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """What one reading of a bundle's bytes tells: its SHA-256, uncompressed, and its header."""
+    """The result of reading a bundle's bytes once: their SHA-256 (uncompressed) and the header."""
 
     sha256: str
     header: HeaderRecord
 
     @property
     def protocol(self) -> str:
-        """The protocol that the bundle is about."""
+        """The protocol of the bundle."""
         return self.header.target.protocol
 
     @property
     def day(self) -> date | None:
-        """The day on which the run began, in UTC; None where the header does not tell it."""
+        """The day on which the run began, in UTC; None if the header has no valid time."""
         moment = read_start(self.header)
         return moment.date() if moment else None
 
@@ -228,7 +228,7 @@ class _Reading:
         )
 
     def _end(self, line: bytes, rest: Iterator[bytes]) -> IncomingBundle:
-        """Hold the lines against the footer; the hash of all bytes names the bundle."""
+        """Compare the lines with the footer; the hash of all bytes names the bundle."""
         try:
             footer = _FOOTER.decode(line)
         except _DAMAGED as error:
