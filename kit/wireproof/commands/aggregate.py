@@ -79,7 +79,7 @@ def aggregate(
 
 
 def _history(source: str, out: Path, wanted: "Wanted") -> tuple[str, int]:
-    """Return the history, and 2 if bundles were refused; that of a folder is made in the site."""
+    """Return the history and the exit code; a folder of bundles gets a history in the site."""
     folder = Path(source)
     if is_url(source) or is_history(folder):
         _readable(source)
@@ -130,7 +130,7 @@ def _write_pages(out: Path) -> None:
     """Write the site's pages beside its data.
 
     Raises:
-        UsageFault: they cannot be made of what is there, or not be written.
+        UsageFault: the data do not suffice, or the pages cannot be written.
     """
     from wireproof_reports.site import SiteFault, write
 

@@ -1,4 +1,4 @@
-"""``wireproof ask``: a question of one's own, in SQL."""
+"""``wireproof ask``: answers the user's own question, in SQL."""
 
 import json
 import sys

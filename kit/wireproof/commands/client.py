@@ -1,4 +1,4 @@
-"""``wireproof client``: judge a client by what it does to peers that the kit plays."""
+"""``wireproof client``: judges a client by its requests to peers that the kit plays."""
 
 import inspect
 from typing import Unpack, cast

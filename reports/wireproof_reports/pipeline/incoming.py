@@ -1,4 +1,4 @@
-"""Reads a bundle for a history: checks all of it and sets damaged lines aside."""
+"""Reads a bundle for a history: checks every line, and quarantines damaged lines."""
 
 import hashlib
 import re
@@ -127,19 +127,19 @@ _KIND = msgspec.json.Decoder(_Kind)
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """What one reading of a bundle's bytes tells: its SHA-256, uncompressed, and its header."""
+    """The result of reading a bundle's bytes once: their SHA-256 (uncompressed) and the header."""
 
     sha256: str
     header: HeaderRecord
 
     @property
     def protocol(self) -> str:
-        """The protocol that the bundle is about."""
+        """The protocol of the bundle."""
         return self.header.target.protocol
 
     @property
     def day(self) -> date | None:
-        """The day on which the run began, in UTC; None where the header does not tell it."""
+        """The day on which the run began, in UTC; None if the header has no valid time."""
         moment = read_start(self.header)
         return moment.date() if moment else None
 
@@ -165,10 +165,10 @@ NO_NAMING = TargetNaming()
 
 
 def glance_at(name: str, file: BinaryIO) -> Glance:
-    """Read a bundle's header, and all of its bytes for their hash.
+    """Read a bundle's header, and hash all its bytes.
 
     Raises:
-        BundleFault: it is no bundle, newer, or of an unknown protocol.
+        BundleFault: the bytes are no bundle, or a newer one, or one of an unknown protocol.
     """
     first = file.readline(LONGEST_LINE)
     header = header_of(name, first)
@@ -180,10 +180,10 @@ def glance_at(name: str, file: BinaryIO) -> Glance:
 
 
 def read_in(name: str, file: BinaryIO, naming: TargetNaming = NO_NAMING) -> IncomingBundle:
-    """Read and check all of a bundle.
+    """Read and check a complete bundle.
 
     Raises:
-        BundleFault: it is no bundle, cut off, or was changed after the run.
+        BundleFault: the bytes are no bundle, or an incomplete one, or were changed after the run.
     """
     reading = _Reading(name, file.readline(LONGEST_LINE), naming)
     return reading.read(iter(lambda: file.readline(LONGEST_LINE), b""))
@@ -228,7 +228,7 @@ class _Reading:
         )
 
     def _end(self, line: bytes, rest: Iterator[bytes]) -> IncomingBundle:
-        """Hold the lines against the footer; the hash of all bytes names the bundle."""
+        """Compare the lines with the footer; the hash of all bytes names the bundle."""
         try:
             footer = _FOOTER.decode(line)
         except _DAMAGED as error:

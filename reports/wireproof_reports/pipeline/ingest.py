@@ -44,7 +44,7 @@ Tell = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedLine:
-    """A line of a bundle that was set aside, and why."""
+    """A damaged line of a bundle, and the reason."""
 
     file: str
     line: int
@@ -53,7 +53,7 @@ class QuarantinedLine:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A bundle that was refused whole, and why."""
+    """A refused bundle, and the reason."""
 
     path: str
     bundle: str
@@ -62,7 +62,7 @@ class Refused:
 
 @dataclass(slots=True)
 class IngestResult:
-    """What an ingest came to."""
+    """The result of an ingest."""
 
     bundles: int = 0
     already: int = 0
@@ -74,7 +74,7 @@ class IngestResult:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How bundles are taken in."""
+    """The options of an ingest."""
 
     naming: TargetNaming = NO_NAMING
     kit: str = ""

@@ -1,4 +1,4 @@
-"""A question of one's own: SQL over a history's tables, all at the versions of one state."""
+"""Answers the user's own question: SQL over tables at the versions of one state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ class Found:
 
 
 def name_tables(spark: SparkSession, history: str, state: Published) -> None:
-    """Give the tables of a state their names, as views for this session."""
+    """Make the tables of a state available to SQL, as views of this session."""
     for table in TABLES:
         read_table(spark, history, table, state).createOrReplaceTempView(table)
 
 
 def ask_sql(spark: SparkSession, sql: str, most: int) -> Found:
-    """Return the first rows that a statement answers."""
+    """Return the first rows of a statement's result."""
     answer = spark.sql(sql)
     rows = answer.limit(most + 1).collect()
     shown = [[_plain(value) for value in row] for row in rows[:most]]
@@ -34,7 +34,7 @@ def ask_sql(spark: SparkSession, sql: str, most: int) -> Found:
 
 
 def _plain(value: object) -> object:
-    """Return a value as JSON has it: moments in UTC, bytes as hexadecimal digits."""
+    """Return a value for JSON: times in UTC, bytes as hexadecimal digits."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, bytes | bytearray):

@@ -1,4 +1,4 @@
-"""Whether a driver of an NSQ client keeps to the driver protocol, and to what NSQ adds to it."""
+"""Checks a driver of an NSQ client against the driver protocol, and against NSQ's additions."""
 
 from collections.abc import Callable, Iterator
 

@@ -124,7 +124,7 @@ class Circumstances:
 
     @property
     def delivery(self) -> str | None:
-        """Return whether this delivery of the message is the first, or why it comes again."""
+        """Return ``first`` for the first delivery of the message, else the reason of this one."""
         message, channel = self.message, self.channel
         if message is None or channel is None:
             return None
