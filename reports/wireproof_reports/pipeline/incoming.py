@@ -284,7 +284,9 @@ class _Reading:
         run = run_row(header, footer, file=file, totals=totals)
         rows = {**told, "runs": [run], "grammar": list(self._grammar.rows())}
         return IncomingBundle(
-            Glance(subject.bundle, header), {**subject.columns(), "file": file}, rows
+            Glance(subject.bundle, header),
+            {**subject.columns(), "file": file, "path": self._name},
+            rows,
         )
 
 

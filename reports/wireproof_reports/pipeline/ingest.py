@@ -4,6 +4,7 @@ The workers hash all bundles; the driver leaves out those whose hash is in ``run
 read the others, and the tables are written, one commit each (see `history`).
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -113,7 +114,7 @@ def ingest(
         HistoryFault: the history is none, newer, or in use.
     """
     local, urls = landing.split(named)
-    paths = [(str(path), path.stat().st_size) for path in landing.local_paths(local)]
+    paths = [(os.path.abspath(path), path.stat().st_size) for path in landing.local_paths(local)]
     frames = [landing.files(spark, paths)] if paths else []
     frames += [landing.files_at(spark, urls, content=True)] if urls else []
     large = landing.too_large(spark, urls) if urls else []
