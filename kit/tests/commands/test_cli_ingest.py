@@ -9,6 +9,8 @@ from cli_process import wireproof_within
 
 from wireproof.main import main
 
+pytestmark = pytest.mark.process
+
 SPARK_S = 800
 """Against 15 s on two cores of its own; this waits for whatever else a machine does."""
 

@@ -1,4 +1,4 @@
-"""A round trip on this machine alone: is the machine fast enough to judge clients?"""
+"""Measures a round trip on this machine alone, to tell if it is fast enough to judge clients."""
 
 import socket
 import threading
