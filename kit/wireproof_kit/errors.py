@@ -22,8 +22,8 @@ class TargetSilent(KitError):
 class ArrangementFailed(KitError):
     """A step that prepares a case (connect, identify, create a topic) failed.
 
-    It carries the answer in words, and what was said to make the arrangement, if that is not in
-    the case's transcript; the case it happened in decides nothing by itself.
+    It carries the answer in words, and the exchange of the step if the case's transcript does not
+    have it. The case is then undecided.
     """
 
     def __init__(self, text: str, transcript: Transcript | None = None) -> None:

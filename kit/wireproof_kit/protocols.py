@@ -17,9 +17,13 @@ from wireproof_kit.targets.target import (
 from wireproof_spec.protocol import Group, UnknownProtocol, entry_point, list_having, part
 
 if TYPE_CHECKING:
+    from wireproof_kit.drivers.check import CheckDriver
     from wireproof_kit.fuzz.driver import OpenFuzzSession
+    from wireproof_spec.record import TranscriptRecord
 
 Names: TypeAlias = Callable[[Target], Sequence[str]]
+TellCourse: TypeAlias = "Callable[[TranscriptRecord], Iterable[str]]"
+RecordedArguments: TypeAlias = "Callable[[TranscriptRecord], Mapping[str, object]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,10 @@ class KitPart:
     what that says when it is ready, ``keys`` name what its URL carries, by target key.
     ``several`` are arguments that a target has several of: a function names them, and a case
     that takes one is run once for each. ``needs`` are the capabilities without which an argument
-    cannot be had. ``open_fuzz_session`` opens a target for the fuzzer.
+    cannot be had. ``open_fuzz_session`` opens a target for the fuzzer; ``check_client_driver``
+    says whether the command of a client's driver keeps to its protocol; ``recorded_arguments``
+    makes what a case for clients takes out of a recorded exchange, so that it can be observed
+    again; ``tell_course`` returns the course of that exchange in lines.
     """
 
     open_session: OpenSession
@@ -46,6 +53,9 @@ class KitPart:
     several: Mapping[str, Names] = field(default_factory=dict[str, Names])
     needs: Mapping[str, str] = field(default_factory=dict[str, str])
     open_fuzz_session: "OpenFuzzSession | None" = None
+    check_client_driver: "CheckDriver | None" = None
+    recorded_arguments: "RecordedArguments | None" = None
+    tell_course: "TellCourse | None" = None
 
 
 def known_protocols() -> tuple[str, ...]:

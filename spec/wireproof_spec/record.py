@@ -1,7 +1,7 @@
-"""The result record: what one run leaves in its bundle, one JSON object a line.
+"""The records of a bundle: what one run leaves, one JSON object per line.
 
-Additive only: a new field has a default, a field never changes its meaning. Integers of the
-wire that may exceed 2^53 stand as strings.
+Records only grow: a new field has a default, a field never changes its meaning. Integers of the
+wire that may exceed 2^53 are strings.
 """
 
 import base64
@@ -39,8 +39,8 @@ _DEFLATE_ABOVE = 4096
 class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """One event on one connection; ``at_us`` counts from the start of the case.
 
-    The bytes stand in ``hex``, or deflated (zlib, base64) in ``deflate`` when long.
-    ``parts`` are (offset, length, label, made wrong on purpose).
+    The bytes are in ``hex``, or compressed (zlib, base64) in ``deflate`` if long. ``parts`` are
+    (offset, length, label, made wrong on purpose).
     """
 
     at_us: int
@@ -53,7 +53,7 @@ class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     note: str = ""
 
     def data(self) -> bytes:
-        """Return the step's bytes; never more than ``length`` are inflated.
+        """Return the step's bytes; at most ``length`` bytes are decompressed.
 
         Raises:
             ValueError: the record's hex, base64 or deflated data is damaged.
@@ -71,14 +71,14 @@ class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Packed(TypedDict, total=False):
-    """The one field of a step record that holds its bytes."""
+    """The one field of a step record that contains its bytes."""
 
     hex: str
     deflate: str
 
 
 def pack_bytes(data: bytes) -> Packed:
-    """Return the field that holds these bytes in a step record: ``hex`` or ``deflate``."""
+    """Return the field for these bytes in a step record: ``hex`` or ``deflate``."""
     if len(data) <= _DEFLATE_ABOVE:
         return {"hex": data.hex()}
     return {"deflate": base64.b64encode(zlib.compress(data, 6)).decode()}
@@ -100,7 +100,7 @@ class DifferenceRecord(msgspec.Struct, frozen=True):
 
 
 class SeenRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One repetition's observation, and what the control round trip said if one was needed."""
+    """The observation of one repetition, and the result of its control round trip, if any."""
 
     value: str
     overdue: bool = False
@@ -110,7 +110,7 @@ class SeenRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RepeatsRecord(msgspec.Struct, frozen=True):
-    """How often the case was run and how often its first observation came again."""
+    """How often the case was run, and how often its first observation was repeated."""
 
     runs: int
     same: int
@@ -121,7 +121,7 @@ class DeviationRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """The entry of the deviations file that lists exactly this failure.
 
     ``id`` is the entry's case id or prefix, ``expires`` its last day (ISO 8601). An ``expired``
-    entry excuses nothing: the verdict stays ``fail``.
+    entry has no effect: the verdict stays ``fail``.
     """
 
     id: str
@@ -160,7 +160,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     deviation: DeviationRecord | None = None
 
     def list_seen(self) -> tuple[SeenRecord, ...]:
-        """Return every repetition, the first one first."""
+        """Return all repetitions, the first one first."""
         first = SeenRecord(
             value=self.observation,
             overdue=self.overdue,
@@ -183,9 +183,9 @@ class ClaimRecord(msgspec.Struct, frozen=True):
 
 
 class BindingRecord(msgspec.Struct, frozen=True):
-    """A decision's reading for this target, or None when the probe showed no registered one.
+    """The reading bound for a decision, or None if the probe showed no registered one.
 
-    ``observation`` is ``unavailable`` when the probe could not be run.
+    ``observation`` is ``unavailable`` if the probe could not be run.
     """
 
     reading: str | None
@@ -194,12 +194,20 @@ class BindingRecord(msgspec.Struct, frozen=True):
 
 
 class TargetRecord(msgspec.Struct, frozen=True):
-    """Who was judged. ``fingerprint`` holds what the target says of itself."""
+    """The target that was judged; ``fingerprint`` has the properties it reports.
+
+    ``role`` is ``client`` if a client was judged, otherwise empty.
+    """
 
     url: str
     protocol: str
     fingerprint: dict[str, str] = {}
     given: tuple[str, ...] = ()
+    role: str = ""
+
+    def is_client(self) -> bool:
+        """Return True if a client was judged."""
+        return self.role == "client"
 
 
 class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
@@ -266,7 +274,7 @@ class GroupRecord(msgspec.Struct, frozen=True):
 
 
 class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
-    """The last line: the statement, and a hash over all bytes before this line."""
+    """The last line: the statement, and a hash of all bytes before this line."""
 
     verdicts: dict[str, int]
     groups: tuple[GroupRecord, ...]
@@ -280,7 +288,7 @@ class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
 
 
 class SentRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Bytes that a finding's case sends on its connection number ``conn``, and how.
+    """Bytes that a finding's case sends on connection ``conn``, and how they are written.
 
     ``manner`` is whole, split, bytewise, together, half-close or slow; ``cuts`` are offsets.
     """
@@ -305,7 +313,7 @@ class SentRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class FuzzCaseRecord(msgspec.Struct, frozen=True):
-    """A case of the fuzzer: what was made wrong where, and what is sent."""
+    """A case of the fuzzer: what was mutated where, and what is sent."""
 
     index: int
     state: str
@@ -318,11 +326,11 @@ class FuzzCaseRecord(msgspec.Struct, frozen=True):
 
 
 class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"):
-    """Something a broker owed and did not do, with the fewest cases that show it.
+    """A violated rule, with the fewest cases that show it.
 
-    ``id`` is a hash over what was violated, state, frame, field and class of answer. It showed
-    in ``shown`` of ``runs`` repetitions and was seen ``seen`` times; ``unconfirmed`` says why it
-    could not be repeated. ``names`` are those that the bytes name on the target.
+    ``id`` is a hash of the rule, state, frame, field and class of answer. The finding showed in
+    ``shown`` of ``runs`` repetitions and was seen ``seen`` times; ``unconfirmed`` says why it
+    could not be repeated. ``names`` are the names on the target that the bytes contain.
     """
 
     id: str
@@ -345,10 +353,10 @@ class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"
 
 
 class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaign"):
-    """What a campaign of the fuzzer came to: cases and seconds of both ways to send.
+    """The result of a fuzz campaign: cases and seconds, pipelined and single.
 
-    ``coverage`` counts cases by frame, field, mutation and state. ``unwatched_s`` says from when
-    on nobody watched the process that was to be watched: another one has taken its place.
+    ``coverage`` counts cases by frame, field, mutation and state. ``unwatched_s`` is the time from
+    which the process was no longer observed, because another one had taken its place.
     """
 
     seed: int

@@ -1,4 +1,4 @@
-"""Opening a bundle's file, plain or compressed with gzip, to which its lines do not matter."""
+"""Opens a bundle's file, plain or compressed with gzip."""
 
 import gzip
 import zlib
@@ -13,11 +13,29 @@ UNREADABLE = (OSError, EOFError, zlib.error)
 
 def open_bundle(path: Path) -> BinaryIO:
     """Open a bundle for reading its lines; told from its first bytes, whatever its name."""
-    with path.open("rb") as file:
-        is_compressed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-    return cast(BinaryIO, gzip.open(path, "rb")) if is_compressed else path.open("rb")
+    file = path.open("rb")
+    try:
+        return unpacked(file)
+    except BaseException:
+        file.close()
+        raise
+
+
+def unpacked(file: BinaryIO) -> BinaryIO:
+    """Return the file for reading its lines; uncompressed if its first bytes are those of gzip.
+
+    Closing what is returned closes the file.
+    """
+    is_compressed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    file.seek(0)
+    if not is_compressed:
+        return file
+    inflating = gzip.GzipFile(fileobj=file, mode="rb")
+    # Closed with it, as gzip closes files that it opens itself.
+    inflating.myfileobj = file  # type: ignore[assignment]  # it closes it, and does nothing else
+    return cast(BinaryIO, inflating)
 
 
 def why_unreadable(error: BaseException) -> str:
-    """Return the reason of such an error in a few words."""
+    """Return the reason of a read error in a few words."""
     return getattr(error, "strerror", None) or str(error)

@@ -12,12 +12,19 @@ from bundle_fixture import write_bundle
 from wireproof.options.global_options import OutputStyle
 from wireproof.view.banner import banner
 from wireproof.view.choose_display import choose_display
-from wireproof.view.closing import verdict
-from wireproof.view.display import EventDisplay, LineDisplay, LiveDisplay, Progress
+from wireproof.view.display import (
+    SIGNS,
+    EventDisplay,
+    LineDisplay,
+    LiveDisplay,
+    Progress,
+    by_interface,
+    counts,
+    row,
+)
 from wireproof.view.exchange import whole_exchange
-from wireproof.view.rows import SIGNS, by_interface, counts, row
 from wireproof.view.style import PLAIN, Style, flow_pieces, wrap_after_heading
-from wireproof.view.summary import Result, summary
+from wireproof.view.summary import Result, summary, verdict
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_spec.record import VERDICTS, FooterRecord, StepRecord, TranscriptRecord, Verdict
 
@@ -80,7 +87,7 @@ def test_a_cause_is_told_once_with_law_bytes_and_the_way_on(bundle: Bundle) -> N
     assert "5/5 repeats" in block
     assert "  expected  any error frame, connection open" in block
     assert "  actual    OK, connection open" in block
-    assert "  differs   frame_type at byte 4: 1 (error) was due, 0 (response) came" in block
+    assert "  differs   frame_type at byte 4: expected 1 (error), found 0 (response)" in block
     assert re.search(r"json_header +<-- made wrong here", block)
     assert re.search(r"frame_type = 0 \(response\) +<-- differs", block)
     assert "same cause  2 more cases: /quote, /dot" in block

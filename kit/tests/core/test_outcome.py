@@ -120,7 +120,7 @@ SMALL = msgspec.structs.replace(
 
 @pytest.mark.parametrize(("seen", "code"), [("one", 0), ("none", 2)])
 def test_a_deployment_too_small_for_the_core_makes_a_part(seen: str, code: int) -> None:
-    """Who has one node only cannot show a cluster; who refuses one is not judge_record."""
+    """Who has one node only cannot show a cluster; who refuses one is not judged."""
     alone = header(claims={"nodes": ClaimRecord("absent", seen)}, profile="should")
     records = [core("unsupported"), side("pass")]
     footer = conclude(alone, records, SMALL, RunFactors())
@@ -157,7 +157,14 @@ def test_what_passes_above_the_profile_does_not_make_up_for_what_was_not_judged(
 
 def test_the_statement_counts_conforming_and_asserted_cases_by_level() -> None:
     records = [core("pass"), core("fail"), side("pass"), side("unsupported")]
-    assert conclude(header(), records, LAWS, RunFactors()).statement == "t.i 1/2 must, 1/1 should"
+    said = "t.i 1/2 must, 1/1 should (1 of 2 judged, 1 unsupported)"
+    assert conclude(header(), records, LAWS, RunFactors()).statement == said
+
+
+def test_a_level_of_which_nothing_is_supported_is_told() -> None:
+    records = [core("pass"), side("unsupported")]
+    said = "t.i 1/1 must, 0/0 should (0 of 1 judged, 1 unsupported)"
+    assert conclude(header(), records, LAWS, RunFactors()).statement == said
 
 
 def test_coverage_counts_every_clause_once() -> None:

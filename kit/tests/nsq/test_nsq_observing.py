@@ -5,6 +5,7 @@ import pytest
 from wireproof_kit.nsq.observe.delivery import Delivery, Layout, read_delivery
 from wireproof_kit.nsq.observe.observations import (
     find_difference,
+    is_respelled,
     observe,
     observe_absence,
     observe_delivery,
@@ -85,7 +86,7 @@ DELIVERIES = {
     "as-sent": (message(HEADER), HEADER, "delivered:as-sent"),
     "without-header": (message(None), None, "delivered:as-sent"),
     "header-changed": (message(b'{"k":"w"}'), HEADER, "delivered:header-changed"),
-    "header-respelled": (message(b'{ "k":"v"}'), HEADER, "delivered:header-changed"),
+    "header-respelled": (message(b'{ "k":"v"}'), HEADER, "delivered:as-sent"),
     "header-lost": (message(None), HEADER, "delivered:no-header"),
     "header-invented": (message(HEADER), None, "delivered:header-changed"),
     "body-changed": (message(HEADER, b"the tidy"), HEADER, "delivered:body-changed"),
@@ -105,6 +106,27 @@ def test_a_header_may_be_respelled_where_only_its_value_counts() -> None:
     found = delivered(message(b'{ "k" : "v" }'))
 
     assert observe_delivery(found, body=BODY, header=HEADER).value.endswith("as-sent")
+    exact = observe_delivery(found, body=BODY, header=HEADER, exact=True)
+    assert exact.value == "delivered:header-respelled"
+
+
+RESPELLED = {
+    "names-in-another-order": (b'{"a":"1","b":"2"}', b'{"b":"2","a":"1"}', True),
+    "own-names-left-out": (b'{"a":"1","##trace_id":"7"}', b'{"a":"1"}', True),
+    "other-name-left-out": (b'{"a":"1","b":"2"}', b'{"a":"1"}', False),
+    "number-rounded": (b'{"a":18446744073709551617}', b'{"a":1.8446744073709552e19}', True),
+    "number-changed": (b'{"a":5}', b'{"a":6}', False),
+    "name-in-lower-case": (b'{"A":"1"}', b'{"a":"1"}', False),
+    "value-in-lower-case": (b'{"a":"X"}', b'{"a":"x"}', False),
+    "number-for-text": (b'{"a":"5"}', b'{"a":5}', False),
+}
+
+
+@pytest.mark.parametrize(("sent", "found", "respelled"), RESPELLED.values(), ids=RESPELLED)
+def test_respelled_is_the_same_value_but_for_what_a_broker_may_change(
+    sent: bytes, found: bytes, respelled: bool
+) -> None:
+    assert is_respelled(sent, found) is respelled
 
 
 @pytest.mark.parametrize("header", [b"{", b'{"k":"w"}'])

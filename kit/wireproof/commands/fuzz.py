@@ -161,7 +161,7 @@ def _refuse_gone(pid: int | None) -> None:
 def _plan(
     named: NamedTarget, options: FuzzOptions, seed: int, first: int, corpus: Corpus
 ) -> WorkerPlan:
-    """Plan a campaign; of a target that is not its own it spares what was there before."""
+    """Return the plan of a campaign; hazardous cases go only to a reference or on request."""
     time_s, cases = options["time_s"], options["cases"]
     if time_s is None and cases is None:
         time_s = TIME_S

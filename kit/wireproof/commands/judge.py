@@ -16,6 +16,7 @@ from wireproof.view.choose_display import choose_display
 from wireproof.view.style import wrap_after_heading
 from wireproof.view.summary import Result
 from wireproof_kit.bundle.file import Bundle, BundleWriter, read_bundle
+from wireproof_kit.clients.again import observe_again
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import known_protocols
 from wireproof_kit.runner.collect import collect
@@ -125,13 +126,17 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
     protocol = bundle.header.target.protocol
     if protocol not in known_protocols():
         raise UsageFault(f"{bundle.path}: protocol {protocol!r} is unknown to this kit")
-    catalogue = load_catalogue(protocol)
+    is_client = bundle.header.target.is_client()
+    catalogue = load_catalogue(protocol).for_target(is_client=is_client)
     check_revision(catalogue, terms.spec_revision)
     header = _header(bundle.header, catalogue, terms)
     bench = JudgeContext(
         catalogue, header.claims, header.readings, cast(ReadingChoice, header.reading)
     )
-    kept = [record for record in bundle.cases if _is_known(record, catalogue, terms)]
+    cases = bundle.cases
+    if is_client:
+        cases = tuple(observe_again(cases, collect(protocol)))
+    kept = [record for record in cases if _is_known(record, catalogue, terms)]
     if not kept:
         law = _revisions(header)
         raise UsageFault(f"{bundle.path}: the law ({law}) has none of its cases at that revision")
@@ -203,9 +208,9 @@ def _bind_again(name: str, bound: BindingRecord, catalogue: Catalogue) -> Bindin
 
 
 def _is_known(record: CaseRecord, catalogue: Catalogue, terms: Terms) -> bool:
-    """Return True if the law has the case, at the revision asked for."""
-    clause = catalogue.clause(record.clause)
-    if clause is None or catalogue.law(record.clause, record.case) is None:
+    """Return True if the catalogue has the case at the requested revision."""
+    clause = catalogue.clause_of(record.case)
+    if clause is None:
         return False
     return terms.spec_revision is None or clause.since <= terms.spec_revision
 

@@ -44,7 +44,7 @@ def select(instances: Sequence[Instance], prefixes: Sequence[str]) -> list[Insta
     """Return the cases that the prefixes select.
 
     Raises:
-        UsageFault: a prefix selects none.
+        UsageFault: a prefix selects no case.
     """
     from wireproof_kit.protocols import known_protocols
     from wireproof_kit.runner.run import describe_unmatched
@@ -63,7 +63,7 @@ def is_chosen(instance: Instance, prefixes: Sequence[str]) -> bool:
 
 
 def facts(instance: Instance) -> dict[str, object]:
-    """Return what a listing tells of a case."""
+    """Return the fields of a case in a listing."""
     return {
         "case": instance.id,
         "clause": instance.clause.id,

@@ -131,7 +131,7 @@ def _tell_opening(scene: ReplaySetup) -> None:
 def _tell_round(
     number: int, result: tuple[Comparison, TranscriptRecord], scene: ReplaySetup
 ) -> None:
-    """Tell how a round came out; the exchange too if it is the first or came out otherwise."""
+    """Print the result of a round, with the exchange for the first and for deviating rounds."""
     comparison, transcript = result
     all_bytes = manner().verbose > 1
     if number == 1 or not comparison.same or manner().verbose:

@@ -87,16 +87,18 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) 
     settings = settings_for(manner())
     named = named_target(arguments, settings, reference=options["reference"], given=given_keys())
     if options["dry_run"]:
-        return _dry_run(named, options)
+        return list_chosen(named, options)
     codes: list[int] = []
     for part, own in requests(named, options):
-        codes.append(_judge(part, own, settings, name=f"-{part.protocol}" if codes else ""))
+        codes.append(judge_target(part, own, settings, name=f"-{part.protocol}" if codes else ""))
         if codes[-1] == INTERRUPTED:
             break
     return min(codes, key=WORST_FIRST.index)
 
 
-def _judge(named: NamedTarget, options: RunParameters, settings: Settings, *, name: str) -> int:
+def judge_target(
+    named: NamedTarget, options: RunParameters, settings: Settings, *, name: str
+) -> int:
     """Judge one target; ``name`` goes behind those of all files that are written."""
     files = {kind: _add_name(path, name) for kind, path in _files(options, settings).items()}
     refuse_unwritable(files)
@@ -146,7 +148,10 @@ run = Command(
 
 
 def _protocols(request: RunRequest, options: RunParameters) -> Iterable[str]:
-    """Return whose cases are collected: the target's, unless what is known of others counts."""
+    """Return the protocols whose cases are collected: all for --last-failed or --baseline.
+
+    Otherwise only the target's protocol is needed.
+    """
     if options["last_failed"] or request.baseline is not None:
         return known_protocols()
     plan = request.plan
@@ -201,7 +206,8 @@ def _files(options: RunParameters, settings: Settings) -> dict[str, Path]:
     return {name: Path(path) for name, path in asked.items() if path}
 
 
-def _dry_run(named: NamedTarget, options: RunParameters) -> int:
+def list_chosen(named: NamedTarget, options: RunParameters) -> int:
+    """Write the ids of the cases that would run; return the exit code."""
     instances = _own(named, options)
     chosen = select(instances, named.prefixes)
     select(instances, options["exclude"])
@@ -222,11 +228,14 @@ def _dry_run(named: NamedTarget, options: RunParameters) -> int:
 def _own(named: NamedTarget, options: RunParameters) -> list[Instance]:
     """Return the cases of the target's protocol, one for each thing that it has several of."""
     if named.url == REFERENCE:
-        return list(collect_narrowed(options))
-    protocol = read_target(named.url).protocol
-    collected = () if options["last_failed"] else (protocol,)
-    found = collect_narrowed(options, *collected, url=named.url)
-    return [item for item in found if is_below(item.id, protocol)]
+        return [item for item in collect_narrowed(options) if not item.is_for_clients]
+    target = read_target(named.url)
+    collected = () if options["last_failed"] else (target.protocol,)
+    return [
+        item
+        for item in collect_narrowed(options, *collected, url=named.url)
+        if is_below(item.id, target.protocol) and item.is_for_clients == target.is_client()
+    ]
 
 
 def _conclude(

@@ -110,7 +110,8 @@ def selftest(
         trials = tuple(msgspec.structs.replace(trial, every=False) for trial in trials)
     view = choose_view(manner(), total=len(trials))
     started = time.monotonic()
-    matrix = Matrix(protocol, seed=seed, planned=len(trials))
+    whole = every and not (ids or sampled or dimensions)
+    matrix = Matrix(protocol, seed=seed, planned=len(trials), complete=whole)
     try:
         with closing(run_trials(protocol, trials, workers=size)) as results:
             _watch(results, matrix, view)
@@ -142,5 +143,6 @@ def _trials(
     if dimensions:
         trials = corner_trials(protocol, faults)
     if ids:
-        trials = select_trials(trials, ids, collect(protocol))
+        own = [item for item in collect(protocol) if not item.is_for_clients]
+        trials = select_trials(trials, ids, own)
     return sample_trials(trials, seed=seed) if sampled else trials

@@ -34,10 +34,10 @@ class Repetition:
 
 
 def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord] | None:
-    """Return the finding whose id begins with the given text; None when there is none.
+    """Return the finding whose id begins with the given text; None if there is none.
 
     Raises:
-        UsageFault: there are several such.
+        UsageFault: several findings match.
     """
     path = Path(what)
     if path.is_file():

@@ -88,7 +88,7 @@ def _option(*names: str, **more: object) -> click.Option:
 
 
 def _remember(context: click.Context, param: click.Parameter, value: object) -> None:
-    """Keep what was given; not giving an option after the command's name undoes nothing."""
+    """Keep an option that is given, before or after the command's name."""
     if value and param.name:
         meta = context.meta
         meta[_KEY] = replace(meta.get(_KEY, OutputStyle()), **{param.name: value})

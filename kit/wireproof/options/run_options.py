@@ -25,6 +25,15 @@ def run_options() -> Iterator[click.Option]:
     yield from _file_options()
 
 
+def client_options() -> Iterator[click.Option]:
+    """Return those options that say something about a client."""
+    yield from _judging_options()
+    yield from _selecting_options()
+    yield _claim_option()
+    yield from _course_options()
+    yield from _file_options()
+
+
 def _judging_options() -> Iterator[click.Option]:
     levels, readings = click.Choice(LEVELS), click.Choice(get_args(ReadingChoice))
     yield click.Option(
@@ -71,14 +80,18 @@ def _target_options() -> Iterator[click.Option]:
         metavar="KIND=NAME",
         help="Use this topic; create none of its kind.",
     )
-    yield click.Option(
+    yield _claim_option()
+    yield click.Option(["--restart"], metavar="CMD", help="Command that restarts a dead target.")
+    yield click.Option(["--hazardous"], is_flag=True, help="Allow crash cases on remote targets.")
+
+
+def _claim_option() -> click.Option:
+    return click.Option(
         ["--claim"],
         multiple=True,
         metavar="NAME=true|false|probe",
         help="Declare a capability; repeatable.",
     )
-    yield click.Option(["--restart"], metavar="CMD", help="Command that restarts a dead target.")
-    yield click.Option(["--hazardous"], is_flag=True, help="Allow crash cases on remote targets.")
 
 
 def _course_options() -> Iterator[click.Option]:

@@ -7,7 +7,7 @@ from typing import TypedDict, cast
 
 from wireproof.options.config import Settings
 from wireproof.options.target_choice import REFERENCE, NamedTarget
-from wireproof_kit.protocols import target_keys
+from wireproof_kit.protocols import read_target, target_keys
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.instance import Instance
@@ -21,7 +21,7 @@ from wireproof_kit.runner.request import (
 )
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.targets.restart import restart_with
-from wireproof_kit.targets.target import option_of
+from wireproof_kit.targets.target import ROLE, option_of
 from wireproof_kit.verdicts.judge import ReadingChoice
 
 LAST_FAILED = Path("out/.last-failed.json")
@@ -88,10 +88,10 @@ def narrowing_options(
 def make_request(
     named: NamedTarget, given: RunParameters, settings: Settings, *, bundle: Path
 ) -> RunRequest:
-    """Return the request: what was given stands above the configuration.
+    """Return the run request; given options take precedence over the configuration.
 
     Raises:
-        UsageFault: a value is not of its option's form.
+        UsageFault: an option has an invalid value.
     """
     configured = _with_settings(given, settings)
     return RunRequest(
@@ -154,8 +154,8 @@ def _maxfail(given: RunParameters) -> int | None:
 
 def _command(named: NamedTarget, given: RunParameters) -> Iterator[str]:
     """Return the words of the command that repeats the run."""
-    yield from ("wireproof", "run")
-    yield f"--{REFERENCE}" if named.url == REFERENCE else named.url
+    yield "wireproof"
+    yield from _target_named(named)
     yield from named.prefixes or ((named.protocol,) if named.protocol else ())
     yield from _each("--exclude", given["exclude"])
     yield from _target_words(named)
@@ -168,9 +168,23 @@ def _command(named: NamedTarget, given: RunParameters) -> Iterator[str]:
     yield from _value("-k", given["expression"] or None)
 
 
+def _target_named(named: NamedTarget) -> Iterator[str]:
+    if named.url == REFERENCE:
+        yield from ("run", f"--{REFERENCE}")
+        return
+    target = read_target(named.url)
+    if target.command is None:
+        yield from ("run", named.url)
+    else:
+        yield from ("client", "--protocol", target.protocol, "--exec", target.command)
+
+
 def _target_words(named: NamedTarget) -> Iterator[str]:
     known = target_keys()
     for key, value in named.keys:
+        if key == ROLE:
+            yield from _value(option_of(key), value)
+            continue
         if known[key].form == "flag":
             yield from _flag(option_of(key), given=value == "true")
         else:

@@ -67,7 +67,7 @@ def format_counts(found: Comparison) -> str:
 
 
 def _number(found: Comparison, kind: Kind) -> str:
-    """Return ``3 regressed``, and how many of them count if not all do."""
+    """Return ``3 regressed``, and how many of these changes count unless all do."""
     changes, counting = found.of(kind), found.counted(kind)
     told = f"{len(changes)} {display_name(kind)}"
     if len(counting) == len(changes):
@@ -117,7 +117,7 @@ def _case(change: Change) -> Iterator[str]:
 
 
 def why(change: Change) -> str:
-    """Return what the target did otherwise, or else why the verdict is what it is."""
+    """Return what the target did differently, or else the reason for the verdict."""
     before, after = change.pair.before, change.pair.after
     if change.kind == "changed" or (before is None and after is None):
         return ""

@@ -108,7 +108,7 @@ class _Shower:
 
 
 def _find_shown_frame(steps: Sequence[StepRecord], observation: str) -> int | None:
-    """Return what was made wrong on purpose, or what an answer answers, or the fullest frame."""
+    """Return the step to show: a deliberate error, the answered request, or the longest frame."""
     sent = [index for index, step in enumerate(steps) if step.kind in TO_TARGET]
     wrong = [index for index in sent if any(part[3] for part in steps[index].parts)]
     plain = [index for index in sent if not steps[index].note.startswith(GOES_ON)] or sent

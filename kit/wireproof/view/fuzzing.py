@@ -39,7 +39,7 @@ class FuzzView(Protocol):
     """The interface of a view of a fuzzing campaign."""
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
-        """Show who is fuzzed, with which seed."""
+        """Show the target and the seed."""
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
         """Show the progress of the campaign."""
@@ -48,7 +48,7 @@ class FuzzView(Protocol):
         """Show a finding."""
 
     def end(self, conclusion: Conclusion) -> None:
-        """Show the results of the campaign."""
+        """Show the result of the campaign."""
 
 
 UNWATCHED = (
@@ -86,7 +86,7 @@ class TextView:
     _is_unwatched: bool = False
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
-        """Show who is fuzzed, with which seed."""
+        """Show the target and the seed."""
         if self.quiet:
             return
         goes_on = f", goes on at batch {first}" if first else ""
@@ -121,7 +121,7 @@ class TextView:
                 click.echo(words, err=True)
 
     def end(self, conclusion: Conclusion) -> None:
-        """Show what it came to."""
+        """Print the result of the campaign."""
         self._clear()
         for words in conclusion.failures:
             click.echo(f"wireproof: {words}", err=True)
@@ -154,12 +154,12 @@ class EventView:
     _told: float = 0.0
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
-        """Tell who is fuzzed, with which seed."""
+        """Print the target and the seed as an event."""
         event = {"event": "header", "target": url, "seed": seed, "first": first}
         write_event(sys.stdout, {**event, "bundle": str(bundle)})
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
-        """Tell how far it is, now and then."""
+        """Print the progress as an event, from time to time."""
         now = time.monotonic()
         if now - self._told < 1.0:
             return
@@ -171,7 +171,7 @@ class EventView:
         write_event(sys.stdout, event)
 
     def show_finding(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
-        """Tell of a finding; its exchange stands in the bundle."""
+        """Print a finding as an event; its exchange is only in the bundle."""
         told = msgspec.to_builtins(finding)
         told.pop("transcript")
         told.pop("cases")
@@ -180,7 +180,7 @@ class EventView:
         write_event(sys.stdout, {"event": "finding", **told, **more})
 
     def end(self, conclusion: Conclusion) -> None:
-        """Tell what it came to."""
+        """Print the result of the campaign as an event."""
         told = msgspec.to_builtins(conclusion.campaign)
         told.pop("coverage")
         footer = conclusion.footer
@@ -260,7 +260,7 @@ def _coverage(campaign: CampaignRecord) -> Iterator[str]:
 
 
 def _table(campaign: CampaignRecord) -> Iterator[str]:
-    """Yield what was covered, field by field."""
+    """Yield the coverage table, one line per field."""
     yield ""
     yield from map(printable, Coverage.of_json(campaign.coverage).lines())
 

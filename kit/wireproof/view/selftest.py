@@ -116,6 +116,8 @@ def problems(matrix: Matrix) -> Iterator[str]:
             )
         if row.trouble:
             yield from wrap_after_heading("TROUBLE", f"{row.trial.name}: {printable(row.trouble)}")
+    for line in matrix.unshown():
+        yield from wrap_after_heading("UNSHOWN", f"{line} is accepted; no legal trial showed it")
 
 
 def conclusion(matrix: Matrix, out: Path | None, style: Style) -> Iterator[str]:

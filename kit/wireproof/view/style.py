@@ -66,7 +66,7 @@ def flow_pieces(head: str, pieces: Iterable[str]) -> Iterator[str]:
 def wrap_after_heading(head: str, text: str, *, indent: int = HEAD) -> list[str]:
     """Return a text wrapped to 80 columns after a heading; long words are kept whole.
 
-    A head that leaves no room before the text has a line of its own.
+    A heading that leaves no room for text has its own line.
     """
     lines = textwrap.wrap(
         text,

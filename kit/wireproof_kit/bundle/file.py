@@ -1,4 +1,4 @@
-"""The bundle: the one file a run leaves. JSON lines: header, one record per case, footer."""
+"""The bundle, the one file that a run writes: a header, one record per case, a footer."""
 
 import hashlib
 from collections.abc import Iterator

@@ -9,6 +9,7 @@ from wireproof_kit.wire.transcript import Transcript
 
 LOOKUPD = "lookupd"
 """The target key by which lookup servers are given."""
+# Longer than for a broker: a busy lookup server was seen to answer late.
 LOOKUP_SECONDS = 30.0
 PING_SECONDS = 1.0
 

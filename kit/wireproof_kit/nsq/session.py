@@ -48,6 +48,7 @@ LOOKUP = "lookup"
 CLUSTER = "cluster"
 NEW_TOPIC_NAME = "new_topic_name"
 HTTP_SECONDS = 5.0
+# A repeat of a failing case needs a fresh topic, which a cluster takes up to 90 s to make.
 CLUSTER_SPARES = 4
 PROBE_TOPICS = (
     "ext_topic",
@@ -333,10 +334,10 @@ def open_session(target: Target, options: SessionOptions) -> NsqSession:
     """Open a session with a target, found through lookup servers if it has no address.
 
     Raises:
-        TargetUnreachable: it accepts no connection.
-        ArrangementFailed: the lookup servers name no node, or are none.
-        TargetSilent: it accepts connections but does not speak NSQ within seconds, or does not
-            let the kit in.
+        TargetUnreachable: the target accepts no connection.
+        ArrangementFailed: the lookup servers name no node, or are no lookup servers.
+        TargetSilent: the target accepts connections, but does not speak NSQ within seconds, or
+            does not let the kit in.
         UsageFault: what the user gave for TLS or AUTH cannot be used.
     """
     login = login_of(target)

@@ -72,7 +72,7 @@ class BrokerForkServer:
         """Start a reference with these options and yield its URL; its data lie in ``parent``.
 
         Raises:
-            TargetUnreachable: it did not say in time that it is ready.
+            TargetUnreachable: the reference did not report in time that it is ready.
         """
         with self.connect() as client:
             running = start_reference(self._protocol, options, start=client.start, parent=parent)

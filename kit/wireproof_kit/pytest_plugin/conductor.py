@@ -39,7 +39,7 @@ def worker_output(config: pytest.Config) -> dict[str, str] | None:
 
 
 class Conductor:
-    """Opens the target, keeps what is selected, runs each case when pytest comes to its item.
+    """Opens the target, keeps the selected cases, and runs each case when pytest runs its item.
 
     It lives in the process that runs the items: the only one, or an xdist worker.
     """
@@ -56,7 +56,7 @@ class Conductor:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Open the target and keep only what is selected, in the order in which cases may run."""
+        """Open the target; keep only selected cases, in the order in which they may run."""
         instances = [item.stash[INSTANCE] for item in items if INSTANCE in item.stash]
         try:
             request = make_request(self._config)
@@ -83,7 +83,11 @@ class Conductor:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Close the target."""
+        """Conclude the run and close the bundle.
+
+        pytest's exit code is 0 if all cases are skipped. It is replaced if the run judged nothing
+        of the selection, or if listed deviations are outdated.
+        """
         if self.opened is not None:
             self.opened.close()
 
@@ -154,10 +158,10 @@ class Recorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Draw the conclusion and close the bundle.
+        """Conclude the run and close the bundle.
 
-        pytest finds no fault with skipped cases; a run that judged nothing of what was selected,
-        or whose deviations stand no more, does not end well all the same.
+        pytest's exit code is 0 if all cases are skipped. It is replaced if the run judged nothing
+        of the selection, or if listed deviations are outdated.
         """
         if self._ledger is None:
             return
@@ -178,7 +182,7 @@ class Recorder:
 
 
 def tell(record: CaseRecord) -> None:
-    """Give pytest the outcome that stands for a verdict."""
+    """Give pytest the outcome for a verdict."""
     if record.verdict in COUNTED:
         title = f"{record.verdict.upper()} {record.case} ({record.level} {record.clause})"
         pytest.fail(f"{title}\n{record.title}\n{record.reason}", pytrace=False)

@@ -1,8 +1,8 @@
-"""Runs cases and writes down what was observed.
+"""Runs cases and records their observations.
 
-A case runs in a thread with a deadline; what it owes to the target's slowness is settled by a
-control round trip; a failure is repeated with fresh names; a death of the target is charged to
-one case, and what ran at the time or cannot run afterwards says so.
+A case runs in a thread with a deadline. A control round trip decides whether an overdue answer is
+due to a slow machine. A failure is repeated with new names. A death of the target is charged to
+one case; cases that ran at the time, or cannot run afterwards, are undecided.
 """
 
 import threading
@@ -15,12 +15,7 @@ from queue import Empty, SimpleQueue
 
 import msgspec
 
-from wireproof_kit.errors import (
-    ArrangementFailed,
-    KitError,
-    TargetSilent,
-    TargetUnreachable,
-)
+from wireproof_kit.errors import ArrangementFailed, KitError, TargetSilent, TargetUnreachable
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.runner.deaths import Deaths
 from wireproof_kit.runner.hurry import Hurry
@@ -61,12 +56,12 @@ WAITING_SHARE = 0.5
 class RunOptions:
     """How cases are run.
 
-    ``repeats`` counts the runs of a failing case in all; ``repeat_budget_s`` bounds the time
-    they may take for one case, ``all_repeats_s`` for the run; ``waiters`` is how many cases may
-    wait at once; ``restart`` brings a dead target back and returns whether it is alive again.
-    ``hurry_after`` overdue failures the kit waits as short as it can, at the latest; a ``patient``
-    run waits for everything.
-    ``transcripts`` tells whether records keep what was sent and received.
+    ``repeats`` is the number of runs of a failing case. ``repeat_budget_s`` limits the time of
+    these runs for one case, ``all_repeats_s`` for the whole run. ``waiters`` is the number of
+    cases that may wait at once. ``restart`` restarts a dead target and returns whether it is
+    alive. At the latest after ``hurry_after`` overdue failures the kit waits as briefly as
+    it can: a target that answers nothing would keep the kit waiting for hours. A ``patient`` run
+    never does so. ``transcripts``: records keep the bytes sent and received.
     """
 
     repeats: int = 5
@@ -148,7 +143,7 @@ class Engine:
             self._waiting[instance.id] = pool.submit(self._run, instance)
 
     def close(self) -> None:
-        """Give up what was not collected: the process must not outlast its waits."""
+        """Abandon the cases that have not ended: the process must not wait for them."""
         for finished in list(self._running):
             finished.put(observed(f"{UNDECIDED}:given-up", note="the run ended first"))
         for pool in self._pools:
@@ -197,7 +192,7 @@ class Engine:
         return _Outcome(observation, transcript, seconds, self._hurry.applies(instance))
 
     def _late(self, transcript: Transcript) -> Observation:
-        """Return what is seen of a case that does not end: the target's fault, or ours."""
+        """Return the observation of a case that does not end: the target's fault or the kit's."""
         limit, waited = self.options.case_timeout_s, transcript.vain_s
         note = f"the case did not end within {limit:g} s"
         if waited < WAITING_SHARE * limit:
@@ -228,7 +223,7 @@ class Engine:
         seen = SeenRecord(
             value=observation.value,
             overdue=observation.overdue,
-            difference=_difference(observation.difference),
+            difference=difference_record(observation.difference),
             note=observation.note,
         )
         if instance.mark.hazard or not self._conforms(instance, seen):
@@ -298,11 +293,12 @@ class Engine:
 
 
 def judge_record(record: CaseRecord, bench: JudgeContext) -> CaseRecord:
-    """Return the record with the judge's verdict, and the level and origin of today's clause."""
+    """Return the record with the judge's verdict and today's clause, its level and origin."""
     judgement = judge(record, bench)
-    clause = bench.catalogue.clause(record.clause)
+    clause = bench.catalogue.clause_of(record.case)
     return _with(
         record,
+        clause=clause.id if clause else record.clause,
         level=clause.level if clause else record.level,
         origin=clause.origin if clause else record.origin,
         verdict=judgement.verdict,
@@ -367,7 +363,8 @@ def _unarranged(error: KitError, transcript: Transcript) -> Observation:
     return observed(f"{UNDECIDED}:arrangement", note=str(error))
 
 
-def _difference(difference: Difference | None) -> DifferenceRecord | None:
+def difference_record(difference: Difference | None) -> DifferenceRecord | None:
+    """Return what a bundle keeps of a difference."""
     if difference is None:
         return None
     return DifferenceRecord(

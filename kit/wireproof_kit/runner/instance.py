@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from wireproof_kit.case import CaseMark
 from wireproof_kit.observation import Observation
 from wireproof_kit.protocols import kit_part, protocol_of
-from wireproof_spec.catalogue import Catalogue, Clause, is_below
+from wireproof_spec.catalogue import CLIENT, Catalogue, Clause, is_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,18 @@ class Instance:
     @property
     def needs(self) -> tuple[str, ...]:
         """The capabilities of the clause, of the case, of its parameters, and of what it takes."""
-        of_parameters = self.mark.needs_of.get(self.id.removeprefix(f"{self.mark.id}/"), ())
+        own = self.id.removeprefix(f"{self.mark.id}/").removesuffix(f"/{self.mark.place}")
+        of_parameters = self.mark.needs_of.get(own, ())
         needs = (*self.clause.needs, *self.mark.needs, *of_parameters, *self.argument_needs)
         return tuple(dict.fromkeys(needs))
 
+    @property
+    def is_for_clients(self) -> bool:
+        """True if the case judges a client; else it judges who serves clients."""
+        return self.clause.role == CLIENT
+
     def is_selected_by(self, prefix: str) -> bool:
-        """Tell whether a prefix of a case id or of a clause id selects this case."""
+        """Return True if a prefix of a case id or clause id selects this case."""
         return is_below(self.id, prefix) or is_below(self.clause.id, prefix)
 
 
@@ -60,7 +66,7 @@ def make_instance(
 ) -> Instance:
     """Bind a marked function to one set of parameters."""
     names = tuple(inspect.signature(function).parameters)
-    case_id = f"{mark.id}/{parameter_id}" if parameter_id else mark.id
+    case_id = "/".join(part for part in (mark.id, parameter_id, mark.place) if part)
     arguments = tuple(name for name in names if name not in parameters)
     known = kit_part(protocol_of(case_id)).needs
     return Instance(
@@ -76,8 +82,8 @@ def make_instance(
 
 
 def lawless(instances: Iterable[Instance], catalogue: Catalogue) -> list[str]:
-    """Return the ids of cases that have no accept set in the catalogue."""
-    return [item.id for item in instances if catalogue.law(item.clause.id, item.id) is None]
+    """Return the ids of cases that have no accept set under the clause they name."""
+    return [item.id for item in instances if catalogue.clause_of(item.id) != item.clause]
 
 
 def known_ids(instances: Iterable[Instance]) -> list[str]:

@@ -28,6 +28,7 @@ from wireproof_kit.verdicts.outcome import EXCLUDED
 from wireproof_kit.verdicts.revision import check_revision
 from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.catalogue import (
+    CLIENT,
     Capability,
     Catalogue,
     is_below,
@@ -120,10 +121,12 @@ class Run:
         embedded = None
         url = plan.url
         is_embedded = url == REFERENCE
-        protocol = (
-            reference_of(plan, instances) if is_embedded else read_target(url, plan.keys).protocol
-        )
-        _refuse_unmatched(plan, protocol, instances)
+        if is_embedded:
+            protocol, is_client = reference_of(plan, instances), False
+        else:
+            named = read_target(url, plan.keys)
+            protocol, is_client = named.protocol, named.is_client()
+        _refuse_unmatched(plan, protocol, instances, is_client=is_client)
         if is_embedded:
             embedded = start_reference(protocol, plan.reference_options)
             url = embedded.url
@@ -145,7 +148,7 @@ class Run:
         activity: Activity,
     ) -> Self:
         target = read_target(url, plan.keys)
-        catalogue = load_catalogue(target.protocol)
+        catalogue = load_catalogue(target.protocol).for_target(is_client=target.is_client())
         check_revision(catalogue, plan.spec_revision)
         token = f"{random.Random(seed).randrange(36**4):x}{secrets.token_hex(3)}"
         options = SessionOptions(
@@ -157,7 +160,7 @@ class Run:
         )
         session = kit_part(target.protocol).open_session(target, options)
         try:
-            own = _of_protocol(target.protocol, instances)
+            own = _of_target(target.protocol, instances, is_client=target.is_client())
             session.begin(_count_needed(item for item in own if _is_asked_for(plan, item)))
             claims = _probe_claims(session, catalogue, plan.claims, activity)
             readings = _bind_readings(session, catalogue, activity)
@@ -173,9 +176,10 @@ class Run:
         Raises:
             UsageFault: nothing is selected, or what was asked for by id cannot be run.
         """
-        own = _of_protocol(self.target.protocol, instances)
+        is_client = self.target.is_client()
+        own = _of_target(self.target.protocol, instances, is_client=is_client)
         asked = [item for item in own if _is_asked_for(self.plan, item)]
-        _refuse_unmatched(self.plan, self.target.protocol, own)
+        _refuse_unmatched(self.plan, self.target.protocol, own, is_client=is_client)
         run: list[Instance] = []
         unsupported: list[Instance] = []
         left_out: list[Instance] = []
@@ -212,6 +216,7 @@ class Run:
                 protocol=self.target.protocol,
                 fingerprint=self.session.fingerprint(),
                 given=self.target.list_given(),
+                role=CLIENT if self.target.is_client() else "",
             ),
             claims=dict(self.bench.claims),
             readings=dict(self.bench.readings),
@@ -270,10 +275,10 @@ class Run:
 
 
 def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
-    """Return whose reference is meant.
+    """Return the protocol whose reference to run.
 
     Raises:
-        UsageFault: a protocol is named that has none.
+        UsageFault: the given protocol has no reference.
     """
     known = list_with_reference()
     if plan.protocol is not None and plan.protocol not in known:
@@ -282,16 +287,32 @@ def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
     return plan.protocol or next((name for name in known if name in asked), known[0])
 
 
-def _refuse_unmatched(plan: RunPlan, protocol: str, instances: Sequence[Instance]) -> None:
-    """Refuse what selects or excludes no case; who only opens a target brings none."""
-    own = _of_protocol(protocol, instances)
+def _refuse_unmatched(
+    plan: RunPlan, protocol: str, instances: Sequence[Instance], *, is_client: bool
+) -> None:
+    """Refuse a prefix that matches no case; nothing is checked if only the target is opened."""
+    own = _of_target(protocol, instances, is_client=is_client)
+    others = _of_target(protocol, instances, is_client=not is_client)
     for prefix in (*plan.selection, *plan.exclude):
         if instances and not any(item.is_selected_by(prefix) for item in own):
+            if any(item.is_selected_by(prefix) for item in others):
+                raise UsageFault(_of_others(prefix, is_client=is_client))
             raise UsageFault(describe_unmatched(prefix, own, [load_catalogue(protocol)]))
 
 
-def _of_protocol(protocol: str, instances: Iterable[Instance]) -> list[Instance]:
-    return [item for item in instances if is_below(item.id, protocol)]
+def _of_others(prefix: str, *, is_client: bool) -> str:
+    if is_client:
+        return f"{prefix!r} holds cases for brokers, not for clients; use `wireproof run`"
+    return f"{prefix!r} holds cases for clients, not for brokers; use `wireproof client`"
+
+
+def _of_target(protocol: str, instances: Iterable[Instance], *, is_client: bool) -> list[Instance]:
+    """Return the cases of a protocol that are for clients, or those that are not."""
+    return [
+        item
+        for item in instances
+        if is_below(item.id, protocol) and item.is_for_clients == is_client
+    ]
 
 
 def _is_asked_for(plan: RunPlan, item: Instance) -> bool:

@@ -1,4 +1,4 @@
-"""Running the cases of a request in their order, and telling listeners what comes of each."""
+"""Runs the cases of a request in their order, and passes each record to listeners."""
 
 import contextlib
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ COUNTED: tuple[Verdict, ...] = ("fail", "error", "inconclusive", "unstable")
 
 
 class Listener(Protocol):
-    """What is told of a run as it happens."""
+    """Receives the events of a run."""
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
         """Tell that the target is open, claims are probed and the cases are chosen."""
@@ -85,6 +85,11 @@ class OpenRun:
             run.close()
             raise
 
+    @property
+    def supported(self) -> tuple[Instance, ...]:
+        """Return the cases for which the target has what they need, in the order given."""
+        return self._choice.run
+
     def start(self) -> None:
         """Start early, each in a thread, the cases that mostly wait."""
         lacking = self._unsupported
@@ -114,9 +119,9 @@ def run_cases(
     is_stopped: Callable[[], bool],
     tell_wait: Tell = lambda what, seconds: None,
 ) -> RunRecords:
-    """Run what the request asks for; ``is_stopped`` is asked after every case.
+    """Run the requested cases; ``is_stopped`` is called after every case.
 
-    ``tell_wait`` is told what is waited for, and how long, when that takes some time.
+    ``tell_wait`` is called with the current step and its seconds while a step takes long.
 
     Raises:
         KitError: as `OpenRun.open`.

@@ -27,7 +27,7 @@ class Dimension(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Dimensions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The dimensions of a protocol, and which of them matter, by prefix of a clause's id."""
+    """The dimensions of a protocol, and which of them matter to the clauses with a prefix."""
 
     dimension: dict[str, Dimension] = {}
     matters: dict[str, tuple[str, ...]] = {}
@@ -71,8 +71,8 @@ def judged_clauses(protocol: str) -> list[Clause]:
 def corner_trials(protocol: str, faults: Sequence[Trial]) -> tuple[Trial, ...]:
     """Return a trial for each must clause of a broker and each corner that matters to it.
 
-    The fault is one of the clause's own. The next ones are tried if it never does anything in
-    the corner, so that nothing would be shown.
+    The fault is one of the clause's own. The next ones are tried where it was not seen: it may
+    do nothing there, such as one that is wrong with odd bodies only.
     """
     dimensions = read_dimensions(protocol)
     return tuple(

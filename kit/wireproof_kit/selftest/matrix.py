@@ -14,6 +14,7 @@ from wireproof_kit.selftest.plan import (
     VARIANT,
     TrialResult,
 )
+from wireproof_kit.selftest.shown import unshown
 
 FORMAT = "wireproof-selftest-1"
 PAGE = ".md"
@@ -30,6 +31,8 @@ class Matrix:
     planned: int
     seconds: float = 0.0
     interrupted: bool = False
+    complete: bool = False
+    """Whether all legal trials were run with every case."""
     rows: list[TrialResult] = field(default_factory=list[TrialResult])
 
     def add(self, result: TrialResult) -> None:
@@ -48,6 +51,13 @@ class Matrix:
     def list_unexpected(self) -> list[TrialResult]:
         """Return the results of faults that made a case fail whose clause they do not declare."""
         return [row for row in self.rows if row.trial.kind == FAULT and row.unexpected]
+
+    def unshown(self) -> list[str]:
+        """Return what is accepted and no legal trial showed, if every case was tried in each."""
+        legal = [row for row in self.rows if row.trial.kind != FAULT]
+        if not legal or self.interrupted or not self.complete:
+            return []
+        return unshown(self.protocol, (line for row in legal for line in row.shown))
 
     def groups(self) -> dict[str, "Tally"]:
         """Return, for each clause group, how many of the faults declared for it were caught."""
@@ -69,6 +79,7 @@ class Matrix:
             "alternatives": len(self.of(ALTERNATIVE)),
             "mixes": len(self.of(MIX)),
             "false_alarms": len(self.with_verdict("alarm")),
+            "unshown": len(self.unshown()),
             "troubles": len(self.with_verdict("trouble")),
             "planned": self.planned,
             "seed": self.seed,
@@ -111,7 +122,7 @@ def check_writable(path: Path) -> None:
     """Check before the selftest starts that a matrix can be written to a file.
 
     Raises:
-        UsageFault: it cannot, or its suffix names no known format.
+        UsageFault: the file cannot be written, or its suffix names no known format.
     """
     if path.suffix not in SUFFIXES:
         raise UsageFault(f"--out {path}: a name that ends in .md or .jsonl is needed")
@@ -164,6 +175,7 @@ def page(matrix: Matrix) -> Iterator[str]:
         ("Mixes of variants", MIX),
     ):
         yield from _legal_table(title, matrix.of(kind))
+    yield from _unshown_list(matrix.unshown())
 
 
 def _describe_met(matrix: Matrix) -> str:
@@ -174,6 +186,12 @@ def _describe_met(matrix: Matrix) -> str:
         "or, a mix, of a quarter: other ones in each trial, and at least one of each clause; "
         "`make matrix` tries all"
     )
+
+
+def _unshown_list(lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield from ("", "## Accepted, and shown by no legal trial", "")
+        yield from (f"- {line}" for line in lines)
 
 
 def _group_table(matrix: Matrix) -> Iterator[str]:

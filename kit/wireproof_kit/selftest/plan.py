@@ -27,8 +27,8 @@ class Trial(msgspec.Struct, frozen=True):
     ``kind`` is fault, variant, alternative or mix; ``way`` in what way a fault is wrong;
     ``not_with`` which variants a variant is never mixed with. Cases that must not fail are all run
     if ``every`` is true; otherwise one set of parameters of each case function, another one in
-    each trial.
-    ``candidates`` are the faults of a corner, tried in turn until one does something there.
+    each trial. ``candidates`` are the faults of a corner, tried in turn until one does something
+    there.
     """
 
     name: str
@@ -64,7 +64,8 @@ class TrialResult(msgspec.Struct, frozen=True):
     ``red`` maps each failed clause to the first case that failed; ``survived`` are the clauses
     that the fault must break but no case found broken; ``spared`` counts cases not run since
     their clause had failed already. ``trouble`` says why the trial could not be run. ``idle``
-    says that no candidate of a corner did anything there.
+    says that no candidate of a corner did anything there. ``shown`` are, of a trial that is legal,
+    the readings bound and the accepted patterns of must cases that were seen.
     """
 
     trial: Trial
@@ -76,6 +77,7 @@ class TrialResult(msgspec.Struct, frozen=True):
     seconds: float = 0.0
     trouble: str = ""
     idle: bool = False
+    shown: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:

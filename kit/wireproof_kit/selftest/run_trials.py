@@ -33,7 +33,7 @@ def run_trials(
     Cases are collected once, before the workers are forked. A trial whose worker ends or takes
     too long is in trouble, and says so.
     """
-    instances = collect(protocol)
+    instances = [item for item in collect(protocol) if not item.is_for_clients]
     with scratch(memory_folder()) as folder, BrokerForkServer(protocol) as server:
 
         def work(trial: Trial, send: Callable[[TrialResult], None]) -> None:
@@ -57,23 +57,24 @@ def _result(
 ) -> TrialResult:
     os.environ[PROFILE] = USUAL if trial.kind == FAULT else LIGHT
     started = time.monotonic()
-    result = TrialResult(trial)
+    result, was_idle = TrialResult(trial), bool(trial.candidates)
     for name in trial.candidates or trial.switches[:1]:
         asked = msgspec.structs.replace(trial, switches=(name,)) if trial.candidates else trial
         try:
             with server.reference(asked.options(), parent=folder) as url:
                 result = run_trial(asked, url, protocol, instances)
-                entered = not trial.candidates or was_entered(url, protocol)
+                entered = not trial.candidates or was_entered(url)
         except KitError as error:
             result = TrialResult(asked, trouble=str(error))
             break
-        if entered or result.red:
+        was_idle = was_idle and not entered
+        if result.red:
             break
-        result = msgspec.structs.replace(result, idle=True)
+        result = msgspec.structs.replace(result, idle=was_idle)
     return msgspec.structs.replace(result, seconds=round(time.monotonic() - started, 2))
 
 
-def was_entered(url: str, protocol: str) -> bool:
+def was_entered(url: str) -> bool:
     """Return True if a fault of the reference did something in its corner."""
-    data = read_target(url).data
-    return data is not None and (data / ENTERED).exists()
+    data = read_target(url).data  # of a cluster the folder of one node
+    return data is not None and any((each / ENTERED).exists() for each in (data, data.parent))

@@ -8,12 +8,15 @@ import random
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import zip_longest
 from zlib import crc32
 
-from wireproof_kit.runner.engine import Engine, RunOptions
+from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.runner.run import Run, RunPlan
+from wireproof_kit.runner.request import RunRequest
+from wireproof_kit.runner.run import RunPlan
+from wireproof_kit.runner.run_cases import OpenRun
 from wireproof_kit.selftest.plan import (
     ALTERNATIVE,
     FAULT,
@@ -23,8 +26,11 @@ from wireproof_kit.selftest.plan import (
     Trial,
     TrialResult,
 )
+from wireproof_kit.selftest.shown import accepted_patterns, pattern_shown, reading_shown
+from wireproof_spec.catalogue import Catalogue, matches
 from wireproof_spec.record import CaseRecord
 
+# Late twins of faults act after 3 s; a case must still be waiting then.
 PATIENCE_S = {FAULT: 4.0}
 LEGAL_PATIENCE_S = 6.0
 WAITERS = 12
@@ -92,33 +98,30 @@ def run_trial(trial: Trial, url: str, protocol: str, instances: Sequence[Instanc
     patience = PATIENCE_S.get(trial.kind, LEGAL_PATIENCE_S)
     seed = crc32(trial.name.encode()) % SEEDS  # other histories in each, the same each time
     plan = RunPlan(url=url, protocol=protocol, seed=seed, timeout=patience, passing=True)
-    run = Run.open(plan)
-    try:
-        chosen = run.choose(cases_of(trial, instances)).run
-        run.prepare(chosen)
-        options = RunOptions(repeats=1, waiters=WAITERS, transcripts=False, patient=True)
-        engine = Engine(run.session, run.bench, options)
-        cases = _TrialRun(trial, engine)
-        try:
-            cases.run(chosen)
-        finally:
-            engine.close()
+    options = RunOptions(repeats=1, waiters=WAITERS, transcripts=False, patient=True)
+    request = RunRequest(plan, options)
+    with closing(OpenRun.open(request, cases_of(trial, instances))) as opened:
+        cases = _TrialRun(trial, opened)
+        cases.run(opened.supported)
         return cases.result()
-    finally:
-        run.close()
 
 
 class _TrialRun:
     """The cases of one trial and their records; used from several threads."""
 
-    def __init__(self, trial: Trial, engine: Engine) -> None:
+    def __init__(self, trial: Trial, opened: OpenRun) -> None:
         self._trial = trial
-        self._engine = engine
+        self._opened = opened
         self._allowed = {*trial.breaks, *trial.may_break}
         self._lock = threading.Lock()
         self._records: list[CaseRecord] = []
         self._red: dict[str, str] = {}
         self._spared = 0
+        self._shown: set[str] = {
+            reading_shown(name, binding.reading)
+            for name, binding in opened.run.bench.readings.items()
+            if binding.reading is not None
+        }
 
     def run(self, chosen: Sequence[Instance]) -> None:
         """Run harmless cases in parallel, then one at a time those that disturb or may kill."""
@@ -141,6 +144,7 @@ class _TrialRun:
             unexpected=tuple(_red_case(record) for record in unexpected),
             cases=len(self._records),
             spared=self._spared,
+            shown=() if trial.kind == FAULT else tuple(sorted(self._shown)),
         )
 
     @staticmethod
@@ -154,11 +158,12 @@ class _TrialRun:
             if clause in self._red and clause in self._allowed:
                 self._spared += 1
                 return
-        self._keep(self._engine.run(instance))
+        self._keep(self._opened.run_case(instance))
 
     def _keep(self, record: CaseRecord) -> None:
         with self._lock:
             self._records.append(record)
+            self._shown.update(patterns_shown(record, self._opened.run.catalogue))
             if record.verdict == "fail":
                 self._red.setdefault(record.clause, record.case)
 
@@ -169,6 +174,16 @@ class _TrialRun:
             if self._trial.kind != FAULT or record.clause in self._trial.breaks:
                 self._records.remove(record)
                 self._run(chosen[record.case])
+
+
+def patterns_shown(record: CaseRecord, catalogue: Catalogue) -> Iterator[str]:
+    """Yield each pattern that a must case accepts and its observation matches."""
+    law = catalogue.law(record.clause, record.case)
+    if law is None or record.level != "must":
+        return
+    for pattern in accepted_patterns(law):
+        if matches(record.observation, (pattern,)):
+            yield pattern_shown(record.clause, law.id, pattern)
 
 
 def is_unexpected(trial: Trial, record: CaseRecord) -> bool:

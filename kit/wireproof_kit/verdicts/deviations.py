@@ -88,9 +88,9 @@ def parse_deviations(
 
 
 def is_known(entry_id: str, known_ids: Iterable[str]) -> bool:
-    """Return True if an id is that of a case or a prefix of one.
+    """Return True if an id is the id of a case or a prefix of one.
 
-    A known id that ends in a slash stands for every id that begins so.
+    A known id that ends in a slash stands for all ids that begin with it.
     """
     return any(
         is_below(known, entry_id) or (known.endswith("/") and entry_id.startswith(known))

@@ -24,6 +24,7 @@ ReadingChoice = Literal["any", "published", "deployed"]
 UNAVAILABLE = "unavailable"
 KIT_ERROR = "kit-error"
 UNDECIDED = "inconclusive"
+UNSUPPORTED = "unsupported"
 DIED = "died"
 WITHHELD = "withheld"
 """Observation of a case that the target kept waiting for longer than a case may take."""
@@ -57,8 +58,8 @@ class JudgeContext:
 
 def judge(record: CaseRecord, bench: JudgeContext) -> Judgement:
     """Return the verdict of a case with its repetitions, before known deviations apply."""
-    clause = bench.catalogue.clause(record.clause)
-    law = bench.catalogue.law(record.clause, record.case)
+    clause = bench.catalogue.clause_of(record.case)
+    law = bench.catalogue.law(clause.id, record.case) if clause else None
     if clause is None or law is None:
         return Judgement("error", f"the catalogue has no law for {record.case}")
     missing = missing_capability(record.needs or clause.needs, bench)
@@ -109,7 +110,7 @@ def _unsupported_reason(need: str, bench: JudgeContext) -> str:
     if capability and matches(seen, capability.small_by):
         return f"needs {title}; the deployment is too small for it (probe: {seen})"
     if claim is not None and claim.note:
-        seen = f"{seen}: {claim.note}"
+        seen = f"{seen}: {claim.note.replace(';', ',')}"  # a statement parts groups with it
     return f"needs {title}, which the target neither claims nor shows (probe: {seen})"
 
 
@@ -133,6 +134,8 @@ def _own_fault(seen: SeenRecord) -> Judgement | None:
     kind = seen.value.partition(":")[0].partition(",")[0]
     if kind == KIT_ERROR:
         return Judgement("error", seen.note or seen.value)
+    if kind == UNSUPPORTED:
+        return Judgement("unsupported", seen.note or seen.value)
     if kind == UNDECIDED:
         return Judgement("inconclusive", seen.note or seen.value)
     if seen.overdue and seen.control != "prompt" and kind != DIED:

@@ -27,6 +27,7 @@ EXIT_GOOD = 0
 EXIT_FAILED = 1
 EXIT_NOT_DONE = 2
 EXIT_UNDECIDED = 3
+# 128 plus SIGINT, as shells report it.
 EXIT_INTERRUPTED = 130
 
 
@@ -113,9 +114,10 @@ def coverage(records: Iterable[CaseRecord], catalogue: Catalogue) -> dict[str, i
 def statement(
     header: HeaderRecord, groups: Sequence[GroupRecord], code: int, *, above: str = ""
 ) -> str:
-    """Return the statement of what was shown by group; never a bare `conformant`.
+    """Return what was shown, by group; never only `conformant`.
 
-    ``above`` says that nothing was run that counts; it is told where that decides the end.
+    ``above`` is the sentence that no counting case was run; it is added if that decides the exit
+    code.
     """
     said = [_describe_group(header, group) for group in groups]
     if above and code == EXIT_NOT_DONE:
@@ -150,9 +152,9 @@ def _describe_group(header: HeaderRecord, group: GroupRecord) -> str:
 
 
 def _describe_level(header: HeaderRecord, group: GroupRecord, level: str) -> str:
-    """Return how many cases of a level conform, of all that the law asks where some are missing.
+    """Return the number of conforming cases of a level, and of all in the law if some are missing.
 
-    A target must not look better for what it was not asked.
+    A target must not look better because some cases were not run.
     """
     conforming, asserted = group.counts[level]
     asked, unsupported = group.asked.get(level, asserted), group.unsupported.get(level, 0)
@@ -160,7 +162,7 @@ def _describe_level(header: HeaderRecord, group: GroupRecord, level: str) -> str
         return ""
     origins = by_origin(group.origins, header.origins) if level == "must" else ""
     missing = f"{asserted} of {asked} judged, {unsupported} unsupported" if unsupported else ""
-    notes = "; ".join(note for note in (origins, missing) if note)
+    notes = ", ".join(note for note in (origins, missing) if note)
     return f"{conforming}/{asserted} {level}{f' ({notes})' if notes else ''}"
 
 
@@ -178,7 +180,11 @@ def _groups(
 def _group(
     header: HeaderRecord, group: Group, own: Sequence[CaseRecord], catalogue: Catalogue
 ) -> GroupRecord:
-    missing = [clause for clause in _core(group) if not _is_asserted(clause, own)]
+    missing = [
+        clause
+        for clause in _core(group)
+        if not (_is_asserted(clause, own) or _is_not_offered(header, clause, own))
+    ]
     is_small = bool(missing) and all(_is_too_much(c, own, header, catalogue) for c in missing)
     whole = _is_whole(header, group) and not is_small
     return GroupRecord(
@@ -239,6 +245,15 @@ def _core(group: Group) -> list[Clause]:
 
 def _is_asserted(clause: Clause, own: Sequence[CaseRecord]) -> bool:
     return any(record.clause == clause.id and record.verdict in CONCLUSIVE for record in own)
+
+
+def _is_not_offered(header: HeaderRecord, clause: Clause, own: Sequence[CaseRecord]) -> bool:
+    """Return True if a client does not do what the clause is about.
+
+    A producer is no worse client for not consuming; a broker that lacks its core is not judged.
+    """
+    about = [record.verdict for record in own if record.clause == clause.id]
+    return header.target.is_client() and bool(about) and set(about) == {"unsupported"}
 
 
 def _is_in(record: CaseRecord, group: Group) -> bool:

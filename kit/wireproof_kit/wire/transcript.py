@@ -104,13 +104,15 @@ class Transcript:
         data: bytes = b"",
         parts: Sequence[Part] = (),
         note: str = "",
-    ) -> None:
-        """Append one step with the time since the start of the transcript."""
+    ) -> Step:
+        """Append one step with the time since the start of the transcript, and return it."""
         at_us = (time.monotonic_ns() - self._started) // 1000
+        step = Step(at_us, connection, kind, data, parts, note)
         with self._lock:
-            self._steps.append(Step(at_us, connection, kind, data, parts, note))
+            self._steps.append(step)
             if kind in SENT_KINDS:
                 self.sent += len(data)
+        return step
 
     def waited(self, seconds: float) -> None:
         """Count a wait in which nothing came, unless it was no more than a glance."""

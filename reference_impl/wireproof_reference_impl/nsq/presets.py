@@ -1,4 +1,4 @@
-"""Dialects, faults and variants by name, and what a broker with some of them does otherwise."""
+"""Dialects, faults and variants by name, and the behaviour and overrides of a combination."""
 
 from collections.abc import Mapping, Sequence
 
@@ -32,12 +32,12 @@ _ONE_BY_ONE = replace_function(publish_pipelined, "fits", _never_fits)
 
 
 def conflicts(preset: Preset) -> tuple[str, ...]:
-    """Return the variants that one is never mixed with: declared, or set the same thing."""
+    """Return the variants that cannot be combined with one: declared, or with the same setting."""
     return preset_table.conflicts(preset, VARIANTS)
 
 
 def build(dialect: str, *, fault_names: Sequence[str], variant_names: Sequence[str]) -> Behaviour:
-    """Return the behaviour that a dialect, then faults and variants make.
+    """Return the behaviour of a dialect, changed by faults and variants.
 
     Raises:
         BadOption: a name that does not exist.
@@ -51,7 +51,7 @@ def build(dialect: str, *, fault_names: Sequence[str], variant_names: Sequence[s
 
 
 def _fault(name: str) -> Preset:
-    """Return the fault of a name, which may be restricted to a corner: `NAME@CORNER`."""
+    """Return the fault with this name, which may be restricted to a corner: `NAME@CORNER`."""
     own, at, corner = name.partition(corners.SEPARATOR)
     preset = find_preset(FAULTS, "fault", own)
     return corners.cornered(preset, corner) if at else preset
@@ -60,10 +60,10 @@ def _fault(name: str) -> Preset:
 def overrides(
     fault_names: Sequence[str], variant_names: Sequence[str] = ()
 ) -> tuple[Override, ...]:
-    """Return what faults and variants replace in the core, in the order of replacement.
+    """Return the overrides of faults and variants, in the order in which to apply them.
 
-    A broker with overrides reads each command by itself: publishes that are taken together would
-    pass most of the functions by that a fault replaces.
+    A broker with overrides reads each command by itself: pipelined publishes that are stored
+    together would bypass most of the functions that faults replace.
 
     Raises:
         BadOption: a name that does not exist.

@@ -1,4 +1,4 @@
-"""`serve nsq`: one broker as a process, until it is told to end."""
+"""`serve nsq`: runs one broker as a process until it is stopped."""
 
 import argparse
 import asyncio
@@ -53,7 +53,7 @@ def serve(options: ServeOptions) -> int:
     """Run a broker until SIGTERM or SIGINT and return the exit code.
 
     Raises:
-        BadOption: an option that cannot be followed.
+        BadOption: an option is invalid.
     """
     behaviour = _behaviour(options)
     return run_until_told(

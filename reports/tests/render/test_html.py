@@ -151,7 +151,7 @@ def test_a_cause_has_law_bytes_and_three_reproducers(page: PageReader) -> None:
     assert clause is not None
     assert clause.law in cause.text
     assert "published text 000, section “Extend PUB protocol”" in cause.text
-    assert "differs first here: 1234567 was due" in cause.text
+    assert "differs first here: expected 1234567" in cause.text
     assert "wireproof replay nsq/publish/trace-response/small --bundle run-0142" in cause.text
     assert "2020563249" in cause.text
     assert "import socket" in cause.text
@@ -173,7 +173,7 @@ def test_sections_tell_the_rest(page: PageReader) -> None:
     assert "HTTP 404" in part(page, "claims")
     assert "POST /topic/meta/update" in part(page, "unsupported")
     assert "target died at" in part(page, "undecided")
-    assert "clients are judged when client mode exists" in part(page, "coverage")
+    assert "ext.client" not in part(page, "coverage")
     assert "--seed 7319" in part(page, "repeat")
 
 

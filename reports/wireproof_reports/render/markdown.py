@@ -1,4 +1,4 @@
-"""The compatibility statement in Markdown: for release notes, a wiki, a procurement file."""
+"""The compatibility statement in Markdown, for release notes or a wiki."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -138,12 +138,12 @@ def _run(page: Page) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    """Return text in which nothing is Markdown or HTML."""
+    """Return the text with all Markdown and HTML markup escaped."""
     return re.sub(r"([\\`*_{}\[\]<>|#~&!])", r"\\\1", _line(text))
 
 
 def code(text: str) -> str:
-    """Return text as code, whatever backticks it holds."""
+    """Return the text as inline code, with a fence longer than its backticks."""
     line = _line(text) or " "
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
     pad = " " if line.startswith("`") or line.endswith("`") else ""

@@ -44,13 +44,13 @@ RECORD_S: Final = 10.0
 
 
 class CampaignListener(Protocol):
-    """Is called with the events of a campaign."""
+    """Receives the events of a campaign."""
 
     def went_on(self, campaign: "Campaign") -> None:
         """Take note that a batch is done."""
 
     def on_finding(self, campaign: "Campaign", finding: Finding) -> None:
-        """Take note of a new finding, and again each time that it was seen again."""
+        """Take note of a new finding, and again each time it is seen again."""
 
 
 @dataclass(slots=True)
@@ -122,7 +122,7 @@ class Campaign:
 
     @property
     def hunting_s(self) -> float:
-        """Seconds that anomalies took."""
+        """The seconds spent on anomalies."""
         return self._triage.spent_s
 
     @property
@@ -151,11 +151,11 @@ class Campaign:
         return _alike(found, violated)
 
     def probe_apart(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Perform each on connections of its own, one more request behind it, as `probe` does.
+        """Perform each case on its own connections, followed by a sentinel; return the anomaly.
 
-        What loses the place in the stream, or a message of whoever publishes next, shows in that
-        request only, and the campaign may have learned of a case that it ends its connection,
-        which nobody else knows.
+        Some faults show only in the request after the case. The campaign that recorded the finding
+        may also have known that a case closes its connection; whoever repeats it does not know
+        that.
         """
         engine = self._engine
         if engine is None:

@@ -126,7 +126,7 @@ class Triage:
         return self.campaign.probe(cases, violated)
 
     def out_of_time(self) -> bool:
-        """Tell whether no more time is left for what the triage is at."""
+        """Return True if no time is left for the present step of the triage."""
         return time.monotonic() > self.until or self.campaign.is_over()
 
     def _search(self, anomaly: Anomaly) -> bool:

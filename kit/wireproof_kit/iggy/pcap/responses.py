@@ -1,4 +1,4 @@
-"""Responses: a status, a length, and what the request asked for."""
+"""Responses: a status, a length, and the body for the request."""
 
 from typing import ClassVar
 
@@ -247,13 +247,13 @@ class Response(Enclosing):
 def read_response(
     data: bytes, code: int, *, body: type[Layer] | None = None
 ) -> tuple[Response, bytes]:
-    """Read one response to a request of a code; return it and the bytes behind it.
+    """Read one response to a request with this code; return it and the bytes after it.
 
-    ``body`` is the layer of its body, where another server's is expected.
+    ``body`` is the layer of its body if another server's layout is expected.
 
     Raises:
-        Refused: the body is not what the request asks for.
-        Short: the response is not all there.
+        LayerViolation: the body does not fit the request.
+        Short: the response is incomplete.
     """
     response, behind = cut(Response, data)
     kind = body or BODIES.get(code)

@@ -6,7 +6,6 @@ Deliveries: ``delivered:as-sent``, ``delivered:header-respelled``,
 ``delivered:header-changed``, ``delivered:body-changed``,
 ``delivered:no-header``, ``delivered:undecodable``, ``delivered:layout-NAME``, ``missing``;
 ``absent``, ``unwanted``, ``no-sentinel``.
-Deliveries not owed: ``absent``, ``unwanted``, ``no-sentinel``.
 HTTP: ``http:STATUS,ok``, ``http:STATUS,trace``, ``http:STATUS,CODE``, ``http:silence``,
 ``http:closed``, ``http:nonsense``.
 """
@@ -74,10 +73,10 @@ def _observe_response(data: bytes, trace_id: int | None) -> Observation:
 def observe_delivery(
     delivery: Delivery | None, *, body: bytes, header: Header | None = None, exact: bool = False
 ) -> Observation:
-    """Compare a delivery with the published message; ``missing`` when there is none.
+    """Compare a delivery with the published message; ``missing`` if there is none.
 
-    ``header=None`` says that none was sent. A header spelled otherwise whose JSON value is the
-    same is as sent, with a note; with ``exact`` it is ``delivered:header-respelled``.
+    ``header=None`` means that none was sent. A header with the same JSON value in another spelling
+    counts as sent, with a note; with ``exact`` it is ``delivered:header-respelled``.
     """
     if delivery is None:
         return observed("missing", overdue=True)
@@ -141,10 +140,10 @@ def _bytes_at(data: bytes, at: int) -> str:
 
 
 def is_respelled(sent: bytes | None, found: bytes | None) -> bool:
-    """Return True if a header has the JSON value that was sent, spelled otherwise.
+    """Return True if a header has the JSON value that was sent, in another spelling.
 
-    The broker may keep its own names, which begin with ##, to itself. A number may have lost
-    digits that a 64-bit float does not hold; whether it does is judged by a case of its own.
+    The broker may remove its own names, which begin with ##. A number may have lost digits that a
+    64-bit float cannot hold; another case judges that.
     """
     if sent is None or found is None:
         return False

@@ -1,6 +1,6 @@
-"""Probes that show what a target can do. Each docstring lists the words it can return.
+"""Probes of a target's capabilities. Each docstring lists the words it can return.
 
-Any of them is ``unavailable`` when what it needs (a topic, an address) cannot be had.
+Every probe returns ``unavailable`` if it cannot get what it needs (a topic, an address).
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ def trace(bench: ProbeContext) -> Observation:
 
 
 def order(bench: ProbeContext) -> Observation:
-    """Subscribe in order to a topic made ordered: any answer's word."""
+    """Subscribe in order to an ordered topic; return the word of the answer."""
     topic = bench.topic("fresh_ordered_topic")
     seen = observed(UNAVAILABLE)
     for command in (names.SUB_ORDERED, names.SUB_ORDER):
@@ -93,10 +93,10 @@ def lookup(bench: ProbeContext) -> Observation:
 
 
 def partition(bench: ProbeContext) -> Observation:
-    """Publish to both partitions of a topic: ``ok``, or the word of what is not.
+    """Publish to both partitions of a topic: ``ok``, or the first word that is not ``ok``.
 
-    ``ignored`` when the word for the partition is read by no command, as by a classic broker;
-    ``one`` where one node alone could keep the partitions and the lookup server refuses that.
+    ``ignored``: commands ignore the word for the partition, as on a classic broker. ``one``: the
+    cluster has one node, and the lookup server refuses several partitions on it.
     """
     try:
         topic = bench.topic("partitioned_topic")
@@ -115,7 +115,7 @@ def partition(bench: ProbeContext) -> Observation:
 
 
 def _partitions_are_ignored(bench: ProbeContext, topic: Topic) -> bool:
-    """Tell whether partitions that cannot be are published and subscribed to all the same."""
+    """Return True if publishing and subscribing to partitions that cannot exist succeeds."""
     body, absent = bench.broker.unique_body(), replace(topic, partition=ABSENT_PARTITION)
     asked = (
         frames.pub(topic, body, partition=b"none"),
@@ -173,7 +173,7 @@ def replica(bench: ProbeContext) -> Observation:
 
 
 def _is_alone(bench: ProbeContext) -> bool:
-    """Return True if the lookup servers list one node, behind which nothing can be moved."""
+    """Return True if the lookup servers list only one node."""
     return bench.lookup is not None and bench.lookup.listed_nodes() == 1
 
 

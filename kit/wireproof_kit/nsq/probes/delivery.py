@@ -22,7 +22,7 @@ MISSING = observed("missing", overdue=True)
 
 
 def no_ext_layout(bench: ProbeContext) -> Observation:
-    """Deliver a PUB on an ext topic: what stands between its id and its body.
+    """Return the layout of a PUB message on an ext topic: the bytes between its id and its body.
 
     ``version-alone``, ``version-and-length``, ``no-ext-part`` or ``other``.
     """
@@ -70,7 +70,7 @@ def order_ext_place(bench: ProbeContext) -> Observation:
 def order_rdy(bench: ProbeContext) -> Observation:
     """Subscribe in order without RDY: ``delivered-without-rdy``, ``delivered-after-rdy``.
 
-    A second channel, which says RDY, shows when the message could have come.
+    A second channel, with RDY, shows when the message could have come.
     """
     topic = bench.topic("fresh_ordered_topic", "plain_topic")
     broker = bench.broker
@@ -176,7 +176,7 @@ def _make_identity() -> dict[str, object]:
 
 
 def _before_body(raw: bytes, body: bytes) -> bytes:
-    """Return what stands between message id and body; all of it when the body is not there."""
+    """Return the bytes between message id and body; if the body is missing, all bytes."""
     try:
         return BARE.read(raw).body.removesuffix(body)
     except WireError:

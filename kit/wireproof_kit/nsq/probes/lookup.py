@@ -57,9 +57,9 @@ def lookup_consumer_meta(bench: ProbeContext) -> Observation:
 
 
 def lookups(bench: ProbeContext) -> Observation:
-    """Ask each lookup server what it is: ``ok`` when two or more answer, ``one`` if one is given.
+    """Ping each lookup server: ``ok`` if two or more answer.
 
-    ``one-answers`` when more were given.
+    ``one``: only one server is known. ``one-answers``: several are known, but at most one answers.
     """
     servers = _lookup(bench).servers
     if len(servers) == 1:
@@ -69,7 +69,7 @@ def lookups(bench: ProbeContext) -> Observation:
 
 
 def write_disable(bench: ProbeContext) -> Observation:
-    """Enable writing, as it is already: ``ok``, or the word of the HTTP answer."""
+    """Enable writing on a topic that is enabled: ``ok``, or the word of the HTTP answer."""
     return _observe_done(_lookup(bench).servers[0].request("POST", DISABLE_PATH, v1=True))
 
 

@@ -1,7 +1,7 @@
-"""Further witnesses of capabilities: other ways in which a target shows what it can do.
+"""Further witnesses of capabilities: other commands that show the same capability.
 
-A capability is absent only if no witness shows it. Each returns a word that shows the capability,
-or the word of what it saw instead.
+A capability is absent only if no witness shows it. A witness returns a word that shows the
+capability, or the word of the answer.
 """
 
 from collections.abc import Mapping
@@ -114,7 +114,7 @@ def batch_ext(bench: ProbeContext) -> Observation:
 
 
 def touch_ext(bench: ProbeContext) -> Observation:
-    """TOUCH a message of an ext topic: ``open``, or the word of what came instead."""
+    """TOUCH a message of an ext topic: ``open``, or the word of the answer."""
     return capability.touched(bench, bench.topic("ext_topic"))
 
 

@@ -17,10 +17,10 @@ TRACE_FIELDS = frozenset({"status", "id", "trace_id", "queue_offset", "rawsize"}
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """An HTTP response, or in ``failure`` the reason why there is none.
+    """An HTTP response, or in ``failure`` why there is none.
 
-    ``failure`` is ``silence``, ``closed``, ``nonsense`` or ``unreachable``; ``status`` is then
-    0. ``json`` is None when the body is no JSON.
+    ``failure`` is ``silence``, ``closed``, ``nonsense`` or ``unreachable``; ``status`` is then 0.
+    ``json`` is None if the body is not JSON.
     """
 
     status: int

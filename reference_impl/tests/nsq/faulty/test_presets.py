@@ -12,6 +12,7 @@ from wireproof_reference_impl.nsq.options import DEPLOYED, PUBLISHED
 from wireproof_reference_impl.nsq.preset import CLAUSE, PARSER, VARIANT, Preset
 from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS
 from wireproof_reference_impl.overrides import apply_overrides
+from wireproof_reference_impl.preset import ALTERNATIVE
 from wireproof_spec.catalogue import load_catalogue
 
 EVERY = [*FAULTS.values(), *VARIANTS.values()]
@@ -44,7 +45,7 @@ def _wrong(preset: Preset) -> list[str]:
     right = {
         "name": re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", preset.name),
         "text": re.fullmatch(r"[^\t\n]+[^.\t\n]", preset.text),
-        "kind": preset.kind in (CLAUSE, PARSER, VARIANT),
+        "kind": preset.kind in (CLAUSE, PARSER, VARIANT, ALTERNATIVE),
         "breaks": bool(preset.breaks) == (preset.kind == CLAUSE),
         "prefix": (preset.kind == PARSER) == preset.name.startswith("parser-"),
         "may_break": not set(preset.breaks) & set(preset.may_break),

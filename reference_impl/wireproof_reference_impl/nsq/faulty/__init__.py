@@ -1,4 +1,4 @@
-"""Faults of the nsq reference, by what they are about."""
+"""Faults of the NSQ reference, by subject."""
 
 from itertools import chain
 

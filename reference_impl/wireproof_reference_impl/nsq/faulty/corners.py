@@ -14,7 +14,7 @@ from wireproof_reference_impl.addresses import BadOption
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.faulty.circumstances import NOTES, Circumstances, is_note
 from wireproof_reference_impl.nsq.wire.message import NewMessage
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override
 from wireproof_reference_impl.preset import Preset
 
 SEPARATOR = "@"
@@ -86,8 +86,12 @@ def _blank_tag(entry: NewMessage) -> bool:
     return entry.tag is not None and entry.tag != entry.tag.strip()
 
 
-def _equal_halves(entry: NewMessage) -> bool:
-    high, low = divmod(entry.trace_id, _HALF)
+def _trace(wanted: Callable[[int], bool]) -> Holds:
+    return lambda now: None if now.trace_id is None else wanted(now.trace_id)
+
+
+def _equal_halves(trace_id: int) -> bool:
+    high, low = divmod(trace_id, _HALF)
     return bool(high) and high == low
 
 
@@ -116,8 +120,8 @@ CORNERS: dict[str, Holds] = {
     "value=names-upper-case": _entry(_upper_names),
     "value=tag-upper-case": _entry(_upper_tag),
     "value=tag-blank-ends": _entry(_blank_tag),
-    "value=trace-equal-halves": _entry(_equal_halves),
-    "value=trace-top-bit": _entry(lambda entry: entry.trace_id >> 63 == 1),
+    "value=trace-equal-halves": _trace(_equal_halves),
+    "value=trace-top-bit": _trace(lambda trace_id: trace_id >> 63 == 1),
     "number=one": lambda now: None if now.number is None else now.number == 0,
     "number=many": lambda now: None if now.number is None else now.number >= _MANY,
     "clients=one": lambda now: None if now.clients is None else now.clients == 1,
@@ -166,7 +170,7 @@ def _overridden(override: Override, holds: Sequence[Holds]) -> Override:
     if is_note(override):
         return override
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+    def wrap(original: Original) -> Callable[..., object]:
         wrong = override.wrap(original)
 
         def call(*arguments: object, **named: object) -> object:

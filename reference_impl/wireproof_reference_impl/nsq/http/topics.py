@@ -1,4 +1,4 @@
-"""Topics over HTTP on a node that stands alone, with the answers nsqlookupd gives."""
+"""Topics over HTTP on a node without a cluster, with the answers of nsqlookupd."""
 
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.topic import Topic
@@ -85,7 +85,7 @@ def _partition_count(request: Request) -> int:
 
 
 def _check_replicator(request: Request) -> None:
-    """Refuse a bad number of replicas; one is kept whatever it says."""
+    """Refuse an invalid number of replicas; a valid one has no effect."""
     text = request.text("replicator") or "1"
     if not 1 <= _number(text) <= _MOST_REPLICAS:
         raise HttpRefusal(400, error_codes.INVALID_ARG_TOPIC_REPLICATOR)

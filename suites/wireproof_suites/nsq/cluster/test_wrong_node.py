@@ -1,4 +1,4 @@
-"""Nodes that are asked for what they must not do: lead, write, hold a partition."""
+"""Requests that a node must refuse: it does not lead the partition, or does not have it."""
 
 from collections.abc import Callable, Mapping
 
@@ -56,7 +56,7 @@ def test_publish_to_a_follower_again(
     return second if second.value != first.value else first
 
 
-@case("nsq/cluster/not-leader-stored", clause="smart.cluster.not-leader")
+@case("nsq/cluster/not-leader-stored", clause="smart.cluster.not-leader-stored")
 def test_refused_message_is_not_delivered(
     broker: Broker, cluster: Cluster, shared_replicated_topic: Topic
 ) -> Observation:

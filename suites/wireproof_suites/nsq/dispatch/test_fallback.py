@@ -1,4 +1,4 @@
-"""A tagged message whose tag nobody on the channel desires, or nobody any more."""
+"""A tagged message whose tag no client of the channel desires, or no client desires any more."""
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
@@ -87,7 +87,7 @@ def test_other_tag_beside_untagged(broker: Broker, fresh_ext_topic: Topic) -> Ob
 def test_left(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """After a tagged client disconnects, its messages go to the untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
-    matching = channel.join("matching", tag=TAG)
+    matching = channel.join("matching", tag=TAG, msg_timeout=SOON_MS)
     untagged = channel.join("untagged")
     matching.consumer.close()
 
@@ -100,7 +100,7 @@ def test_left(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 def test_left_politely(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """After a tagged client sends CLS and disconnects, its messages go to the untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
-    matching = channel.join("matching", tag=TAG)
+    matching = channel.join("matching", tag=TAG, msg_timeout=SOON_MS)
     untagged = channel.join("untagged")
     matching.consumer.connection.ask(cls())
     bodies = channel.publish(TAG, count=3)
@@ -113,7 +113,7 @@ def test_left_politely(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 def test_thrown_out(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """After a tagged client is disconnected for an error, its messages go to the untagged one."""
     channel = channel_of(broker, fresh_ext_topic)
-    matching = channel.join("matching", tag=TAG)
+    matching = channel.join("matching", tag=TAG, msg_timeout=SOON_MS)
     untagged = channel.join("untagged")
     matching.consumer.connection.ask(raw(b"NO_SUCH_COMMAND\n", "unknown command"))
     matching.consumer.close()

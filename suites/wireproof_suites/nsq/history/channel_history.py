@@ -73,7 +73,7 @@ class HistoryTarget:
 
 @dataclass(slots=True)
 class Client:
-    """A subscription and what it holds, and whether that times out soon."""
+    """A subscription: its number, its consumer, its time-out (short or not), its held messages."""
 
     number: int
     consumer: Consumer
@@ -82,7 +82,7 @@ class Client:
 
 
 class ChannelHistory:
-    """One history on a channel nobody has used; its first client is there from the start."""
+    """One history on a new channel, which has one client at the start."""
 
     def __init__(
         self, broker: Broker, ground: HistoryTarget, kind: Kind, *, hurried: bool
@@ -117,7 +117,7 @@ class ChannelHistory:
             self._use()
 
     def move(self, name: str, choice: int) -> str:
-        """Make a move, or what must come first to make it possible; say what was done."""
+        """Make a move, or another move that must come first; return a description of it."""
         return self._moves[name](choice)
 
     def end(self) -> None:
@@ -260,10 +260,10 @@ class ChannelHistory:
         return [(client, body) for client in self._clients for body in client.held]
 
     def _receive(self, count: int) -> None:
-        """Look at every client in turn until so many loose messages have come to some.
+        """Read every client in turn until ``count`` loose messages have come.
 
         Raises:
-            Broken: they do not come, or one comes to whom it must not.
+            LawBroken: messages do not come in time, or one comes to a client that must not get it.
         """
         started = time.monotonic()
         came, glance = 0, SHORTEST_GLANCE
@@ -277,7 +277,7 @@ class ChannelHistory:
         self._ground.slowest = max(self._ground.slowest, time.monotonic() - started)
 
     def _look(self, client: Client, glance: float) -> int:
-        """Take what has come to a client; return how many of it were loose."""
+        """Receive the messages that have come to a client; return how many of them were loose."""
         came = 0
         while (delivery := client.consumer.take(seconds=glance)) is not None:
             came += self._take_arrival(client, delivery)
@@ -304,7 +304,7 @@ class ChannelHistory:
 def play(
     broker: Broker, topic: Topic, kind: Kind, effort: Effort, cluster: Cluster | None = None
 ) -> Observation:
-    """Search histories of this kind, each on a channel of its own; a cluster moves the leader."""
+    """Search histories of this kind, each on a new channel; a cluster also moves the leader."""
     ground = HistoryTarget(topic, cluster)
 
     def begin(*, hurried: bool, shown: bool) -> History:

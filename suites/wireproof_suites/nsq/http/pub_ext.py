@@ -1,4 +1,4 @@
-"""Publishing with a header over HTTP, and what comes of it."""
+"""Publishing with a header over HTTP, and observing the delivery."""
 
 from collections.abc import Mapping
 
@@ -59,7 +59,7 @@ def post_and_receive(
 def post_and_read(
     broker: Broker, topic: Topic, *, ext: Header, due: Mapping[str, str] | bytes, headers: Headers
 ) -> Observation:
-    """Return how a message was refused, or what became of the one value in ``due``."""
+    """Publish over HTTP; return the refusal, or the delivered header compared with ``due``."""
     with broker.subscribe(topic) as consumer:
         answer = post(broker, topic, broker.unique_body(), ext=ext, headers=headers)
         if not was_taken(answer):
@@ -68,7 +68,7 @@ def post_and_read(
 
 
 def was_taken(answer: HttpAnswer) -> bool:
-    """Tell whether a request was answered with success, in whatever words."""
+    """Return whether an HTTP answer is a success, with any body."""
     return 200 <= answer.status < 300
 
 
@@ -132,7 +132,7 @@ def observe_http_next_record(first: HttpAnswer, second: HttpAnswer) -> Observati
 
 
 def observe_http_position(answer: HttpAnswer, delivery: Delivery | None) -> Observation:
-    """Compare queue_offset and rawsize of an answer with what came with the ordered message."""
+    """Compare queue_offset and rawsize of an answer with those of the ordered delivery."""
     if delivery is None or delivery.message is None:
         return observed("missing", overdue=True)
     message = delivery.message

@@ -1,4 +1,4 @@
-"""POST /pub_ext with ##trace_id: the JSON answer, and what it says of the message."""
+"""POST /pub_ext with ##trace_id: the JSON answer, compared with the delivered message."""
 
 import pytest
 
@@ -26,6 +26,7 @@ TRACE_IDS = {
     "above-2-to-the-53": 2**53 + 1,
     "2-to-the-63": 2**63,
     "greatest": 2**64 - 1,
+    "equal-halves": 0x0102030401020304,
 }
 
 NO_NUMBER = {

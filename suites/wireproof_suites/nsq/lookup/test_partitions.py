@@ -1,4 +1,4 @@
-"""What a lookup tells of partitions and of the nodes that lead them."""
+"""The partitions in a lookup answer, and the nodes that lead them."""
 
 from dataclasses import replace
 

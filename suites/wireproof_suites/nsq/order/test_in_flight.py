@@ -1,4 +1,4 @@
-"""Ordered consumption: one message in flight, whatever the client says meanwhile."""
+"""Ordered consumption: only one message is in flight, whatever the client sends."""
 
 from collections.abc import Callable
 
@@ -56,7 +56,7 @@ def _not_ready_and_ready(consumer: Consumer, held: Delivery) -> None:
 
 
 def _finish_another(consumer: Consumer, held: Delivery) -> None:
-    """Say FIN with the id of the message that is due next."""
+    """Send FIN with the id of the message that is due next."""
     internal_id = int.from_bytes((held.message_id or b"")[:8], "big") + 1
     consumer.connection.ask(fin(internal_id.to_bytes(8, "big") + bytes(8)))
 
@@ -236,7 +236,7 @@ def _held_long(broker: Broker, topic: Topic, *, ready: int) -> Observation:
 
 
 def _pair(broker: Broker, topic: Topic) -> tuple[Consumer, Consumer]:
-    """Return a control consumer on a channel of its own, and the client to try."""
+    """Return a control consumer and a tested consumer, each on its own channel."""
     return open_consumer(broker, topic), open_consumer(broker, topic)
 
 

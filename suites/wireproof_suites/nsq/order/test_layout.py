@@ -1,4 +1,4 @@
-"""Ordered consumption: offset and size in front of the body, and what they say."""
+"""Ordered consumption: offset and size before the body, and their values."""
 
 import pytest
 
@@ -50,7 +50,7 @@ def test_size(broker: Broker, fresh_ordered_topic: Topic, size: int) -> Observat
 @case("nsq/order/layout/content", clause="smart.order.layout", waiting=True)
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_content(broker: Broker, fresh_ordered_topic: Topic, content: bytes) -> Observation:
-    """An ordered client receives a body unchanged, whatever its bytes."""
+    """An ordered client receives an unchanged body; the body may have any bytes."""
     return _observe_delivery(broker, fresh_ordered_topic, broker.unique_body(content))
 
 
@@ -163,7 +163,7 @@ def test_position_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -
     return first_unlike(map(position_of, deliveries, answers), "true")
 
 
-@case("nsq/trace/position-ordered", clause="smart.trace.position", needs=("order",), waiting=True)
+@case("nsq/trace/position-ordered", clause="smart.order.position", needs=("order",), waiting=True)
 def test_position_of_a_trace_answer(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """Offset and size of a PUB_TRACE answer are those that come with the ordered message."""
     client = open_consumer(broker, fresh_ordered_topic)

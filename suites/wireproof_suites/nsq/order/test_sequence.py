@@ -1,4 +1,4 @@
-"""Ordered consumption: messages come as they were published, offset and internal id growing."""
+"""Ordered consumption: messages come in publishing order, with growing offset and internal id."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What may stand in the JSON header of PUB_EXT, and what is refused."""
+"""The JSON header of PUB_EXT: accepted and refused values."""
 
 import pytest
 

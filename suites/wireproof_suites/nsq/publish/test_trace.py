@@ -1,4 +1,4 @@
-"""PUB_EXT with ##trace_id: the answer of 30 bytes, and what it says of the message."""
+"""PUB_EXT with ##trace_id: the answer of 30 bytes, compared with the delivered message."""
 
 import pytest
 
@@ -21,6 +21,7 @@ TRACE_IDS = {
     "below-2-to-the-63": 2**63 - 1,
     "2-to-the-63": 2**63,
     "greatest": 2**64 - 1,
+    "equal-halves": 0x0102030401020304,
 }
 
 AMONG_OTHERS = {

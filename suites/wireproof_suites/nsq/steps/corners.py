@@ -64,8 +64,8 @@ HEADER = {"k": "v", "Mixed-Case_1": "V"}
 class Corner:
     """The circumstances of one message.
 
-    ``client`` says as which client of its channel the consumer comes, or that another one was
-    there before and left; ``delivery`` whether the message comes again, and why.
+    ``client`` says which client of its channel the consumer is, or that another client was there
+    before and left. ``delivery`` says whether the message comes again, and why.
     """
 
     partition: int
@@ -127,7 +127,10 @@ def receive(broker: Broker, wide: Topic, corner: Corner, *, command: str = "SUB"
 
 
 def as_published(received: Received) -> Observation:
-    """Compare each delivery with what was published: ``delivered:as-sent``, or the first other."""
+    """Compare each delivery with what was published.
+
+    The observation is ``delivered:as-sent``, or the first delivery that differs.
+    """
     for delivery in received.deliveries:
         without = received.header is None and delivery is not None
         if without and delivery is not None and delivery.layout in NO_EXT_LAYOUTS:

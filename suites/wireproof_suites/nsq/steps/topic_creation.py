@@ -1,4 +1,4 @@
-"""Creating topics over a lookup server, and what has become of them then."""
+"""Creating topics over a lookup server, and observing the created topics."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -106,7 +106,7 @@ def _refuse_private(parameters: Parameters, answer: HttpAnswer) -> None:
 def wait_until_led(
     broker: Broker, lookup: LookupClient, name: str, *, partitions: int
 ) -> TopicInfo | None:
-    """Wait until so many partitions of a topic have a leader; return None if they never do."""
+    """Wait until this number of partitions has leaders; return None if patience runs out."""
 
     def look() -> TopicInfo | None:
         info = lookup.lookup(name)
@@ -119,10 +119,10 @@ def wait_until_led(
 
 
 def observe_kind(broker: Broker, topic: Topic) -> Observation:
-    """Say of what kind every partition of a topic is: ``ext``, ``plain``, ``mixed``, ``neither``.
+    """Return the kind of every partition of a topic: ``ext``, ``plain``, ``mixed`` or ``neither``.
 
-    An ext topic delivers what was published with a header; a plain one refuses the header and
-    delivers a message without one.
+    An ext topic delivers a message that was published with a header. A plain topic refuses the
+    header and delivers a message without one.
     """
     kinds = {_kind(broker, topic.at(place.partition)) for place in topic.places}
     return observed(kinds.pop() if len(kinds) == 1 else "mixed")

@@ -16,9 +16,10 @@ TRACE_ID_AT = 18
 
 
 def observe_ids(answer: Answer, consumer: Consumer, body: bytes) -> Observation:
-    """Compare the ids of an answer with those of the message that a consumer gets.
+    """Compare the ids of a trace answer with the ids of the delivered message.
 
-    ``true``, ``internal-id-differs``, ``trace-id-differs``, or what came instead of either.
+    The observation is ``true``, ``internal-id-differs``, ``trace-id-differs``, or what came
+    instead of the answer or the message.
     """
     response = read_trace(answer)
     if response is None:
@@ -48,9 +49,9 @@ def compare_ids(*, answered: tuple[int, int], delivered: tuple[int, int]) -> Obs
 
 
 def observe_next_record(first: Answer, second: Answer) -> Observation:
-    """Say where the second record lies: ``follows`` when it is at the end of the first.
+    """Return where the second record starts: ``follows`` means at the end of the first record.
 
-    ``not-greater``: its offset does not grow, whatever offsets and sizes count.
+    ``not-greater``: the offset of the second record is not greater.
     """
     one, two = read_trace(first), read_trace(second)
     if one is None or two is None:

@@ -1,4 +1,4 @@
-"""PUB_TRACE: its body, its answer of 30 bytes, and what that says of the message."""
+"""PUB_TRACE: its body, its answer of 30 bytes, and the position in that answer."""
 
 import itertools
 
@@ -43,7 +43,7 @@ def test_body(broker: Broker, fresh_plain_topic: Topic, size: int) -> Observatio
 @case("nsq/trace/body/content", clause="smart.trace.layout")
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_body_of_any_content(broker: Broker, plain_topic: Topic, content: bytes) -> Observation:
-    """A PUB_TRACE message is delivered unchanged, whatever its bytes."""
+    """A PUB_TRACE message is delivered unchanged; it may have any bytes."""
     return _observe_delivery(broker, plain_topic, content + broker.unique_body())
 
 
@@ -178,7 +178,7 @@ def test_internal_id_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Observ
     return _ids(broker, ext_topic, 77)
 
 
-@case("nsq/trace/position", clause="smart.trace.position")
+@case("nsq/trace/position", clause="smart.trace.offset")
 @pytest.mark.parametrize("size", SIZES)
 def test_position(broker: Broker, fresh_plain_topic: Topic, size: int) -> Observation:
     """In PUB_TRACE answers, the offset of the next message is greater."""
@@ -188,7 +188,7 @@ def test_position(broker: Broker, fresh_plain_topic: Topic, size: int) -> Observ
     return observe_next_record(first, second)
 
 
-@case("nsq/trace/position/third", clause="smart.trace.position")
+@case("nsq/trace/position/third", clause="smart.trace.offset")
 def test_position_of_later_ones(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """Among many PUB_TRACE messages, each has a greater offset than the one before it."""
     answers = [
@@ -199,7 +199,7 @@ def test_position_of_later_ones(broker: Broker, fresh_plain_topic: Topic) -> Obs
     return first_unlike(iter(seen), seen[0].value)
 
 
-@case("nsq/trace/position-ext", clause="smart.trace.position", needs=("ext",))
+@case("nsq/trace/position-ext", clause="smart.trace.offset", needs=("ext",))
 @pytest.mark.parametrize("header", [False, True], ids=["pub-trace", "pub-ext"])
 def test_position_on_an_ext_topic(
     broker: Broker, fresh_ext_topic: Topic, header: bool
@@ -217,14 +217,14 @@ def test_position_on_an_ext_topic(
 
 @case(
     "nsq/trace/position-between",
-    clause="smart.trace.position",
+    clause="smart.trace.offset",
     needs_of={"mpub": ("batch",)},
 )
 @pytest.mark.parametrize("between", BETWEEN)
 def test_position_behind_others(
     broker: Broker, fresh_plain_topic: Topic, between: str
 ) -> Observation:
-    """The offset in a PUB_TRACE answer accounts for untraced messages in between."""
+    """In PUB_TRACE answers, the next offset is greater after untraced messages, too."""
     topic = fresh_plain_topic
     first = broker.publish_accepted(topic, b"x", trace_id=1)
     if between == "mpub":
@@ -237,7 +237,7 @@ def test_position_behind_others(
     return observe_next_record(first, second)
 
 
-@case("nsq/trace/size-grows", clause="smart.trace.position")
+@case("nsq/trace/size-grows", clause="smart.trace.size")
 @pytest.mark.parametrize("more", MORE)
 def test_size_grows(broker: Broker, plain_topic: Topic, more: int) -> Observation:
     """The size in a PUB_TRACE answer is never less than the size of the body."""
