@@ -1,4 +1,4 @@
-"""A round trip on this machine alone: is the machine fast enough to judge clients?"""
+"""A round trip on this machine alone, since a slow machine cannot judge clients."""
 
 import socket
 import threading
