@@ -6,6 +6,7 @@ const MOST_SERIES = 24; /* of all vendors at once; with more of them a picture b
 /* The ninth series has the first one's colour again, with another mark and line. */
 const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star"];
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
+const EVERY = "*"; /* asked for, where nothing asked means the first one */
 const look = (at, series) => ({ color: series[at % series.length], turn: Math.floor(at / series.length) });
 
 function colours() {
@@ -21,7 +22,7 @@ function picture(place, { title, words, choices, make }) {
   const note = made("p", { class: "help" }, words);
   const tools = made("div", { class: "tools" });
   const selects = Object.entries(choices || {}).filter(([, values]) => values.length > 1).map(([name, values]) => {
-    const select = made("select", { id: `p-${name}` }, ...values.map((value) => made("option", { value }, value || "all")));
+    const select = made("select", { id: `p-${name}` }, ...values.map((value) => made("option", { value }, value && value !== EVERY ? value : "all")));
     select.value = values.includes(state.get(name)) ? state.get(name) : values[0];
     select.addEventListener("change", () => { state.set({ [name]: select.value }); draw(); });
     tools.append(made("label", { for: select.id }, name[0].toUpperCase() + name.slice(1)), select);
@@ -29,7 +30,7 @@ function picture(place, { title, words, choices, make }) {
   });
   function draw() {
     const chosen = Object.fromEntries(Object.entries(choices || {}).map(([name, values]) => [name, values[0]]));
-    for (const [name, select] of selects) chosen[name] = select.value;
+    for (const [name, select] of selects) chosen[name] = select.value === EVERY ? "" : select.value;
     const ink = colours();
     const { traces, layout } = make(chosen, ink);
     figure.hidden = note.hidden = !traces.length;
@@ -56,7 +57,7 @@ function picture(place, { title, words, choices, make }) {
 /* All vendors first where they fit into one picture, else one of them. */
 function vendorsOf(rows) {
   const vendors = unique(rows.map((row) => row.vendor));
-  return unique(rows.map(who)).length > MOST_SERIES ? [...vendors, ""] : ["", ...vendors];
+  return unique(rows.map(who)).length > MOST_SERIES ? [...vendors, EVERY] : ["", ...vendors];
 }
 
 const unique = (values) => [...new Set(values)];
