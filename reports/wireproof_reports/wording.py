@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from wireproof_spec.catalogue import Level
 from wireproof_spec.observations import load_observations
-from wireproof_spec.record import Verdict
+from wireproof_spec.record import Level, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +184,11 @@ def shown_time(microseconds: int) -> str:
 
 def printable(data: bytes) -> str:
     """Return bytes as text where they are printable UTF-8, with escapes elsewhere."""
-    text = data.decode("utf-8", "backslashreplace")
+    return escape_unprintable(data.decode("utf-8", "backslashreplace"))
+
+
+def escape_unprintable(text: str) -> str:
+    """Return text with control, bidirectional and other unprintable signs escaped."""
     return "".join(sign if sign.isprintable() else _escaped(sign) for sign in text)
 
 

@@ -6,7 +6,8 @@ wire that may exceed 2^53 stand as strings.
 
 import base64
 import zlib
-from typing import Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
@@ -29,6 +30,12 @@ CONCLUSIVE: frozenset[Verdict] = frozenset({"pass", "reading", "fail", "known"})
 
 ControlState = Literal["prompt", "slow", "dead"]
 ClaimState = Literal["shown", "absent", "broken", "unknown"]
+Level = Literal["must", "should", "may", "observed"]
+ReadingChoice = Literal["any", "published", "deployed"]
+Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+"""A number of things, or of microseconds; what reads bundles keeps it in 64 bits."""
+Size = Annotated[int, msgspec.Meta(ge=0, le=64 << 20)]
+"""Bytes of one step; ours, eight times the largest that a case sends."""
 
 _DEFLATE_ABOVE = 4096
 
@@ -40,13 +47,13 @@ class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     ``parts`` are (offset, length, label, made wrong on purpose).
     """
 
-    at_us: int
+    at_us: Count
     conn: str
     kind: str
     hex: str = ""
     deflate: str = ""
-    length: int = 0
-    parts: tuple[tuple[int, int, str, bool], ...] = ()
+    length: Size = 0
+    parts: tuple[tuple[Count, Count, str, bool], ...] = ()
     note: str = ""
 
     def data(self) -> bytes:
@@ -109,8 +116,8 @@ class SeenRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 class RepeatsRecord(msgspec.Struct, frozen=True):
     """How often the case was run and how often its first observation came again."""
 
-    runs: int
-    same: int
+    runs: Count
+    same: Count
     others: tuple[SeenRecord, ...] = ()
 
 
@@ -132,7 +139,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     case: str
     case_hash: str
     clause: str
-    level: str
+    level: Level
     title: str
     observation: str
     verdict: Verdict
@@ -143,16 +150,16 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     note: str = ""
     reading: str | None = None
     signature: str | None = None
-    accepted: tuple[str, ...] = ()
+    accepted: Annotated[tuple[str, ...], msgspec.Meta(max_length=1000)] = ()
     needs: tuple[str, ...] = ()
     repeats: RepeatsRecord = RepeatsRecord(runs=1, same=1)
     hazard: bool = False
-    duration_us: int = 0
+    duration_us: Count = 0
     transcript: TranscriptRecord = TranscriptRecord()
     deviation: DeviationRecord | None = None
 
     def seen(self) -> tuple[SeenRecord, ...]:
-        """Return every repetition, the first one first."""
+        """Return the first repetition, and those that came out otherwise."""
         first = SeenRecord(
             value=self.observation,
             overdue=self.overdue,
@@ -160,8 +167,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
             difference=self.difference,
             note=self.note,
         )
-        same = (first,) * max(self.repeats.same, 1)
-        return same + self.repeats.others
+        return (first, *self.repeats.others)
 
 
 class ClaimRecord(msgspec.Struct, frozen=True):
@@ -192,6 +198,13 @@ class TargetRecord(msgspec.Struct, frozen=True):
     fingerprint: dict[str, str] = {}
     given: tuple[str, ...] = ()
 
+    def parts(self) -> SplitResult:
+        """Return the parts of the URL; none of them where the record holds no URL."""
+        try:
+            return urlsplit(self.url)
+        except ValueError:
+            return urlsplit("")
+
 
 class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     """The first line of a bundle."""
@@ -204,8 +217,8 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     claims: dict[str, ClaimRecord]
     readings: dict[str, BindingRecord]
     patience: dict[str, float]
-    profile: str = "must"
-    reading: str = "any"
+    profile: Level = "must"
+    reading: ReadingChoice = "any"
     selection: tuple[str, ...] = ()
     not_selected: dict[str, str] = {}
     started: str = ""
@@ -247,10 +260,10 @@ class SentRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     ``manner`` is whole, split, bytewise, together, half-close or slow; ``cuts`` are offsets.
     """
 
-    conn: int = 0
+    conn: Count = 0
     hex: str = ""
     deflate: str = ""
-    length: int = 0
+    length: Size = 0
     manner: str = "whole"
     cuts: tuple[int, ...] = ()
     seconds: float = 0.0
@@ -295,9 +308,9 @@ class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"
     field: str
     answer: str
     seed: int
-    shown: int
-    runs: int
-    seen: int
+    shown: Count
+    runs: Count
+    seen: Count
     at_s: float
     cases: tuple[FuzzCaseRecord, ...]
     names: dict[str, str] = {}
@@ -315,17 +328,17 @@ class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaig
 
     seed: int
     seconds: float
-    executed: int
-    in_frame: int
+    executed: Count
+    in_frame: Count
     in_frame_s: float
-    reconnecting: int
+    reconnecting: Count
     reconnecting_s: float
-    skipped: int = 0
-    left_out: int = 0
-    not_again: int = 0
+    skipped: Count = 0
+    left_out: Count = 0
+    not_again: Count = 0
     hunting_s: float = 0.0
-    next_batch: int = 0
-    workers: int = 1
+    next_batch: Count = 0
+    workers: Count = 1
     unwatched_s: float | None = None
     coverage: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
 

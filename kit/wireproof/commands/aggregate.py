@@ -14,7 +14,7 @@ from wireproof.commands.ingest import lines as ingested
 from wireproof.commands.ingest import refuse_without, take
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
-from wireproof.view.output import write_lines
+from wireproof.view.output import echo, write_lines
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.wording import counted
@@ -63,9 +63,9 @@ def aggregate(source: str, out: Path, master: str, conf: tuple[str, ...]) -> Non
     answered = _answered(history, out, master, settings)
     _write_pages(out)
     if manner().json:
-        click.echo(json.dumps({"event": "aggregated", "site": str(out), "questions": answered}))
+        echo(json.dumps({"event": "aggregated", "site": str(out), "questions": answered}))
     elif not manner().quiet:
-        click.echo("\n".join(_lines(out, answered)))
+        echo("\n".join(_lines(out, answered)))
 
 
 def _settings(conf: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ import msgspec
 
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
+from wireproof.view.output import echo
 from wireproof.view.progress import Progress
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.errors import UsageFault
@@ -58,9 +59,9 @@ def ingest(bundles: tuple[Path, ...], history: Path, vendor: str, version: str) 
     taken = take(bundles, history, vendor=vendor, version=version)
     if manner().json:
         told = {"event": "ingested", "history": str(history), **msgspec.to_builtins(taken)}
-        click.echo(json.dumps(told))
+        echo(json.dumps(told))
     elif not manner().quiet:
-        click.echo("\n".join(lines(taken, history)))
+        echo("\n".join(lines(taken, history)))
 
 
 def take(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import cast, get_args
+from typing import get_args
 
 import click
 import msgspec
@@ -13,6 +13,7 @@ from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.target_choice import settings_for
 from wireproof.view.choose_display import choose_display
+from wireproof.view.output import echo
 from wireproof.view.style import wrapped
 from wireproof.view.summary import Result
 from wireproof_kit.bundle.file import Bundle, BundleWriter, read_bundle
@@ -22,11 +23,18 @@ from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import judged
 from wireproof_kit.runner.instance import known_ids
 from wireproof_kit.verdicts.deviations import Applied, apply, read_deviations
-from wireproof_kit.verdicts.judge import Bench, ReadingChoice, claim_state
+from wireproof_kit.verdicts.judge import Bench, claim_state
 from wireproof_kit.verdicts.outcome import Standing, conclude
 from wireproof_kit.verdicts.revision import refuse_later
 from wireproof_spec.catalogue import LEVELS, Catalogue, load_catalogue
-from wireproof_spec.record import BindingRecord, CaseRecord, ClaimRecord, HeaderRecord
+from wireproof_spec.record import (
+    BindingRecord,
+    CaseRecord,
+    ClaimRecord,
+    HeaderRecord,
+    Level,
+    ReadingChoice,
+)
 
 EXAMPLES = (
     ("wireproof judge out/run.jsonl", "with this version's catalogue and the options of the run"),
@@ -48,7 +56,7 @@ _FILE = click.Path(path_type=Path)
 class Terms:
     """Under what a bundle is judged; None leaves what the run had."""
 
-    profile: str | None = None
+    profile: Level | None = None
     reading: ReadingChoice | None = None
     spec_revision: int | None = None
     baseline: Path | None = None
@@ -77,7 +85,7 @@ class Terms:
 )
 def judge(
     bundle: Path,
-    profile: str | None,
+    profile: Level | None,
     reading: ReadingChoice | None,
     *,
     revision: int | None,
@@ -103,7 +111,7 @@ def judge(
         display.case(record)
     if not manner().quiet:
         for line in changes(recorded.cases, result.records):
-            click.echo(line, err=manner().json)
+            echo(line, err=manner().json)
     display.end(result)
     return result.footer.exit
 
@@ -121,7 +129,7 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
     catalogue = load_catalogue(protocol)
     refuse_later(catalogue, terms.spec_revision)
     header = _header(bundle.header, catalogue, terms)
-    bench = Bench(catalogue, header.claims, header.readings, cast(ReadingChoice, header.reading))
+    bench = Bench(catalogue, header.claims, header.readings, header.reading)
     kept = [record for record in bundle.cases if _is_known(record, catalogue, terms)]
     if not kept:
         raise UsageFault(f"{bundle.path}: no case in it is known at that revision")

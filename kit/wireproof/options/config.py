@@ -12,6 +12,7 @@ from typing import cast
 from wireproof.options.suggestions import nearest_words, suggestion
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import target_keys
+from wireproof_spec.record import Level
 
 _KEYS = target_keys()
 
@@ -47,7 +48,7 @@ class Settings:
     url: str | None = None
     keys: tuple[tuple[str, str], ...] = ()
     reset: str | None = None
-    profile: str | None = None
+    profile: Level | None = None
     reading: str | None = None
     baseline: str | None = None
     bundle: str | None = None
@@ -99,7 +100,7 @@ def _from_file(path: Path, *, required: bool) -> Values:
         return {}
     except OSError as error:
         raise UsageFault(f"configuration {path}: cannot be read ({error.strerror})") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageFault(f"configuration {path}: no TOML: {error}") from error
     if path.name == "pyproject.toml":
         document = document.get("tool", {}).get("wireproof", {})

@@ -8,8 +8,8 @@ from typing import get_args
 import click
 
 from wireproof.options.target_choice import key_options
-from wireproof_kit.verdicts.judge import ReadingChoice
 from wireproof_spec.catalogue import LEVELS
+from wireproof_spec.record import ReadingChoice
 
 _FILE = click.Path(path_type=Path)
 

@@ -16,7 +16,7 @@ from wireproof_kit.runner.request import RunRequest, check_seconds, read_claims,
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import option_of
-from wireproof_kit.verdicts.judge import ReadingChoice
+from wireproof_spec.record import Level, ReadingChoice
 
 LAST_FAILED = Path("out/.last-failed.json")
 
@@ -25,7 +25,7 @@ class RunParameters(TypedDict):
     """The parameters of ``wireproof run``, by their names."""
 
     reference: bool
-    profile: str | None
+    profile: Level | None
     reading: str | None
     spec_rev: int | None
     expression: str | None

@@ -169,8 +169,9 @@ class LiveDisplay:
         lines.append(f"{progress:>{COLUMNS}}")
         if not whole:
             lines = lines[-max(self.height - 2, 1) :]
-        up = f"\x1b[{self._drawn}F\x1b[J" if self._drawn else ""
-        write_lines(self.out, [up + lines[0], *lines[1:]])
+        if self._drawn:
+            self.out.write(f"\x1b[{self._drawn}F\x1b[J")
+        write_lines(self.out, lines)
         self._drawn, self._drawn_at = len(lines), self.clock()
 
 

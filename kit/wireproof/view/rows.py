@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from wireproof.view.style import COLUMNS, TONES, Style
+from wireproof_kit.decoding.printable import escape_unprintable
 from wireproof_spec.record import VERDICTS, CaseRecord, Verdict
 
 NAME = 22
@@ -34,7 +35,7 @@ COUNT_WORDS: dict[Verdict, str] = {
 
 def interface(case_id: str) -> str:
     """Return protocol and interface of a case id: ``nsq/publish``."""
-    return "/".join(case_id.split("/")[:2])
+    return escape_unprintable("/".join(case_id.split("/")[:2]))
 
 
 def by_interface(records: Iterable[CaseRecord]) -> dict[str, list[Verdict]]:

@@ -15,7 +15,7 @@ from wireproof_kit.runner.request import RunRequest, check_seconds, read_claims,
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import TargetKey, option_of
-from wireproof_kit.verdicts.judge import ReadingChoice
+from wireproof_spec.record import Level, ReadingChoice
 
 _LEVELS = ("must", "should", "may", "observed")
 _READINGS = ("any", "published", "deployed")
@@ -101,7 +101,7 @@ def _plan(config: pytest.Config) -> RunPlan:
         claims=read_claims(_many(config, "--claim")),
         topics=read_topics(_many(config, "--topic")),
         reading=cast(ReadingChoice, config.getoption("--reading")),
-        profile=cast(str, config.getoption("--profile")),
+        profile=cast(Level, config.getoption("--profile")),
         spec_revision=_whole(config, "--spec-rev"),
         hazardous=bool(config.getoption("--hazardous")),
         timeout=_seconds(config, "--timeout-seconds"),

@@ -17,7 +17,7 @@ from wireproof_kit.runner.patience import Wait
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
 from wireproof_kit.targets.session import Session, SessionOptions
 from wireproof_kit.targets.target import Target
-from wireproof_kit.verdicts.judge import Bench, ReadingChoice, claim_state, missing_capability
+from wireproof_kit.verdicts.judge import Bench, claim_state, missing_capability
 from wireproof_kit.verdicts.revision import refuse_later
 from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.catalogue import Catalogue, is_below, load_catalogue
@@ -26,6 +26,8 @@ from wireproof_spec.record import (
     BindingRecord,
     ClaimRecord,
     HeaderRecord,
+    Level,
+    ReadingChoice,
     TargetRecord,
 )
 
@@ -51,7 +53,7 @@ class RunPlan:
     claims: Mapping[str, bool] = field(default_factory=dict[str, bool])
     topics: Mapping[str, str] = field(default_factory=dict[str, str])
     reading: ReadingChoice = "any"
-    profile: str = "must"
+    profile: Level = "must"
     spec_revision: int | None = None
     hazardous: bool = False
     timeout: float | None = None

@@ -7,7 +7,6 @@ deviations file or newer catalogue.
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from wireproof_spec.catalogue import Capability, Catalogue, Clause, Decision, Law, matches
 from wireproof_spec.record import (
@@ -15,11 +14,10 @@ from wireproof_spec.record import (
     CaseRecord,
     ClaimRecord,
     ClaimState,
+    ReadingChoice,
     SeenRecord,
     Verdict,
 )
-
-ReadingChoice = Literal["any", "published", "deployed"]
 
 UNAVAILABLE = "unavailable"
 KIT_ERROR = "kit-error"
@@ -69,7 +67,7 @@ def signature(clause: str, seen: SeenRecord) -> str:
     """Return the signature of a failure: 12 hex digits of clause, field and observed value."""
     field = seen.difference.field if seen.difference else ""
     text = "\0".join((clause, field, seen.value))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:12]
 
 
 def claim_state(capability: Capability, observation: str, *, claimed: bool) -> ClaimState:
@@ -173,19 +171,26 @@ def _counts(decision: Decision, name: str, choice: ReadingChoice) -> bool:
 def _agreed(verdicts: Sequence[Judgement], record: CaseRecord, clause: Clause) -> Judgement:
     first = verdicts[0]
     kinds = {judgement.verdict for judgement in verdicts}
-    deaths = sum(seen.value == DIED for seen in record.seen())
-    if 0 < deaths < len(verdicts):
+    alike = max(record.repeats.same, 1)
+    runs = alike + len(record.repeats.others)
+    deaths = _times([seen.value == DIED for seen in record.seen()], alike)
+    if 0 < deaths < runs:
         name = signature(clause.id, SeenRecord(value=DIED))
-        reason = f"the target died in {deaths} of {len(verdicts)} repeats"
+        reason = f"the target died in {deaths} of {runs} repeats"
         return Judgement("fail", reason, None, first.accepted, name)
     if len(kinds) > 1:
-        same = sum(judgement.verdict == first.verdict for judgement in verdicts)
-        reason = f"{first.verdict} in {same} of {len(verdicts)} repeats: {first.reason}"
+        same = _times([judgement.verdict == first.verdict for judgement in verdicts], alike)
+        reason = f"{first.verdict} in {same} of {runs} repeats: {first.reason}"
         return Judgement("unstable", reason, first.reading, first.accepted)
     if first.verdict != "fail":
         return first
     name = signature(clause.id, record.seen()[0])
     return Judgement("fail", first.reason, first.reading, first.accepted, name)
+
+
+def _times(held: Sequence[bool], alike: int) -> int:
+    """Return in how many runs it held; the first stands for that many alike."""
+    return alike * held[0] + sum(held[1:])
 
 
 def _listed(patterns: Sequence[str]) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 
 from wireproof_reports.bundle_file import (
-    LONGEST_LINE,
     BundleFault,
     check_end,
     header_of,
@@ -36,13 +35,21 @@ from wireproof_spec.record import (
     FooterRecord,
     HeaderRecord,
 )
-from wireproof_spec.record_file import UNREADABLE, open_bundle, why_unreadable
+from wireproof_spec.record_file import (
+    DAMAGED,
+    UNREADABLE,
+    count_inflated,
+    open_bundle,
+    read_lines,
+    refuse_inflated,
+    why_damaged,
+    why_unreadable,
+)
 
 _CASE = msgspec.json.Decoder(CaseRecord)
 _FINDING = msgspec.json.Decoder(FindingRecord)
 _CAMPAIGN = msgspec.json.Decoder(CampaignRecord)
 _FOOTER = msgspec.json.Decoder(FooterRecord)
-_DAMAGED = (msgspec.DecodeError, UnicodeDecodeError)
 
 
 class _Kind(msgspec.Struct, frozen=True):
@@ -99,7 +106,7 @@ def open_one(path: Path) -> Opening:
     """
     try:
         with open_bundle(path) as file:
-            header = header_of(str(path), file.readline(LONGEST_LINE))
+            header = header_of(str(path), next(read_lines(file), b""))
     except UNREADABLE as error:
         raise BundleFault(f"cannot read {path}: {why_unreadable(error)}") from error
     law_of(str(path), header.target.protocol)
@@ -115,8 +122,8 @@ def bundle_hash(path: Path) -> str:
     digest = hashlib.sha256()
     try:
         with open_bundle(path) as file:
-            while piece := file.read(1 << 20):
-                digest.update(piece)
+            for line in read_lines(file):
+                digest.update(line)
     except UNREADABLE as error:
         raise BundleFault(f"cannot read {path}: {why_unreadable(error)}") from error
     return digest.hexdigest()
@@ -131,7 +138,7 @@ def read_in(opening: Opening, sha256: str, naming: Naming = NO_NAMING) -> Incomi
     reading = _Reading(opening, sha256, naming)
     try:
         with open_bundle(opening.path) as file:
-            return reading.read(iter(lambda: file.readline(LONGEST_LINE), b""))
+            return reading.read(read_lines(file))
     except UNREADABLE as error:
         raise BundleFault(f"cannot read {opening.path}: {why_unreadable(error)}") from error
 
@@ -148,6 +155,7 @@ class _Reading:
             started=started(header),
         )
         self._grammar = Grammar()
+        self._inflated = 0
         self._seen: set[str] = set()
         self._rows: dict[str, list[Row]] = {
             table: [] for table in ("results", "findings", "campaigns", "quarantine")
@@ -186,11 +194,13 @@ class _Reading:
             if take_in is None:
                 raise BadRecord(f"records of kind {kind!r} are unknown to this version")
             take_in(line)
-        except (*_DAMAGED, BadRecord) as error:
-            self._put_aside(number, line, str(error))
+        except (*DAMAGED, BadRecord) as error:
+            self._put_aside(number, line, why_damaged(error))
 
     def _case(self, line: bytes) -> None:
         record = _CASE.decode(line)
+        self._inflated += count_inflated(record)
+        refuse_inflated(self._inflated)
         check_case(record, self._opening.protocol)
         if record.case in self._seen:
             raise BadRecord(f"{record.case} stands in this bundle twice")
@@ -219,8 +229,10 @@ class _Reading:
     def _footer(self, line: bytes) -> FooterRecord:
         try:
             return _FOOTER.decode(line)
-        except _DAMAGED as error:
-            raise BundleFault(f"{self._name}: its footer is damaged: {error}") from error
+        except DAMAGED as error:
+            raise BundleFault(
+                f"{self._name}: its footer is damaged: {why_damaged(error)}"
+            ) from error
 
     def _whole(self, footer: FooterRecord) -> Incoming:
         told = self._rows
@@ -235,5 +247,5 @@ def _kind(line: bytes) -> str:
     """Return the line's kind; empty when the line is no record at all."""
     try:
         return _KIND.decode(line).kind
-    except _DAMAGED:
+    except DAMAGED:
         return ""

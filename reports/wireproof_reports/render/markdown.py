@@ -6,8 +6,11 @@ from pathlib import Path
 
 from wireproof_reports.render.clauses import CaseView, GroupView
 from wireproof_reports.render.page import Page, read_page
-from wireproof_reports.wording import counted
+from wireproof_reports.wording import counted, escape_unprintable
 from wireproof_spec.catalogue import LEVELS
+
+_ACTIVE = r"[\\`*_{}\[\]<>|#~&!]"
+"""Signs by which text becomes Markdown or HTML."""
 
 
 def write(bundle: Path, out: Path) -> None:
@@ -62,7 +65,7 @@ def _groups(groups: Sequence[GroupView]) -> Iterator[str]:
         shown = scores if group.state in ("judged", "part") else {}
         cells = " | ".join(shown.get(level, "") for level in LEVELS)
         note = "" if group.state == "judged" else f"{group.state}: {plain(group.why)}"
-        yield f"| {plain(group.title)} `{group.id}` | {cells} | {note} |"
+        yield f"| {plain(group.title)} {code(group.id)} | {cells} | {note} |"
     yield ""
 
 
@@ -132,16 +135,19 @@ def _run(page: Page) -> Iterator[str]:
 
 def plain(text: str) -> str:
     """Return text in which nothing is Markdown or HTML."""
-    return re.sub(r"([\\`*_{}\[\]<>|#~&!])", r"\\\1", _line(text))
+    return re.sub(_ACTIVE, r"\\\g<0>", _line(text))
 
 
 def code(text: str) -> str:
-    """Return text as code, whatever backticks it holds."""
+    """Return text as code, whatever backticks it holds; a bar in it would end a table's cell."""
     line = _line(text) or " "
+    if "|" in line:
+        return f"<code>{re.sub(_ACTIVE, lambda sign: f'&#{ord(sign[0])};', line)}</code>"
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{pad}{line}{pad}{fence}"
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    """Return text as one line of printable signs."""
+    return escape_unprintable(" ".join(text.split()))
