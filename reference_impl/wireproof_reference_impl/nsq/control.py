@@ -1,13 +1,15 @@
 """The control of a cluster: what breaks it on purpose, and mends it.
 
 An HTTP API of our own, with parameters in the query. What is asked for is answered with the
-state of the cluster, of topics only the one that was named, or with 400 and one sentence.
+state of the cluster, of topics only the one that was named, or with 400 and one sentence; with 403
+and one sentence where a request does not show the token, or comes by a web page.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.control_access import ControlAccess
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator, Impossible, Writes
 from wireproof_reference_impl.nsq.cluster.member import Member
@@ -34,6 +36,7 @@ class Control:
         servers: Sequence[LookupServer],
         schedule: Schedule | None = None,
     ) -> None:
+        self.access = ControlAccess()
         self.cluster = cluster
         self.servers = servers
         self.behaviour = Behaviour()
@@ -103,6 +106,8 @@ def connector(control: Control) -> Callable[[object, int], HttpConnection[Contro
 
 def _route(act: Callable[[Control, Request], None], method: str) -> Route[Control]:
     def handler(control: Control, request: Request) -> Answer:
+        if refused := control.access.refusal(request.headers):
+            raise HttpRefusal(403, refused)
         try:
             act(control, request)
         except Impossible as error:
