@@ -209,7 +209,7 @@ class TargetRecord(msgspec.Struct, frozen=True):
 class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     """The first line of a bundle."""
 
-    format: int
+    format: Count
     kit: str
     spec: dict[str, int]
     seed: int
@@ -246,7 +246,7 @@ class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
     verdicts: dict[str, int]
     groups: tuple[GroupRecord, ...]
     coverage: dict[str, int]
-    exit: int
+    exit: Annotated[int, msgspec.Meta(ge=0, le=255)]
     statement: str
     stale: tuple[str, ...] = ()
     expired: tuple[str, ...] = ()

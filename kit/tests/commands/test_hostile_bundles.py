@@ -23,7 +23,7 @@ from wireproof_reports.bundle_file import read_bundle as read_for_reports
 from wireproof_reports.render.html import render as rendered
 from wireproof_reports.render.markdown import render as markdown
 
-MOST_CPU_S = 40.0
+MOST_CPU_S = 60.0
 MOST_MB = 1200
 REFUSED = [
     "nested-lists",

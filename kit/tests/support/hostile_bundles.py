@@ -248,7 +248,7 @@ def corpus() -> dict[str, Make]:
         ),
         "steps-many": lambda: with_steps([step(frame) for _ in range(30_000)]),
         "steps-many-connections": lambda: with_steps(
-            [step(frame, conn=f"C{n}") for n in range(30_000)]
+            [step(frame, conn=f"C{n}") for n in range(10_000)]
         ),
         "steps-empty": lambda: with_steps(
             [{"at_us": 0, "conn": "", "kind": ""} for _ in range(60_000)]

@@ -30,7 +30,7 @@ from wireproof.running.request import (
     collect_narrowed,
     make_request,
 )
-from wireproof.running.reset import run_reset
+from wireproof.running.reset import confirm_reset, run_reset
 from wireproof.view import captures
 from wireproof.view.choose_display import choose_display
 from wireproof.view.display import Display
@@ -104,6 +104,8 @@ def _judge(named: Named, options: RunParameters, settings: Settings, *, name: st
         files = {kind: path for kind, path in files.items() if kind not in captures.FORMATS}
     bundle = bundle_place(options["bundle"], settings, name=name)
     if named.reset is not None:
+        if settings.reset_found is not None:
+            confirm_reset(named.reset, settings.reset_found)
         run_reset(named.reset)
     display = choose_display(manner(), bundle=bundle)
     try:

@@ -42,12 +42,14 @@ class Settings:
     """What file and environment say; None where neither says anything.
 
     ``keys`` are target keys with their values, those of several values several times;
-    ``claims`` are NAME → true, false or probe; ``reset`` is a command run before the cases.
+    ``claims`` are NAME → true, false or probe; ``reset`` is a command run before the cases,
+    ``reset_found`` the file it comes from when nobody named that file.
     """
 
     url: str | None = None
     keys: tuple[tuple[str, str], ...] = ()
     reset: str | None = None
+    reset_found: Path | None = None
     profile: Level | None = None
     reading: str | None = None
     baseline: str | None = None
@@ -68,20 +70,25 @@ def read_settings(
         UsageFault: a file, table, key, value or environment variable is not right.
     """
     named = config or (Path(environment[FILE_KEY]) if environment.get(FILE_KEY) else None)
-    values: Values = {}
-    if named is not None:
-        values = _from_file(named, required=True)
-    else:
-        for name in ("wireproof.toml", "pyproject.toml"):
-            values = values or _from_file(folder / name, required=False)
+    values = _found(folder) if named is None else _from_file(named, required=True)
     from_environment = dict(_from_environment(environment))
     if from_environment.get("url", values.get("url")) != values.get("url"):
         # What the file says of its target must not be believed of another.
         values = {key: value for key, value in values.items() if key not in TABLES["target"]}
+    if "reset" in from_environment or "reset" not in values:
+        values.pop("reset_found", None)
     values.update(from_environment)
     keys = tuple(_target_keys(values))
     others = {name: value for name, value in values.items() if name not in _KEYS}
     return Settings(keys=keys, **others)  # type: ignore[arg-type]  # checked key by key
+
+
+def _found(folder: Path) -> Values:
+    """Return what a file says that lies in the folder, be it somebody else's."""
+    for name in ("wireproof.toml", "pyproject.toml"):
+        if values := _from_file(folder / name, required=False):
+            return {**values, "reset_found": folder / name}
+    return {}
 
 
 def _target_keys(values: Values) -> Iterator[tuple[str, str]]:

@@ -66,6 +66,8 @@ def session(
         SparkFault: there is no Java, or the session cannot be started.
     """
     check_java()
+    # Spark starts its workers with `python -m`, which imports from the current folder first.
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     wanted = {**SETTINGS, **_network(master), **_shipped(code), **settings}
