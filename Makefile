@@ -53,6 +53,7 @@ matrix:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/wireproof selftest --every-case --out out/selftest.md
 	@$(BIN)/wireproof selftest --protocol iggy --every-case --out out/selftest-iggy.md
+	@$(BIN)/wireproof selftest --dimensions --out out/selftest-dimensions.md
 
 crash:
 	@$(PYTHON) tools/setup.py dev

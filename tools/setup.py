@@ -160,7 +160,7 @@ class Compiler:
             return (0, 0)
         return said_version(self.asked, self.pattern)
 
-    def missing(self) -> str:
+    def find_missing(self) -> str:
         """Return why there is none that serves, in the words of a report; empty if there is."""
         found = self.version()
         if found >= self.oldest:
@@ -196,9 +196,9 @@ RUST = Compiler(
 def report_compilers() -> int:
     """Say where Go and Rust are; install them where the system allows; missing is no failure."""
     for compiler in (GO, RUST):
-        if compiler.missing() and may_install():
+        if compiler.find_missing() and may_install():
             install(*compiler.packages)
-        reason = compiler.missing()
+        reason = compiler.find_missing()
         said = f"{shutil.which(compiler.programs[0])} ({as_text(compiler.version())})"
         if reason:
             said = f"MISSING ({reason})"

@@ -35,7 +35,7 @@ from wireproof_kit.fuzz.case import Case, Whole
 from wireproof_kit.fuzz.driver import Choice, FuzzSession, FuzzSessionOptions, Generation
 from wireproof_kit.fuzz.generate.generator import Generator
 from wireproof_kit.fuzz.oracle.process import usage
-from wireproof_kit.fuzz.send.batch_order import Sorted
+from wireproof_kit.fuzz.send.batch_order import SortedBatch
 from wireproof_kit.fuzz.send.engine import Engine
 from wireproof_kit.fuzz.send.pipeline import is_pipeable
 from wireproof_kit.protocols import read_target
@@ -97,14 +97,14 @@ class Bench:
             "boofuzz": lambda: self._boofuzz("default"),
             "boofuzz-lean": lambda: self._boofuzz("lean"),
             "property": lambda: self._ours(Choice(1, FRAMES, STATES, drawn=True), self._drawn),
-            "mutation": lambda: self._mutated(piped=True),
-            "raw": lambda: self._raw(fuzz_senders.pipelined, piped=True),
-            "reconnecting": lambda: self._mutated(piped=False),
-            "raw-connect": lambda: self._raw(fuzz_senders.connecting, piped=False),
+            "mutation": lambda: self._send_mutated(piped=True),
+            "raw": lambda: self._raw(fuzz_senders.send_pipelined, piped=True),
+            "reconnecting": lambda: self._send_mutated(piped=False),
+            "raw-connect": lambda: self._raw(fuzz_senders.send_reconnecting, piped=False),
         }
         return participants[name]()
 
-    def _timed(self, work: Callable[[], int]) -> Measured:
+    def _time_work(self, work: Callable[[], int]) -> Measured:
         pid = self.running.process.pid
         before = usage(pid)
         cpu, started = time.process_time(), time.monotonic()
@@ -116,8 +116,8 @@ class Bench:
         client = (time.process_time() - cpu) / seconds
         return Measured(cases, seconds, client, (after.cpu_s - before.cpu_s) / seconds)
 
-    def _mutated(self, *, piped: bool) -> Measured:
-        return self._ours(Choice(1, FRAMES, STATES), cycle(self.picked(piped=piped).indices))
+    def _send_mutated(self, *, piped: bool) -> Measured:
+        return self._ours(Choice(1, FRAMES, STATES), cycle(self.pick_cases(piped=piped).indices))
 
     def _ours(self, choice: Choice, indices: Iterator[int]) -> Measured:
         """Generate, send, judge; health is asked after every batch, deliveries at one in four."""
@@ -127,14 +127,14 @@ class Bench:
 
         def work() -> int:
             deadline = time.monotonic() + self.seconds
-            following = engine.sorted((), watch=True)
-            making = _making(generation, following, indices)
+            following = engine.sort_batch((), watch=True)
+            making = _make_batch(generation, following, indices)
             done, batches = 0, 1
             while time.monotonic() < deadline:
                 for _ in making:
                     pass
-                batch, following = following, engine.sorted((), watch=batches % WATCHED == 0)
-                making = _making(generation, following, indices)
+                batch, following = following, engine.sort_batch((), watch=batches % WATCHED == 0)
+                making = _make_batch(generation, following, indices)
                 found = engine.perform_sorted(batch, patient=False, meanwhile=making)
                 assert not found, found[0].trouble
                 done += len(batch.batch)
@@ -142,16 +142,16 @@ class Bench:
             return done
 
         try:
-            return self._timed(work)
+            return self._time_work(work)
         finally:
             engine.close()
 
     def _raw(self, send: fuzz_senders.Send, *, piped: bool) -> Measured:
-        target, picked = read_target(self.running.url), self.picked(piped=piped)
+        target, picked = read_target(self.running.url), self.pick_cases(piped=piped)
         address = (target.host, target.port)
-        return self._timed(lambda: send(address, picked.entry, picked.frames, self.seconds))
+        return self._time_work(lambda: send(address, picked.entry, picked.frames, self.seconds))
 
-    def picked(self, *, piped: bool) -> Picked:
+    def pick_cases(self, *, piped: bool) -> Picked:
         """Return the cases in frame, or those that cost a reconnect, that are to be sent."""
         if piped not in self._picked:
             generation = self.fuzz_session.generation(Choice(1, FRAMES, STATES))
@@ -191,7 +191,7 @@ class Bench:
         return Measured(int(told["cases"]), seconds, told["cpu_s"] / seconds, share)
 
 
-def _making(generation: Generation, batch: Sorted, indices: Iterator[int]) -> Meanwhile:
+def _make_batch(generation: Generation, batch: SortedBatch, indices: Iterator[int]) -> Meanwhile:
     """Make the cases of a batch, piece by piece."""
     for number, index in enumerate(islice(indices, BATCH)):
         batch.add(generation.case(index))

@@ -46,7 +46,7 @@ def main() -> int:
     for size in BODIES:
         records = [encode(DISK_RECORD, _record(number, size)) for number in range(BATCH)]
         with tempfile.TemporaryDirectory() as folder:
-            count = _written(Path(folder), records)
+            count = _write_queue(Path(folder), records)
             rates = _rates(Path(folder), records, count, rounds)
         print(f"queue of ext records, body of {size} bytes, {len(records[0])} bytes each")
         for name, rate in rates.items():
@@ -64,7 +64,7 @@ def _record(number: int, size: int) -> DiskRecord:
     return DiskRecord(message, EXT_INDICATOR)
 
 
-def _written(folder: Path, records: list[bytes]) -> int:
+def _write_queue(folder: Path, records: list[bytes]) -> int:
     """Write a queue file; return how many records it has."""
     one = b"".join(records)
     times = FILE_BYTES // len(one) + 1
@@ -82,7 +82,7 @@ def _rates(folder: Path, records: list[bytes], count: int, rounds: int) -> dict[
             raise SystemExit(f"{found} records of {count}")
         return found * size
 
-    def generated() -> int:
+    def generate() -> int:
         values, _ = decode_many(DISK_RECORD, one)
         return len(values) * size
 
@@ -93,7 +93,7 @@ def _rates(folder: Path, records: list[bytes], count: int, rounds: int) -> dict[
 
     ways: dict[str, Callable[[], int]] = {
         "directory, entry by entry": directory,
-        "records alone, generated": generated,
+        "records alone, generated": generate,
         "records alone, construct": construct,
     }
     return {name: statistics.median(rates) for name, rates in _in_turn(ways, rounds)}

@@ -61,7 +61,7 @@ def request(topic: str) -> Request:
     )
 
 
-class Field(TypedDict):
+class HexField(TypedDict):
     """A field of a frame, with its bytes in hex."""
 
     path: str
@@ -78,7 +78,7 @@ class Frame(TypedDict):
 
     kind: str
     entry: str
-    fields: list[Field]
+    fields: list[HexField]
 
 
 class Task(TypedDict):
@@ -97,14 +97,14 @@ def requests(frames: list[Frame]) -> list[Request]:
     made = []
     for number, frame in enumerate(frames):
         fields = frame["fields"]
-        spans = {span for each in fields if (span := _measured(each)) is not None}
+        spans = {span for each in fields if (span := _find_measured(each)) is not None}
         parts = _parts(fields, sorted(spans, key=lambda span: (span[0], -span[1])))
         entry = Static("entry", default_value=bytes.fromhex(frame["entry"]))
         made.append(Request(f"{frame['kind']}-{number}", children=(entry, *parts)))
     return made
 
 
-def _measured(field: Field) -> Span | None:
+def _find_measured(field: HexField) -> Span | None:
     """Return what a length measures; None for any other field."""
     if field["role"] != "length" or not field["covers"]:
         return None
@@ -112,7 +112,7 @@ def _measured(field: Field) -> Span | None:
     return start, end
 
 
-def _parts(fields: list[Field], spans: list[Span]) -> list[object]:
+def _parts(fields: list[HexField], spans: list[Span]) -> list[object]:
     """Return primitives for fields, those that a length measures in a block of their own."""
     parts: list[object] = []
     at = 0
@@ -130,11 +130,11 @@ def _parts(fields: list[Field], spans: list[Span]) -> list[object]:
     return parts
 
 
-def _primitive(field: Field) -> object:
+def _primitive(field: HexField) -> object:
     data, role = bytes.fromhex(field["data"]), field["role"]
     name = f"{field['start']}-{field['end']}-{field['path'].replace('.', '-')}"
     endian = "<" if field["order"] == "little" else ">"
-    span = _measured(field)
+    span = _find_measured(field)
     if span is not None:
         start, end = span
         block = f"span-{start}-{end}"

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from wireproof_kit.bundle.file import read_bundle
-from wireproof_kit.fuzz.campaign.workers import Place
-from wireproof_kit.fuzz.triage.confirm import repeated
+from wireproof_kit.fuzz.campaign.workers import TargetChoice
+from wireproof_kit.fuzz.triage.confirm import repeat_finding
 from wireproof_spec.record import FindingRecord
 
 MORE = 3
@@ -22,7 +22,7 @@ Shows = Callable[[Sequence[str], FindingRecord, int], int]
 """Sends a finding to a reference with these options so often; returns how often it showed."""
 
 
-def confirmed(bundle: Path) -> list[FindingRecord]:
+def list_confirmed(bundle: Path) -> list[FindingRecord]:
     """Return the findings of a campaign that showed again."""
     return [each for each in read_bundle(bundle).findings if each.shown and not each.unconfirmed]
 
@@ -44,7 +44,7 @@ def shows_on(protocol: str) -> Shows:
     """Return what sends findings to references of a protocol, each started for it."""
 
     def shows(extra: Sequence[str], finding: FindingRecord, times: int) -> int:
-        place = Place(protocol=protocol, extra=tuple(extra), token=f"f{finding.seed}")
-        return sum(repeated(place, finding, times, record=False).shown)
+        place = TargetChoice(protocol=protocol, extra=tuple(extra), token=f"f{finding.seed}")
+        return sum(repeat_finding(place, finding, times, record=False).shown)
 
     return shows

@@ -26,7 +26,7 @@ from functools import cache
 from statistics import median
 
 from wireproof_kit.fuzz.campaign.campaign import Campaign
-from wireproof_kit.fuzz.campaign.plan import Plan
+from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.target import ReferenceTarget, open_fuzz_session, start_alone
 from wireproof_kit.fuzz.case import Frame
 from wireproof_kit.fuzz.driver import Choice, FuzzSession, FuzzSessionOptions
@@ -83,7 +83,7 @@ class Found:
 
 def find(faults: Sequence[Sought], boofuzz: Boofuzz) -> bool:
     """Compare the times to a finding; True when ours takes at most a tenth in the middle."""
-    ours = [_told("ours", fault, _ours(fault)) for fault in faults]
+    ours = [_report("ours", fault, _ours(fault)) for fault in faults]
     middle = median(ours)
     workers = min(os.cpu_count() or 1, len(faults))
     late_s = middle / DUE * (SHARED if workers > 1 else 1.0)
@@ -94,8 +94,8 @@ def find(faults: Sequence[Sought], boofuzz: Boofuzz) -> bool:
     with ThreadPoolExecutor(workers) as trials:
         found = trials.map(lambda fault: _theirs(fault, boofuzz, most_s), faults)
         for fault, each in zip(faults, found, strict=True):
-            theirs.append(_told("boofuzz", fault, each, most_s))
-            met = decided(late_s, theirs, len(faults))
+            theirs.append(_report("boofuzz", fault, each, most_s))
+            met = decide_lateness(late_s, theirs, len(faults))
             if met is not None:
                 trials.shutdown(wait=False, cancel_futures=True)
                 break
@@ -110,7 +110,7 @@ def find(faults: Sequence[Sought], boofuzz: Boofuzz) -> bool:
     return met
 
 
-def decided(late_s: float, theirs: Sequence[float], faults: int) -> bool | None:
+def decide_lateness(late_s: float, theirs: Sequence[float], faults: int) -> bool | None:
     """Tell whether their median over all faults is late enough; None while it may be either."""
     late = sum(each >= late_s for each in theirs)
     if late > faults // 2:
@@ -123,7 +123,7 @@ def kinds(there: Grammar, interface: str) -> list[Kind]:
     return [each for each in there.kinds if each.interface == interface]
 
 
-def _told(who: str, sought: Sought, found: Found, most_s: float = OURS_S) -> float:
+def _report(who: str, sought: Sought, found: Found, most_s: float = OURS_S) -> float:
     late = "" if found.at_s < most_s else ", given up"
     shares = f"client {found.client:.2f}, target {found.target:.2f} of a core"
     name = f"{sought.protocol} {sought.fault}"
@@ -136,7 +136,7 @@ def _ours(sought: Sought) -> Found:
     extra = ("--fault", sought.fault)
     fuzz_target = ReferenceTarget(sought.protocol, FuzzSessionOptions(f"f{SEED}"), extra)
     frames = _names(sought.protocol, sought.interface)
-    plan = Plan(Choice(SEED, frames), time_s=OURS_S, stop_at_first=True, shrink=False)
+    plan = WorkerPlan(Choice(SEED, frames), time_s=OURS_S, stop_at_first=True, shrink=False)
     campaign = Campaign(plan, fuzz_target, SilentListener())
     started, cpu, children = time.monotonic(), time.process_time(), _of_children()
     try:
@@ -174,12 +174,12 @@ def _theirs(sought: Sought, boofuzz: Boofuzz, most_s: float) -> Found:
 @cache
 def _names(protocol: str, interface: str) -> tuple[str, ...]:
     """Return the names of the kinds on a way in."""
-    with _opened(protocol) as fuzz_session:
+    with _open_reference(protocol) as fuzz_session:
         return tuple(each.name for each in kinds(_grammar(fuzz_session), interface))
 
 
 @contextmanager
-def _opened(protocol: str) -> Iterator[FuzzSession]:
+def _open_reference(protocol: str) -> Iterator[FuzzSession]:
     """Start a reference of which nobody makes use but the one who asks."""
     running = start_alone(protocol)
     try:
@@ -218,11 +218,11 @@ def task(fuzz_session: FuzzSession, sought: Sought) -> bytes:
         told.append({"kind": kind.name, "entry": _entry(there, kind).hex(), "fields": parts})
     name, begins = PUBLISHES[sought.protocol, sought.interface]
     publish = next(each for each in there.kinds if each.name == name)
-    sent = [(_entry(there, publish) + each.data).hex() for each in _drawn(publish)]
+    sent = [(_entry(there, publish) + each.data).hex() for each in _draw_frames(publish)]
     return json.dumps({"frames": told, "publishes": sent, "begins": begins}).encode()
 
 
-def _drawn(kind: Kind) -> list[Frame]:
+def _draw_frames(kind: Kind) -> list[Frame]:
     """Draw right frames of a kind; some may be refused for what they name."""
     drawer = Drawer(kind.strategy)
     return [drawer.draw(seed) for seed in range(TRIES)]

@@ -85,7 +85,7 @@ class Trial(msgspec.Struct, frozen=True):
         return FOUND if self.kind == "fault" else NOTHING_FOUND
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class CampaignResult(msgspec.Struct, frozen=True):
     """What came of a trial: exit code, seconds to the first finding, what it was, cases sent.
 
     `doubt` says why what was found is not the fault's.
@@ -111,17 +111,17 @@ class Keeper:
 
     path: Path
 
-    def begin(self, *, resume: bool) -> dict[Trial, Outcome]:
+    def begin(self, *, resume: bool) -> dict[Trial, CampaignResult]:
         """Return what came out right before; nothing unless it is gone on with."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if not resume:
             self.path.write_bytes(b"")
             return {}
         lines = self.path.read_bytes().splitlines() if self.path.exists() else []
-        kept = [msgspec.json.decode(line, type=Outcome) for line in lines]
+        kept = [msgspec.json.decode(line, type=CampaignResult) for line in lines]
         return {each.trial: each for each in kept if each.is_right}
 
-    def keep(self, outcome: Outcome) -> None:
+    def keep(self, outcome: CampaignResult) -> None:
         """Keep one more."""
         with self.path.open("ab") as file:
             file.write(msgspec.json.encode(outcome) + b"\n")
@@ -142,7 +142,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     started = time.monotonic()
     pool = ThreadPoolExecutor(options.n)
     try:
-        for outcome in pool.map(_tried, todo):
+        for outcome in pool.map(_run_trial, todo):
             outcomes[outcome.trial] = outcome
             keeper.keep(outcome)
             _tell(outcome)
@@ -243,7 +243,7 @@ def _faults(protocol: str) -> list[str]:
     return [row[0] for row in rows if row[1] == "parser"]
 
 
-def _tried(trial: Trial) -> Outcome:
+def _run_trial(trial: Trial) -> CampaignResult:
     command = [sys.executable, "-m", "wireproof", "fuzz", "--reference", trial.protocol]
     command += ["--json", "-x", "--no-shrink", "--time", str(trial.time_s)]
     command += ["--seed", str(trial.seed), "--bundle", str(trial.bundle)]
@@ -255,7 +255,9 @@ def _tried(trial: Trial) -> Outcome:
         )
     except subprocess.TimeoutExpired:
         wall_s = time.monotonic() - started
-        return Outcome(trial, 2, trial.time_s, "the campaign did not end in its time", 0, wall_s)
+        return CampaignResult(
+            trial, 2, trial.time_s, "the campaign did not end in its time", 0, wall_s
+        )
     wall_s = time.monotonic() - started
     events = [msgspec.json.decode(line) for line in done.stdout.splitlines()]
     findings = [each for each in events if each["event"] == "finding"]
@@ -263,12 +265,14 @@ def _tried(trial: Trial) -> Outcome:
     if not findings:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         what = said[-1] if said and done.returncode not in (0, 1) else "nothing"
-        return Outcome(trial, done.returncode, trial.time_s, what, executed, wall_s)
+        return CampaignResult(trial, done.returncode, trial.time_s, what, executed, wall_s)
     first = max(findings, key=lambda each: each["shown"] > 0 and not each["unconfirmed"])
     what = f"{first['violated']}: {first['frame']} {first['field']}: {first['mutation']}"
     if first["unconfirmed"]:
-        return Outcome(trial, UNSURE, first["at_s"], f"{first['unconfirmed']}: {what}", 0, wall_s)
-    return Outcome(
+        return CampaignResult(
+            trial, UNSURE, first["at_s"], f"{first['unconfirmed']}: {what}", 0, wall_s
+        )
+    return CampaignResult(
         trial,
         done.returncode,
         first["at_s"],
@@ -284,7 +288,7 @@ def _doubt(trial: Trial, code: int) -> str:
     if trial.due != FOUND or code != FOUND:
         return ""
     try:
-        findings = fuzz_causes.confirmed(trial.bundle)
+        findings = fuzz_causes.list_confirmed(trial.bundle)
         return fuzz_causes.doubt(findings, trial.extra, fuzz_causes.shows_on(trial.protocol))
     except KitError as error:
         return f"it could not be sent again: {error}"
@@ -301,7 +305,7 @@ def _announce(todo: Sequence[Trial], kept: int, pool: int) -> None:
     )
 
 
-def _tell(outcome: Outcome) -> None:
+def _tell(outcome: CampaignResult) -> None:
     word = "right" if outcome.is_right else "WRONG"
     trial = outcome.trial
     what = f"{outcome.doubt}: {outcome.what}" if outcome.doubt else outcome.what
@@ -312,7 +316,7 @@ def _tell(outcome: Outcome) -> None:
     )
 
 
-def _conclude(outcomes: Sequence[Outcome]) -> None:
+def _conclude(outcomes: Sequence[CampaignResult]) -> None:
     """Print the table: a line for each fault or variant, its seeds side by side."""
     seeds = sorted({each.trial.seed for each in outcomes})
     print(f"\n{'seconds to the finding':<48}" + "".join(f"{f'seed {n}':>9}" for n in seeds))
@@ -333,7 +337,7 @@ def _conclude(outcomes: Sequence[Outcome]) -> None:
         print(f"nothing found in {quiet} of {len(legal)} legal campaigns, {cases} cases")
 
 
-def _cell(outcome: Outcome | None) -> str:
+def _cell(outcome: CampaignResult | None) -> str:
     if outcome is None:
         return "-"
     if outcome.trial.due == FOUND:

@@ -41,14 +41,14 @@ class Answers:
         self.rest = data[at:]
 
 
-def connected(address: Address) -> socket.socket:
+def connect(address: Address) -> socket.socket:
     """Return a connection that sends at once."""
     sock = socket.create_connection(address, PATIENCE_S)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock
 
 
-def pipelined(address: Address, entry: bytes, frames: Sequence[bytes], seconds: float) -> int:
+def send_pipelined(address: Address, entry: bytes, frames: Sequence[bytes], seconds: float) -> int:
     """Send frames over one connection, again and again; return how many were answered.
 
     Each is owed one answer, and so is what opens the connection.
@@ -59,10 +59,10 @@ def pipelined(address: Address, entry: bytes, frames: Sequence[bytes], seconds: 
     blocks = [b"".join(frames[at : at + BLOCK]) for at in range(0, len(frames), BLOCK)]
     assert len(frames) % BLOCK == 0, "every block is full"
     answers = Answers()
-    with connected(address) as sock:
+    with connect(address) as sock:
         sock.sendall(entry)
         while not answers.count:
-            answers.take(_received(sock))
+            answers.take(_receive(sock))
         answers.count = 0
         sock.setblocking(False)
         _pump(sock, blocks, answers, time.monotonic() + seconds)
@@ -87,15 +87,17 @@ def _pump(sock: socket.socket, blocks: Sequence[bytes], answers: Answers, deadli
         if ready[0][1] & select.POLLOUT and left:
             left = left[sock.send(left) :]
         if ready[0][1] & ~select.POLLOUT:
-            answers.take(_received(sock))
+            answers.take(_receive(sock))
 
 
-def connecting(address: Address, entry: bytes, frames: Sequence[bytes], seconds: float) -> int:
+def send_reconnecting(
+    address: Address, entry: bytes, frames: Sequence[bytes], seconds: float
+) -> int:
     """Send each frame on a connection of its own, and read its answer; return how many."""
     deadline = time.monotonic() + seconds
     done = 0
     while time.monotonic() < deadline:
-        with connected(address) as sock:
+        with connect(address) as sock:
             sock.sendall(entry + frames[done % len(frames)])
             answers = Answers()
             while answers.count < 2 and (piece := sock.recv(CHUNK)):
@@ -104,7 +106,7 @@ def connecting(address: Address, entry: bytes, frames: Sequence[bytes], seconds:
     return done
 
 
-def _received(sock: socket.socket) -> bytes:
+def _receive(sock: socket.socket) -> bytes:
     piece = sock.recv(CHUNK)
     if not piece:
         raise ConnectionError("the target ended the connection")

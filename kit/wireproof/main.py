@@ -14,6 +14,7 @@ from wireproof.options.global_options import add_manner
 from wireproof.options.lazy_group import LazyGroup
 
 NOT_DONE = 2
+# As shells report them: 128 plus the number of the signal, SIGINT and SIGPIPE.
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 _UNREACHABLE = re.compile(r"cannot reach ([a-z]+://\S+) \(.+\)")

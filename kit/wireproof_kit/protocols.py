@@ -14,12 +14,16 @@ from wireproof_kit.targets.target import (
     parse_target,
     with_key,
 )
-from wireproof_spec.protocol import Group, UnknownProtocol, entry_point, having, part
+from wireproof_spec.protocol import Group, UnknownProtocol, entry_point, list_having, part
 
 if TYPE_CHECKING:
+    from wireproof_kit.drivers.check import CheckDriver
     from wireproof_kit.fuzz.driver import OpenFuzzSession
+    from wireproof_spec.record import TranscriptRecord
 
 Names: TypeAlias = Callable[[Target], Sequence[str]]
+TellCourse: TypeAlias = "Callable[[TranscriptRecord], Iterable[str]]"
+RecordedArguments: TypeAlias = "Callable[[TranscriptRecord], Mapping[str, object]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,11 @@ class KitPart:
     ``reference`` are the options with which the example server offers all that cases need; of
     what that says when it is ready, ``keys`` name what its URL carries, by target key.
     ``several`` are arguments that a target has several of: a function names them, and a case
-    that takes one is run once for each. ``open_fuzz_session`` opens a target for the fuzzer.
+    that takes one is run once for each. ``needs`` are the capabilities without which an argument
+    cannot be had. ``open_fuzz_session`` opens a target for the fuzzer; ``check_client_driver``
+    says whether the command of a client's driver keeps to its protocol; ``recorded_arguments``
+    makes what a case for clients takes out of a recorded exchange, so that it can be observed
+    again; ``tell_course`` returns the course of that exchange in lines.
     """
 
     open_session: OpenSession
@@ -43,12 +51,16 @@ class KitPart:
     reference: tuple[str, ...] = ()
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     several: Mapping[str, Names] = field(default_factory=dict[str, Names])
+    needs: Mapping[str, str] = field(default_factory=dict[str, str])
     open_fuzz_session: "OpenFuzzSession | None" = None
+    check_client_driver: "CheckDriver | None" = None
+    recorded_arguments: "RecordedArguments | None" = None
+    tell_course: "TellCourse | None" = None
 
 
 def known_protocols() -> tuple[str, ...]:
     """Return the protocols that the kit has a part of, the usual one first."""
-    return having(Group.KIT)
+    return list_having(Group.KIT)
 
 
 def kit_part(protocol: str) -> KitPart:
@@ -114,12 +126,12 @@ def read_target(url: str, keys: Iterable[tuple[str, str]] = ()) -> Target:
     return target
 
 
-def referenced() -> tuple[str, ...]:
+def list_with_reference() -> tuple[str, ...]:
     """Return the protocols that have a reference."""
-    return having(Group.SERVERS)
+    return list_having(Group.SERVERS)
 
 
-def fuzzed() -> tuple[str, ...]:
+def list_with_fuzzing() -> tuple[str, ...]:
     """Return the protocols whose targets can be fuzzed."""
     return tuple(name for name, known in _parts().items() if known.open_fuzz_session)
 

@@ -41,7 +41,7 @@ def _share(protocol: str) -> float:
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, env=processes.environment(*ROOMS)
     )
-    reference_s = _watched(process)
+    reference_s = _watch_until_end(process)
     wall_s = time.perf_counter() - begin
     both_s = _spent_s() - begin_cpu_s
     share = reference_s / wall_s
@@ -53,7 +53,7 @@ def _share(protocol: str) -> float:
     return share
 
 
-def _watched(process: subprocess.Popen[bytes]) -> float:
+def _watch_until_end(process: subprocess.Popen[bytes]) -> float:
     """Wait for the end of a run; return the CPU time of what it started, as last seen."""
     spent: dict[int, float] = {}
     while process.poll() is None:

@@ -43,7 +43,7 @@ class Publishers:
         self._depth = depth
         self._frames = memoryview(FRAME * depth)
         self._oks = OK * (depth + 1)
-        self._sockets = [_connected(port) for _ in range(connections)]
+        self._sockets = [_connect(port) for _ in range(connections)]
 
     def round(self, seconds: float) -> Round:
         """Publish for so long, wait for what is unanswered then, and return what was reached."""
@@ -138,7 +138,7 @@ class Publishers:
         return count, data[count * len(OK) :]
 
 
-def _connected(port: int) -> socket.socket:
+def _connect(port: int) -> socket.socket:
     sock = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.sendall(MAGIC)

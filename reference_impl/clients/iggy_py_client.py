@@ -23,7 +23,7 @@ def say(event: str, **fields: object) -> None:
     print(json.dumps({"event": event, **fields}), flush=True)
 
 
-def told(message: ReceiveMessage) -> dict[str, object]:
+def describe_message(message: ReceiveMessage) -> dict[str, object]:
     """Return what the library tells of a message; large numbers are strings."""
     return {
         "offset": str(message.offset()),
@@ -52,7 +52,7 @@ async def poll(
     except RuntimeError as error:
         say("failed", of=of, error=str(error))
     else:
-        say("polled", of=of, messages=[told(each) for each in found])
+        say("polled", of=of, messages=[describe_message(each) for each in found])
 
 
 async def session(client: IggyClient) -> None:

@@ -32,7 +32,7 @@ async def produce(given: argparse.Namespace) -> None:
     step = BATCH if given.way == "mpub" else 1
     for first in range(0, given.count, step):
         bodies = [f"body-{first + number:06d}" for number in range(step)]
-        answer = await answered(writer, given, bodies)
+        answer = await publish_all(writer, given, bodies)
         for body in bodies:
             if answer == b"OK":
                 say(event="sent", body=body)
@@ -42,23 +42,23 @@ async def produce(given: argparse.Namespace) -> None:
     say(event="done")
 
 
-def answered(
+def publish_all(
     writer: nsq.Writer, given: argparse.Namespace, bodies: list[str]
 ) -> asyncio.Future[object]:
     """Publish, and return what will hold the answer or the error that came instead."""
     answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
 
-    def told(connection: object, data: object) -> None:
+    def note_answer(connection: object, data: object) -> None:
         if not answer.done():
             answer.set_result(data)
 
     encoded = [body.encode() for body in bodies]
     if given.way == "mpub":
-        writer.mpub(given.topic, encoded, told)
+        writer.mpub(given.topic, encoded, note_answer)
     elif given.way == "dpub":
-        writer.dpub(given.topic, 100, encoded[0], told)
+        writer.dpub(given.topic, 100, encoded[0], note_answer)
     else:
-        writer.pub(given.topic, encoded[0], told)
+        writer.pub(given.topic, encoded[0], note_answer)
     return answer
 
 

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from wireproof_reference_impl.addresses import BadOption
 from wireproof_reference_impl.loops import libuv_loop
-from wireproof_reference_impl.preset import Preset, listed
+from wireproof_reference_impl.preset import Preset, format_preset
 from wireproof_reference_impl.shell import Shell
 
 Presets = tuple[Mapping[str, Preset], Mapping[str, Preset]]
@@ -93,13 +93,13 @@ def run_until_told(
         BadOption: the server failed with one of the exceptions in `faults`.
     """
 
-    async def whole() -> int:
+    async def read_whole_number() -> int:
         return await served()
 
     new_loop = asyncio.new_event_loop if in_pieces else libuv_loop
     try:
         with asyncio.Runner(loop_factory=new_loop) as runner:
-            return runner.run(whole())
+            return runner.run(read_whole_number())
     except faults as error:
         raise BadOption(f"cannot serve: {_words(error)}") from error
     except KeyboardInterrupt:
@@ -159,5 +159,5 @@ def _words(error: Exception) -> str:
 
 def _print_list(presets: Mapping[str, Preset], variants: Mapping[str, Preset]) -> int:
     for preset in presets.values():
-        print(listed(preset, variants))
+        print(format_preset(preset, variants))
     return 0

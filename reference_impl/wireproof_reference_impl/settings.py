@@ -12,11 +12,11 @@ Settings = Mapping[str, object]
 """Values by dotted name of a field, such as `publish.id_step`."""
 
 
-def changed(behaviour: T, settings: Settings) -> T:
+def change_settings(behaviour: T, settings: Settings) -> T:
     """Return a behaviour with these settings changed.
 
     Raises:
-        KeyError: a name that is no field.
+        KeyError: a setting does not exist.
     """
     for name, value in settings.items():
         group, _, own = name.partition(".")

@@ -1,7 +1,7 @@
 import pytest
 from bundle_fixture import case, failed, failures
 
-from wireproof_reports.causes import counts_up_to, fold, value_class
+from wireproof_reports.causes import fold, value_class
 from wireproof_spec.record import DifferenceRecord
 
 
@@ -62,6 +62,19 @@ def test_a_flaw_named_by_the_observation_folds_wherever_it_first_shows() -> None
     assert [len(cause.cases) for cause in fold(records)] == [2]
 
 
+def test_a_named_fault_is_one_cause_in_all_clauses() -> None:
+    records = [
+        failed(f"a/{clause}", clause, "title", f"trace:little-endian{state}", ("trace,open",))
+        for clause, state in (
+            ("smart.trace.position", ""),
+            ("ext.publish.trace-response", ",open"),
+        )
+    ]
+    (cause,) = fold(records)
+    assert cause.value == "trace:little-endian"
+    assert len(cause.cases) == 2
+
+
 @pytest.mark.parametrize(
     ("observation", "accepted", "expected"),
     [
@@ -85,11 +98,3 @@ def test_an_ordinary_exchange_stands_for_the_cause() -> None:
     (cause,) = fold([long, short])
 
     assert cause.shown.case == "nsq/a/b"
-
-
-@pytest.mark.parametrize(
-    ("profile", "level", "counts"),
-    [("must", "must", True), ("must", "should", False), ("observed", "may", True)],
-)
-def test_profile(profile: str, level: str, *, counts: bool) -> None:
-    assert counts_up_to(profile, level) is counts

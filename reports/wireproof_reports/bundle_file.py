@@ -34,7 +34,7 @@ class BundleFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A whole run: who was judged, every case, and the statement."""
+    """A complete bundle: the header with the target, all case records, and the footer."""
 
     name: str
     header: HeaderRecord
@@ -42,19 +42,19 @@ class Bundle:
     footer: FooterRecord
 
     def catalogue(self) -> Catalogue:
-        """Return the law of the bundle's protocol.
+        """Return the catalogue of the bundle's protocol.
 
         Raises:
-            BundleFault: this version knows no such protocol.
+            BundleFault: this version does not know the protocol.
         """
         return law_of(self.name, self.header.target.protocol)
 
 
 def law_of(name: str, protocol: str) -> Catalogue:
-    """Return the law of the protocol that the bundle of that name is about.
+    """Return the catalogue of a protocol; `name` is the bundle's name, for the error message.
 
     Raises:
-        BundleFault: this version knows no such protocol.
+        BundleFault: this version does not know the protocol.
     """
     if protocol not in protocols():
         raise BundleFault(f"{name}: protocol {protocol!r} is unknown to this version")
@@ -110,10 +110,10 @@ def _assemble(name: str, lines: Iterable[bytes]) -> Bundle:
 
 
 def header_of(name: str, line: bytes) -> HeaderRecord:
-    """Read the first line of the bundle of that name.
+    """Read the first line of a bundle; `name` is the bundle's name, for the error message.
 
     Raises:
-        BundleFault: it is no header, or of a newer format.
+        BundleFault: the line is no header, or its format is newer.
     """
     if not line.strip():
         raise BundleFault(f"{name} is empty; a bundle begins with a header line")
@@ -144,10 +144,10 @@ def _record(name: str, number: int, line: bytes) -> BundleRecord:
 
 
 def check_end(name: str, footer: FooterRecord, digest: str, *, rest: Iterator[bytes]) -> None:
-    """Compare a footer with the hash of all lines before it, and look behind it.
+    """Check the hash in a footer and that nothing follows the footer.
 
     Raises:
-        BundleFault: the lines have another hash, or the file goes on.
+        BundleFault: the hash of the lines is another one, or the file continues.
     """
     if any(line.strip() for line in rest):
         raise BundleFault(f"{name} goes on after its footer; is this two bundles in one file?")

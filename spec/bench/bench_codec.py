@@ -78,7 +78,7 @@ def main() -> int:
             print(f"{action} an ext message, body of {size} bytes, {total} in all")
             for line in _times(timed, total):
                 print(line)
-            missed += sum(_told(timed, goal) for goal in GOALS if goal.anchor in timed)
+            missed += sum(_report(timed, goal) for goal in GOALS if goal.anchor in timed)
             print()
     return 1 if missed else 0
 
@@ -131,7 +131,7 @@ def _times(timed: Mapping[str, Timed], size: int) -> Iterator[str]:
         yield f"  {name:25}{each.ns:7.0f} ns{1e9 / each.ns:11,.0f}/s{rate:7,.0f} MB/s"
 
 
-def _told(timed: Mapping[str, Timed], goal: Goal) -> bool:
+def _report(timed: Mapping[str, Timed], goal: Goal) -> bool:
     """Print a ratio; return whether it misses its goal."""
     ratio = timed[goal.subject].over(timed[goal.anchor])
     missed = goal.most is not None and ratio > goal.most

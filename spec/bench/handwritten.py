@@ -29,15 +29,15 @@ def decode_object(data: bytes) -> Message:
     try:
         timestamp_ns, attempts, internal_id, trace_id, version = _unpack_head(data, 0)
     except StructError:
-        raise _refused("head", 0, "27 bytes", str(len(data))) from None
+        raise _refuse("head", 0, "27 bytes", str(len(data))) from None
     if version:
         try:
             (length,) = _unpack_length(data, 27)
         except StructError:
-            raise _refused("extend.length", 27, "2 bytes", str(len(data) - 27)) from None
+            raise _refuse("extend.length", 27, "2 bytes", str(len(data) - 27)) from None
         end = 29 + length
         if end > len(data):
-            raise _refused("extend.length", 27, f"at most {len(data) - 29}", str(length))
+            raise _refuse("extend.length", 27, f"at most {len(data) - 29}", str(length))
         extend = Extend(version, data[29:end])
     else:
         end = 27
@@ -50,15 +50,15 @@ def decode_tuple(data: bytes) -> MessageTuple:
     try:
         timestamp_ns, attempts, internal_id, trace_id, version = _unpack_head(data, 0)
     except StructError:
-        raise _refused("head", 0, "27 bytes", str(len(data))) from None
+        raise _refuse("head", 0, "27 bytes", str(len(data))) from None
     if version:
         try:
             (length,) = _unpack_length(data, 27)
         except StructError:
-            raise _refused("extend.length", 27, "2 bytes", str(len(data) - 27)) from None
+            raise _refuse("extend.length", 27, "2 bytes", str(len(data) - 27)) from None
         end = 29 + length
         if end > len(data):
-            raise _refused("extend.length", 27, f"at most {len(data) - 29}", str(length))
+            raise _refuse("extend.length", 27, f"at most {len(data) - 29}", str(length))
         extend: tuple[int, bytes | None] = (version, data[29:end])
     else:
         end = 27
@@ -70,7 +70,7 @@ def encode_trusting(message: Message) -> bytes:
     """Encode without asking whether the parts are what their types say."""
     extend = message.extend
     if extend is None:
-        raise _refused("extend", 26, "Extend", "None")
+        raise _refuse("extend", 26, "Extend", "None")
     data = extend.data
     try:
         if data is None:
@@ -92,18 +92,18 @@ def encode_trusting(message: Message) -> bytes:
         )
         return head + data + message.body
     except StructError as error:
-        raise _refused("message", 0, "numbers in their ranges", str(error)) from None
+        raise _refuse("message", 0, "numbers in their ranges", str(error)) from None
 
 
 def encode_object(message: Message) -> bytes:  # noqa: C901  # as fast code by hand is
     """Encode and refuse what the grammar refuses: other types, offsets that are not written."""
     if type(message) is not Message:
-        raise _refused("value", 0, "Message", repr(message))
+        raise _refuse("value", 0, "Message", repr(message))
     if message.disk_queue_offset is not None or message.disk_queue_data_size is not None:
-        raise _refused("disk_queue_offset", 0, "nothing", "a number")
+        raise _refuse("disk_queue_offset", 0, "nothing", "a number")
     extend = message.extend
     if type(extend) is not Extend:
-        raise _refused("extend", 26, "Extend", repr(extend))
+        raise _refuse("extend", 26, "Extend", repr(extend))
     timestamp_ns, attempts = message.timestamp_ns, message.attempts
     internal_id, trace_id = message.internal_id, message.trace_id
     version, data, body = extend.version, extend.data, message.body
@@ -115,29 +115,29 @@ def encode_object(message: Message) -> bytes:  # noqa: C901  # as fast code by h
         or type(version) is not int
         or not isinstance(body, bytes)
     ):
-        raise _refused("message", 0, "numbers and bytes", repr(message))
+        raise _refuse("message", 0, "numbers and bytes", repr(message))
     try:
         if version:
             if not isinstance(data, bytes):
-                raise _refused("extend.data", 29, "bytes", repr(data))
+                raise _refuse("extend.data", 29, "bytes", repr(data))
             head = _pack_all(timestamp_ns, attempts, internal_id, trace_id, version, len(data))
             return head + data + body
         if data is not None:
-            raise _refused("extend.data", 27, "nothing", repr(data))
+            raise _refuse("extend.data", 27, "nothing", repr(data))
         return _pack_head(timestamp_ns, attempts, internal_id, trace_id, version) + body
     except StructError as error:
-        raise _refused("message", 0, "numbers in their ranges", str(error)) from None
+        raise _refuse("message", 0, "numbers in their ranges", str(error)) from None
 
 
 def encode_tuple(message: MessageTuple) -> bytes:  # noqa: C901  # as fast code by hand is
     """Encode plain tuples, with the same refusals."""
     if type(message) is not tuple or len(message) != 8:
-        raise _refused("value", 0, "8 parts", repr(message))
+        raise _refuse("value", 0, "8 parts", repr(message))
     timestamp_ns, attempts, internal_id, trace_id, extend, offset, size, body = message
     if offset is not None or size is not None:
-        raise _refused("disk_queue_offset", 0, "nothing", "a number")
+        raise _refuse("disk_queue_offset", 0, "nothing", "a number")
     if type(extend) is not tuple or len(extend) != 2:
-        raise _refused("extend", 26, "2 parts", repr(extend))
+        raise _refuse("extend", 26, "2 parts", repr(extend))
     version, data = extend
     if (
         type(timestamp_ns) is not int
@@ -147,19 +147,19 @@ def encode_tuple(message: MessageTuple) -> bytes:  # noqa: C901  # as fast code 
         or type(version) is not int
         or not isinstance(body, bytes)
     ):
-        raise _refused("message", 0, "numbers and bytes", repr(message))
+        raise _refuse("message", 0, "numbers and bytes", repr(message))
     try:
         if version:
             if not isinstance(data, bytes):
-                raise _refused("extend.data", 29, "bytes", repr(data))
+                raise _refuse("extend.data", 29, "bytes", repr(data))
             head = _pack_all(timestamp_ns, attempts, internal_id, trace_id, version, len(data))
             return head + data + body
         if data is not None:
-            raise _refused("extend.data", 27, "nothing", repr(data))
+            raise _refuse("extend.data", 27, "nothing", repr(data))
         return _pack_head(timestamp_ns, attempts, internal_id, trace_id, version) + body
     except StructError as error:
-        raise _refused("message", 0, "numbers in their ranges", str(error)) from None
+        raise _refuse("message", 0, "numbers in their ranges", str(error)) from None
 
 
-def _refused(field: str, offset: int, expected: str, found: str) -> WireError:
+def _refuse(field: str, offset: int, expected: str, found: str) -> WireError:
     return WireError(clause=_CLAUSE, field=field, offset=offset, expected=expected, found=found)

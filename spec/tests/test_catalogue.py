@@ -11,16 +11,26 @@ from wireproof_spec.catalogue import (
     Clause,
     Decision,
     Law,
+    Level,
     Option,
     faults,
+    is_above_origin,
     is_below,
     load_catalogue,
     matches,
 )
+from wireproof_spec.origin import Origin
 
 CATALOGUES = {protocol: load_catalogue(protocol) for protocol in ("nsq", "oms", "iggy")}
 NSQ = CATALOGUES["nsq"]
 CLAUSES = [clause for catalogue in CATALOGUES.values() for clause in catalogue.clauses()]
+LEVEL_ABOVE_ORIGIN = {"oms.document.unique-name", "oms.round-trip.claimed"}
+"""Clauses whose level is still to be earned or lowered.
+
+Temporary. When the set is empty, delete it and its test, and let `faults` yield a sentence for
+each clause that `is_above_origin`, so that loading a catalogue refuses it.
+"""
+
 each_catalogue = pytest.mark.parametrize("catalogue", CATALOGUES.values(), ids=CATALOGUES)
 
 
@@ -52,13 +62,66 @@ def test_a_law_belongs_to_one_clause(catalogue: Catalogue) -> None:
     assert [name for name, count in laws.items() if count > 1] == []
 
 
+def test_no_level_is_higher_than_its_origin_bears() -> None:
+    assert {clause.id for clause in CLAUSES if is_above_origin(clause)} == LEVEL_ABOVE_ORIGIN
+
+
 @check_each(CLAUSES, lambda clause: clause.id)
-def test_each_clause_notes_the_words_that_led_to_its_level(clause: Clause) -> None:
-    assert clause.words
-    assert clause.section
+def test_each_clause_says_what_real_peers_do(clause: Clause) -> None:
     assert clause.observed
-    silent = clause.words == "silent"
-    assert not silent or clause.level == "observed"
+
+
+@pytest.mark.parametrize(
+    ("origin", "level", "above"),
+    [
+        ("text", "must", False),
+        ("base", "must", False),
+        ("premise", "must", False),
+        ("inference", "must", True),
+        ("inference", "should", False),
+        ("deployed", "must", True),
+        ("deployed", "should", True),
+        ("deployed", "may", True),
+        ("deployed", "observed", False),
+    ],
+)
+def test_an_origin_bears_a_level(origin: Origin, level: Level, above: bool) -> None:
+    clause = msgspec.structs.replace(CLAUSES[0], origin=origin, level=level)
+    assert is_above_origin(clause) is above
+
+
+def test_what_is_judged_by_readings_alone_may_be_more_than_observed() -> None:
+    accepted: dict[str, tuple[str, ...]] = {"published": ("ok",), "deployed": ("error:*",)}
+    by_reading = (Law("c", "s", "e", (), (), {"trace-empty": accepted}),)
+    clause = msgspec.structs.replace(
+        CLAUSES[0], origin="deployed", level="should", case=by_reading
+    )
+    also = (*by_reading, Law("d", "s", "e", ("ok",)))
+    assert not is_above_origin(clause)
+    assert is_above_origin(msgspec.structs.replace(clause, case=also))
+    assert is_above_origin(msgspec.structs.replace(clause, level="must"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"words": ()}, "has origin text and quotes no words"),
+        ({"origin": "inference"}, "has origin inference and quotes words"),
+        ({"origin": "premise", "words": ()}, "has origin premise and names no premise"),
+        ({"premise": "whole"}, "has origin text and names the premise whole"),
+        ({"origin": "base"}, "has origin base and quotes 000"),
+        ({"document": "elsewhere"}, "has origin text and quotes elsewhere"),
+    ],
+)
+def test_an_origin_that_contradicts_the_rest_is_named(
+    changed: dict[str, object], words: str
+) -> None:
+    whole = NSQ.clause("ext.publish.accept")
+    assert whole is not None
+    clause = msgspec.structs.replace(whole, **changed)
+    group = msgspec.structs.replace(NSQ.groups[0], document="000", clause=(clause,))
+    said = list(faults(msgspec.structs.replace(NSQ, groups=(group,))))
+    assert said == [f"clause ext.publish.accept {words}"]
 
 
 @pytest.mark.parametrize(
@@ -127,5 +190,21 @@ def test_a_decision_knows_its_published_reading() -> None:
     decision = Decision("d", "t", (), "d", options)
     assert decision.published == "published"
     assert Decision("d", "t", (), "d", options[:1]).published == "any"
-    assert decision.shown("a") == "any"
-    assert decision.shown("z") is None
+    assert decision.find_shown("a") == "any"
+    assert decision.find_shown("z") is None
+
+
+def test_a_case_belongs_to_the_clause_with_the_longest_law() -> None:
+    first, second = list(NSQ.clauses())[:2]
+    laws = (Law("nsq/a", accept=("ok",)), Law("nsq/a/b.c", accept=("no",)))
+    clauses = tuple(
+        msgspec.structs.replace(clause, case=(law,))
+        for clause, law in zip((first, second), laws, strict=True)
+    )
+    group = msgspec.structs.replace(NSQ.groups[0], clause=clauses)
+    catalogue = msgspec.structs.replace(NSQ, groups=(group,))
+    names = ("nsq/a", "nsq/a/x", "nsq/a/b", "nsq/a/b.c/d", "nsq/a/b.cd", "nsq", "nsq/ab", "")
+    found = [catalogue.clause_of(name) for name in names]
+    assert [clause and clause.id for clause in found] == [
+        *[first.id] * 3, second.id, first.id, None, None, None
+    ]  # fmt: skip

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from wireproof_spec.wording import counted, shown
+from wireproof_spec.wording import count_bytes, show_value
 
 
 @pytest.mark.parametrize(
@@ -21,16 +21,16 @@ from wireproof_spec.wording import counted, shown
     ],
 )
 def test_values_are_shown_short(value: object, text: str) -> None:
-    assert shown(value) == text
+    assert show_value(value) == text
 
 
 def test_long_bytes_are_shown_at_once() -> None:
     started = time.perf_counter()
     for _ in range(100):
-        shown(bytes(10_000_000))
+        show_value(bytes(10_000_000))
 
     assert time.perf_counter() - started < 2
 
 
 def test_bytes_are_counted_in_words() -> None:
-    assert (counted(0), counted(1), counted(2)) == ("0 bytes", "1 byte", "2 bytes")
+    assert (count_bytes(0), count_bytes(1), count_bytes(2)) == ("0 bytes", "1 byte", "2 bytes")

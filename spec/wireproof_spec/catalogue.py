@@ -1,56 +1,73 @@
 """The catalogue: clauses, accept sets, readings and capabilities, read from TOML.
 
-A clause is one sentence of law. For each case of it stands what conforms, what decides nothing,
-and what conforms only under a named reading of an ambiguous sentence; all else deviates.
+A clause is one sentence of law. For each of its cases it lists the observations that conform,
+those that decide nothing, and those that conform only under a named reading of an ambiguous
+sentence. All other observations deviate.
 """
 
 import functools
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, TypeVar
 
 import msgspec
 
-from wireproof_spec.protocol import find_protocol
-from wireproof_spec.record import Level
+from wireproof_spec.origin import BINDING, Origin, Premise
+from wireproof_spec.protocol import UnknownProtocol, find_protocol
 
+Level = Literal["must", "should", "may", "observed"]
 Status = Literal["tested", "not yet tested", "not testable"]
 
+CLIENT = "client"
+"""The role of clauses and capabilities that bind clients; all others bind who serves them."""
 LEVELS: tuple[Level, ...] = ("must", "should", "may", "observed")
 
 T = TypeVar("T")
 
+_OPEN_KINDS = frozenset({"response", "inconclusive", "kit-error"})
+"""Kinds of observations whose words are a target's text, or the kit's own."""
+_UNSPECIFIC = frozenset({"wrong", "undecodable", "other-layout"})
+
 
 class CatalogueFault(Exception):
-    """The catalogue contradicts itself; an error of ours, told in one sentence."""
+    """The catalogue contradicts itself: a mistake of ours, described in one sentence."""
 
 
 class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is accepted of one case, or of all cases below its id.
+    """The accept sets of one case, or of all cases whose ids begin with its id.
 
+    ``sends`` and ``expects`` say what the title of the case and the accept sets do not.
     ``reading`` maps decision → reading → patterns that conform under that reading only.
     """
 
     id: str
-    sends: str
-    expects: str
+    sends: str = ""
+    expects: str = ""
     accept: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
     reading: dict[str, dict[str, tuple[str, ...]]] = {}
 
 
 class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One sentence of law, its level, where it stands, and the accept sets of its cases."""
+    """One sentence of law, its level, what that rests on, and the accept sets of its cases.
+
+    ``words`` are literal quotations from a section of a document, which is that of the group
+    unless the origin is ``base``. A clause that quotes nothing names the section it is about.
+    ``rules`` are numbers under which captured documents refer to a clause.
+    """
 
     id: str
     level: Level
+    origin: Origin
     role: str
     since: int
     section: str
-    words: str
     law: str
     observed: str
     status: Status
+    words: tuple[str, ...] = ()
+    premise: Premise | None = None
+    rules: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     core: bool = False
     why: str = ""
@@ -64,7 +81,7 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The clauses of one subject; one TOML file."""
+    """The clauses of one subject, from one TOML file."""
 
     group: str
     document: str
@@ -73,7 +90,7 @@ class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One legal way to understand a sentence, and the probe results that show it."""
+    """One legal reading of a sentence, and the probe results that show it."""
 
     name: str
     meaning: str
@@ -82,7 +99,7 @@ class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A place where the text leaves a choice; bound once per run for a target."""
+    """A sentence with several readings; each run binds one reading for its target."""
 
     id: str
     text: str
@@ -92,11 +109,11 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def published(self) -> str:
-        """The reading that counts as the text's own: `published`, or else the first."""
+        """The reading of the text itself: `published`, or else the first."""
         names = [option.name for option in self.option]
         return "published" if "published" in names else names[0]
 
-    def shown(self, observation: str) -> str | None:
+    def find_shown(self, observation: str) -> str | None:
         """Return the reading that a probe's observation shows, or None."""
         for option in self.option:
             if matches(observation, option.shown_by):
@@ -105,10 +122,13 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something a target may offer, the probe that shows it, what a user must give for it.
+    """Something a target may offer, the probe that shows it, and what the user must provide.
 
-    Where it is not shown, cases that need it are unsupported; or they are left out, with
-    ``left_out`` for the reason, or because the user did not give ``given_by``.
+    It is absent only if none of the ``witnesses``, other probes of the same thing, shows it: a
+    target must not hide a fault with one wrong answer. If it is not shown, the cases that need it
+    are unsupported. They are left out instead if ``left_out`` gives a reason, or if the user did
+    not provide ``given_by``. Observations in ``small_by`` only mean that the deployment is too
+    small for it: one node, one lookup server. Only targets of its ``role`` are asked for it.
     """
 
     id: str
@@ -116,47 +136,125 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     probe: str
     shown_by: tuple[str, ...]
     absent_by: tuple[str, ...] = ()
+    small_by: tuple[str, ...] = ()
     given_by: str = ""
     left_out: str = ""
+    role: str = ""
+    witnesses: tuple[str, ...] = ()
 
 
 class Catalogue(msgspec.Struct, frozen=True, dict=True):
-    """All law of one protocol."""
+    """The complete law of one protocol.
+
+    ``revisions`` has the revision of each document's law. Revisions up to ``withdrawn`` have been
+    withdrawn.
+    """
 
     protocol: str
     revisions: dict[str, int]
     groups: tuple[Group, ...]
     decisions: tuple[Decision, ...]
     capabilities: tuple[Capability, ...]
+    withdrawn: int = 0
 
     def clauses(self) -> Iterator[Clause]:
-        """Return every clause in the order of the files."""
+        """Return all clauses in the order of the files."""
         for group in self.groups:
             yield from group.clause
 
     def clause(self, clause_id: str) -> Clause | None:
-        """Return the clause of that id, or None."""
+        """Return the clause with this id, or None."""
         return self._by_id.get(clause_id)
+
+    def clause_of(self, case_id: str) -> Clause | None:
+        """Return the clause that a case belongs to, whichever clause it once belonged to.
+
+        It is the one with the longest id of a law that begins the id of the case.
+        """
+        while case_id and case_id not in self._by_law:
+            case_id = case_id[: max(case_id.rfind("/"), case_id.rfind("."), 0)]
+        return self._by_law.get(case_id)
 
     @functools.cached_property
     def _by_id(self) -> dict[str, Clause]:
         return {clause.id: clause for clause in self.clauses()}
 
+    @functools.cached_property
+    def _by_law(self) -> dict[str, Clause]:
+        return {law.id: clause for clause in self.clauses() for law in clause.case}
+
+    def for_target(self, *, is_client: bool) -> "Catalogue":
+        """Return the law for clients, or the law for all others."""
+        return self._for_clients if is_client else self._for_others
+
+    @functools.cached_property
+    def _for_clients(self) -> "Catalogue":
+        return self._narrowed(lambda role: role == CLIENT)
+
+    @functools.cached_property
+    def _for_others(self) -> "Catalogue":
+        return self._narrowed(lambda role: role != CLIENT)
+
+    def _narrowed(self, fits: Callable[[str], bool]) -> "Catalogue":
+        groups = (
+            msgspec.structs.replace(
+                group, clause=tuple(clause for clause in group.clause if fits(clause.role))
+            )
+            for group in self.groups
+        )
+        return msgspec.structs.replace(
+            self,
+            groups=tuple(group for group in groups if group.clause),
+            capabilities=tuple(each for each in self.capabilities if fits(each.role)),
+        )
+
     def decision(self, decision_id: str) -> Decision | None:
-        """Return the decision of that id, or None."""
+        """Return the decision with this id, or None."""
         return _with_id(self.decisions, decision_id)
 
     def capability(self, capability_id: str) -> Capability | None:
-        """Return the capability of that id, or None."""
+        """Return the capability with this id, or None."""
         return _with_id(self.capabilities, capability_id)
 
     def law(self, clause_id: str, case_id: str) -> Law | None:
-        """Return the accept sets of a case: those with the longest id that begins it."""
+        """Return the accept sets of a case: those of the longest id that is a prefix of its id."""
         clause = self.clause(clause_id)
         if clause is None:
             return None
         fitting = [law for law in clause.case if is_below(case_id, law.id)]
         return max(fitting, key=lambda law: len(law.id), default=None)
+
+    def flaw(self, observation: str) -> str:
+        """Return the part of an observation that names a fault and conforms nowhere; else "".
+
+        ``trace:little-endian`` is the same fault of a target whichever clause it breaks, whereas
+        ``error:E_INVALID`` is right in one case and wrong in another.
+        """
+        return next((part for part in observation.split(",") if self._is_flaw(part)), "")
+
+    def _is_flaw(self, part: str) -> bool:
+        kind, named, what = part.partition(":")
+        if not named or kind in _OPEN_KINDS or what in _UNSPECIFIC:
+            return False
+        right = self._right_words.get(kind, frozenset())
+        # Of answers, a case wants a certain one or any at all; which are faults, its case decides.
+        is_answer = any("*" in word for word in right) and any("*" not in word for word in right)
+        return not is_answer and what not in right
+
+    @functools.cached_property
+    def _right_words(self) -> Mapping[str, frozenset[str]]:
+        """By kind, the words of all patterns by which a case conforms or decides nothing."""
+        laws = [law for clause in self.clauses() for law in clause.case]
+        patterns = [pattern for law in laws for pattern in (*law.accept, *law.undecided)]
+        for law in laws:
+            for readings in law.reading.values():
+                patterns += [each for accepted in readings.values() for each in accepted]
+        words: dict[str, set[str]] = {}
+        for part in (part for pattern in patterns for part in pattern.split(",")):
+            kind, named, what = part.partition(":")
+            if named:
+                words.setdefault(kind, set()).add(what)
+        return {kind: frozenset(known) for kind, known in words.items()}
 
 
 Entry = TypeVar("Entry", Decision, Capability)
@@ -172,6 +270,7 @@ class _Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _Revisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     revision: dict[str, int]
+    withdrawn: int = 0
 
 
 @functools.cache
@@ -179,7 +278,7 @@ def load_catalogue(protocol: str) -> Catalogue:
     """Read and cross-check a protocol's catalogue.
 
     Raises:
-        CatalogueFault: a file does not fit its schema, or an id is unknown or stands twice.
+        CatalogueFault: a file does not fit its schema, or an id is unknown or duplicate.
         UnknownProtocol: no installed package registers the protocol.
     """
     folder = find_protocol(protocol).folder() / "catalogue"
@@ -188,20 +287,30 @@ def load_catalogue(protocol: str) -> Catalogue:
         for item in folder.iterdir()
         if item.name.endswith(".toml")
     }
+    revisions = _read(texts, "revisions.toml", _Revisions)
     catalogue = Catalogue(
         protocol=protocol,
-        revisions=_read(texts, "revisions.toml", _Revisions).revision,
+        revisions=revisions.revision,
         groups=tuple(_read_groups(texts)),
         decisions=_read(texts, "readings.toml", _Decisions).reading,
         capabilities=_read(texts, "capabilities.toml", _Capabilities).capability,
+        withdrawn=revisions.withdrawn,
     )
     for fault in faults(catalogue):
         raise CatalogueFault(fault)
     return catalogue
 
 
+def named_fault(case: str, observation: str) -> str:
+    """Return the fault that an observation of a case names, as `Catalogue.flaw`; else ""."""
+    try:
+        return load_catalogue(case.partition("/")[0]).flaw(observation)
+    except UnknownProtocol:
+        return ""
+
+
 def faults(catalogue: Catalogue) -> Iterator[str]:
-    """Say where a catalogue contradicts itself, one sentence each."""
+    """Return the contradictions in a catalogue, one sentence each."""
     seen: set[str] = set()
     for clause in catalogue.clauses():
         yield from _clause_faults(catalogue, clause, seen)
@@ -210,13 +319,31 @@ def faults(catalogue: Catalogue) -> Iterator[str]:
             yield f"decision {decision.id} has no reading"
 
 
+def is_above_origin(clause: Clause) -> bool:
+    """Return True if the level of a clause is higher than its origin bears.
+
+    Only what a text, its base or a premise says is a must. What is only seen on real peers is
+    observed at most, unless each case of the clause is judged by a reading that the target binds.
+    """
+    if clause.level == "must":
+        return clause.origin not in BINDING
+    read = bool(clause.case) and all(law.reading and not law.accept for law in clause.case)
+    return clause.origin == "deployed" and clause.level != "observed" and not read
+
+
 def matches(observation: str, patterns: Iterable[str]) -> bool:
-    """Tell whether an observation fits one of the patterns (`*`: any run without a comma)."""
+    """Return True if an observation matches a pattern (`*`: any text without a comma)."""
     return any(_fits(observation, pattern) for pattern in patterns)
 
 
+def level_rank(level: str) -> int:
+    """Return the position of a level, the strictest first; an unknown one is last."""
+    names: tuple[str, ...] = LEVELS
+    return names.index(level) if level in names else len(names)
+
+
 def is_below(identifier: str, prefix: str) -> bool:
-    """Tell whether an id equals a prefix or continues it at a separator (`/` or `.`)."""
+    """Return True if an id equals a prefix or continues it after a separator (`/` or `.`)."""
     if identifier == prefix or not prefix:
         return True
     return identifier.startswith(prefix) and identifier[len(prefix)] in "/."
@@ -260,7 +387,8 @@ def _read_groups(texts: Mapping[str, str]) -> Iterator[Group]:
     for name in sorted(set(texts) - others):
         group = _read(texts, name, Group)
         clauses = tuple(
-            msgspec.structs.replace(clause, document=group.document) for clause in group.clause
+            msgspec.structs.replace(clause, document=clause.document or group.document)
+            for clause in group.clause
         )
         yield msgspec.structs.replace(group, clause=clauses)
 
@@ -271,11 +399,25 @@ def _clause_faults(catalogue: Catalogue, clause: Clause, seen: set[str]) -> Iter
     seen.add(clause.id)
     if clause.status != "tested" and not clause.why:
         yield f"clause {clause.id} is {clause.status} without saying why"
+    yield from _origin_faults(catalogue, clause)
     for need in clause.needs:
         if catalogue.capability(need) is None:
             yield f"clause {clause.id} needs an unknown capability {need}"
     for law in clause.case:
         yield from _law_faults(catalogue, clause, law)
+
+
+def _origin_faults(catalogue: Catalogue, clause: Clause) -> Iterator[str]:
+    quotes = clause.origin in ("text", "base")
+    if quotes != bool(clause.words):
+        found = "quotes no words" if quotes else "quotes words"
+        yield f"clause {clause.id} has origin {clause.origin} and {found}"
+    if (clause.origin == "premise") != (clause.premise is not None):
+        found = f"names the premise {clause.premise}" if clause.premise else "names no premise"
+        yield f"clause {clause.id} has origin {clause.origin} and {found}"
+    published = {group.document for group in catalogue.groups}
+    if (clause.origin == "base") == (clause.document in published):
+        yield f"clause {clause.id} has origin {clause.origin} and quotes {clause.document}"
 
 
 def _law_faults(catalogue: Catalogue, clause: Clause, law: Law) -> Iterator[str]:

@@ -1,8 +1,7 @@
-"""Where each named part of some bytes lies, and which one was refused.
+"""Finds where each named part of some bytes lies, and which one was rejected.
 
-A `Dissection` is a stream that `wireproof_spec.layout` reads from (or writes to) instead of a
-plain one when the places matter: for an annotated dump, and to say what went wrong after the
-quick way has failed.
+A `Dissection` is a stream that `wireproof_spec.layout` reads from, or writes to, when positions
+matter: for an annotated dump, and to describe an error after fast decoding has failed.
 """
 
 import io
@@ -12,11 +11,11 @@ from dataclasses import dataclass
 
 import construct
 
-from wireproof_spec.wording import counted, shown
+from wireproof_spec.wording import count_bytes, show_value
 
 
-class Refused(construct.ConstructError):
-    """A part that breaks its shape; `field` and `offset` only when not the part being read."""
+class PartRefused(construct.ConstructError):
+    """A part does not fit its shape; `field` and `offset` if another part is to blame."""
 
     def __init__(
         self, *, expected: str, found: str, field: str = "", offset: int | None = None
@@ -29,8 +28,8 @@ class Refused(construct.ConstructError):
 
 
 @dataclass(slots=True)
-class Place:
-    """A named part being read: nested names joined with dots, its first byte, its value."""
+class OpenPart:
+    """The named part being read: its path with dots, its offset, and its value."""
 
     field: str
     offset: int
@@ -48,8 +47,8 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """Why and where some bytes (or a value) were refused."""
+class Violation:
+    """Where and why bytes, or a value, were rejected."""
 
     field: str
     offset: int
@@ -58,27 +57,27 @@ class Fault:
 
 
 class Dissection(io.BytesIO):
-    """A stream that notes the place of every named part, and the first fault."""
+    """A stream that records the position of every named part, and the first violation."""
 
     def __init__(self, data: bytes = b"") -> None:
         super().__init__(data)
         self.spans: list[Span] = []
-        self.fault: Fault | None = None
+        self.fault: Violation | None = None
         self._path = ""
         self._wanted = self._found = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read like any stream, and remember how much was asked for."""
+        """Read from the stream, and remember how many bytes were requested."""
         data = super().read(size)
         self._wanted, self._found = size or 0, len(data)
         return data
 
     @contextmanager
-    def within(self, name: str) -> Generator[Place, None, None]:
-        """Hold the place of a named part while it is read; list it when it has no parts."""
+    def within(self, name: str) -> Generator[OpenPart, None, None]:
+        """Track a named part while it is read; record a span if it has no parts of its own."""
         outer, first = self._path, len(self.spans)
-        self._path = _joined(outer, name)
-        place = Place(self._path, self.tell())
+        self._path = _join_path(outer, name)
+        place = OpenPart(self._path, self.tell())
         try:
             yield place
         except construct.ConstructError as error:
@@ -88,28 +87,28 @@ class Dissection(io.BytesIO):
             self._path = outer
         length = self.tell() - place.offset
         if len(self.spans) == first and (length or isinstance(place.value, bytes)):
-            self.spans.append(Span(place.offset, length, place.field, shown(place.value)))
+            self.spans.append(Span(place.offset, length, place.field, show_value(place.value)))
 
     @contextmanager
-    def blaming(self) -> Generator[None, None, None]:
-        """Keep the fault of what is read or written inside, and go on."""
+    def blame(self) -> Generator[None, None, None]:
+        """Record the error of what is read or written inside, and continue."""
         try:
             yield
         except construct.ConstructError as error:
-            self._blame(error, Place("", 0))
+            self._blame(error, OpenPart("", 0))
 
-    def _blame(self, error: construct.ConstructError, place: Place) -> None:
+    def _blame(self, error: construct.ConstructError, place: OpenPart) -> None:
         if self.fault is not None:  # an inner part was blamed already
             return
         field, offset = place.field, place.offset
-        if isinstance(error, Refused):
-            field = _joined(field, error.field) or "value"
+        if isinstance(error, PartRefused):
+            field = _join_path(field, error.field) or "value"
             offset = offset if error.offset is None else error.offset
-            self.fault = Fault(field, offset, error.expected, error.found)
+            self.fault = Violation(field, offset, error.expected, error.found)
         else:
-            self.fault = Fault(field, offset, counted(self._wanted), str(self._found))
+            self.fault = Violation(field, offset, count_bytes(self._wanted), str(self._found))
 
 
-def _joined(outer: str, name: str) -> str:
+def _join_path(outer: str, name: str) -> str:
     dot = "." if outer and name and not name.startswith("[") else ""
     return f"{outer}{dot}{name}"

@@ -1,8 +1,8 @@
-"""The history's tables: what many bundles leave behind, one row for each thing told.
+"""The tables of a history: one row for each fact that bundles record.
 
-Additive only: a column is never removed, renamed or given another meaning; a new one says
-since which version of the tables it is there, and holds nothing in rows that are older.
-Integers that may exceed 2^53 stand as text.
+Tables only grow: a column is never removed, renamed or redefined. A new column names the version
+of the tables that introduced it, and is empty in older rows. Integers that may exceed 2^53 are
+stored as text.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from typing import Literal
 FORMAT = 1
 """Of the history as a whole: how its files lie. A newer one cannot be read."""
 
-VERSION = 2
+VERSION = 3
 """Of the tables' columns; older rows can be read, newer ones cannot."""
 
 Kind = Literal["text", "texts", "count", "flag", "time", "bytes"]
@@ -61,8 +61,12 @@ RESULTS = (
     Column("deviation", "text"),
     Column("deviation_expires", "text"),
     Column("deviation_expired", "flag"),
+    Column("origin", "text", since=3),
 )
-"""One row a case of a bundle; what is empty is empty text, never null."""
+"""One row a case of a bundle; what is empty is empty text, never null.
+
+``level`` and ``origin`` are those by which the case was judged, whatever the law says later.
+"""
 
 RUNS = (
     *_TARGET,
@@ -85,6 +89,7 @@ RUNS = (
     Column("statement", "text"),
     Column("interrupted", "flag"),
     Column("findings", "count", since=2),
+    Column("origins", "texts", since=3),
 )
 """One row a bundle; pairs stand as ``name=value``."""
 

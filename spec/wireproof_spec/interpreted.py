@@ -1,20 +1,20 @@
-"""construct reading and building as it stands: the oracle that generated code is held equal to.
+"""Interpreted construct: the oracle against which generated code is tested.
 
-It serves shapes for which no code is written, tells where bytes and their parts lie, and says
-what is wrong with a value that generated code would not take.
+It is used for shapes without generated code, to find where the parts of bytes lie, and to describe
+what is wrong with a value that generated code rejects.
 """
 
 import io
 
 import construct
 
-from wireproof_spec.dissection import Dissection, Fault
+from wireproof_spec.dissection import Dissection, Violation
 from wireproof_spec.layout import Shape
 from wireproof_spec.wire_error import WireError
 
 
 def parse(shape: Shape, clause: str, data: bytes) -> object:
-    """Decode the whole of `data`.
+    """Decode all of `data`.
 
     Raises:
         WireError: carries clause, field, offset, expected, found.
@@ -23,9 +23,9 @@ def parse(shape: Shape, clause: str, data: bytes) -> object:
     try:
         value: object = shape.parse_stream(stream)
     except construct.ConstructError:
-        raise told(clause, dissect(shape, data)) from None
+        raise make_error(clause, dissect(shape, data)) from None
     if stream.tell() != len(data):
-        raise told(clause, dissect(shape, data))
+        raise make_error(clause, dissect(shape, data))
     return value
 
 
@@ -33,37 +33,37 @@ def build(shape: Shape, clause: str, value: object) -> bytes:
     """Encode a value.
 
     Raises:
-        WireError: a part does not fit its field; the offset is where it would have stood.
+        WireError: a part does not fit its field; the offset is where it would have been written.
     """
     try:
         return shape.build(value)
     except construct.ConstructError:
         dissection = Dissection()
-        with dissection.blaming():
+        with dissection.blame():
             shape.build_stream(value, dissection)
-        raise told(clause, dissection) from None
+        raise make_error(clause, dissection) from None
 
 
 def dissect(shape: Shape, data: bytes) -> Dissection:
-    """Return where the parts of some bytes lie, and what is wrong with them."""
+    """Return where the parts of some bytes lie, and the first violation."""
     dissection = Dissection(data)
-    with dissection.blaming():
+    with dissection.blame():
         shape.parse_stream(dissection)
     end = dissection.tell()
     if dissection.fault is None and end != len(data):
-        dissection.fault = Fault("end", end, "no more bytes", str(len(data) - end))
+        dissection.fault = Violation("end", end, "no more bytes", str(len(data) - end))
     return dissection
 
 
-def told(clause: str, dissection: Dissection) -> WireError:
-    """Return the fault that was found as an error."""
+def make_error(clause: str, dissection: Dissection) -> WireError:
+    """Return the violation in a dissection as a WireError."""
     if dissection.fault is None:
         raise AssertionError(f"{clause}: refused, and accepted when looked at again")
     return wire_error(clause, dissection.fault)
 
 
-def wire_error(clause: str, fault: Fault) -> WireError:
-    """Return a fault as an error."""
+def wire_error(clause: str, fault: Violation) -> WireError:
+    """Return a violation as a WireError."""
     return WireError(
         clause=clause,
         field=fault.field,

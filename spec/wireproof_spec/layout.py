@@ -1,16 +1,16 @@
-"""The words in which wire shapes are written: construct, made to tell where it failed.
+"""The building blocks of wire shapes: construct, extended to say where it failed.
 
-construct names the field that failed but not its place, ignores trailing bytes, does not check
-on parsing what `Rebuild` built, and believes every declared length. These words mend that:
+construct names the field that failed but not its position, ignores trailing bytes, does not check
+on parsing what `Rebuild` built, and trusts every declared length. These classes correct that:
 
-- `field` names a part and, while a `Dissection` is read or written, notes its place;
-- `Record` leaves as a value type instead of a `Container`;
-- `wireproof_spec.lengths`: sizes, lengths and counts, derived when building, and held against
-  the bytes that are left when parsing, before anything is read or repeated;
+- `field` names a part and, in a `Dissection`, records its position;
+- `Record` returns a value type instead of a `Container`;
+- `wireproof_spec.lengths`: sizes, lengths and counts, derived when building, and checked
+  against the remaining bytes when parsing, before anything is read or repeated;
 - `wireproof_spec.texts`: words and decimal numbers.
 
-A shape is written with these and construct's `this`. Integers are in network byte order (`ub`,
-`sb`) or little endian (`ul`); which one is the protocol's choice.
+A shape consists of these and construct's `this`. Integers are big endian (`ub`, `sb`) or little
+endian (`ul`), as the protocol requires.
 """
 
 # construct's interface for subclasses has underscored names.
@@ -25,8 +25,8 @@ import construct
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wireproof_spec.dissection import Dissection, Refused
-from wireproof_spec.wording import counted, shown
+from wireproof_spec.dissection import Dissection, PartRefused
+from wireproof_spec.wording import count_bytes, show_value
 
 if TYPE_CHECKING:
     from construct.core import Context as Context
@@ -49,7 +49,7 @@ Values: TypeAlias = type[Struct]
 
 
 class Integer(FormatField):
-    """An integer of the wire; `code` and `order` are the struct module's letters."""
+    """An integer; `code` and `order` are format characters of the struct module."""
 
     fmtstr: str
     length: int
@@ -62,7 +62,7 @@ class Integer(FormatField):
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if type(obj) is not int or not self.lowest <= obj <= self.highest:
-            raise Refused(expected=f"{self.lowest} to {self.highest}", found=shown(obj))
+            raise PartRefused(expected=f"{self.lowest} to {self.highest}", found=show_value(obj))
         return stream.write(struct.pack(self.fmtstr, obj))
 
 
@@ -77,7 +77,7 @@ Int64ul = Integer("Q", "<")
 
 
 class WideInteger(Shape):
-    """An unsigned little-endian integer of `length` bytes, more than the struct module knows."""
+    """An unsigned little-endian integer of `length` bytes, wider than the struct module allows."""
 
     lowest = 0
 
@@ -91,7 +91,7 @@ class WideInteger(Shape):
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if type(obj) is not int or not self.lowest <= obj <= self.highest:
-            raise Refused(expected=f"{self.lowest} to {self.highest}", found=shown(obj))
+            raise PartRefused(expected=f"{self.lowest} to {self.highest}", found=show_value(obj))
         return stream.write(obj.to_bytes(self.length, "little"))
 
     def _sizeof(self, context: Context, path: str) -> int:
@@ -102,7 +102,7 @@ Int128ul = WideInteger(16)
 
 
 class Float(Shape):
-    """A little-endian IEEE number of 4 bytes that is one: neither NaN nor infinite."""
+    """A little-endian IEEE number of 4 bytes; NaN and infinity are rejected."""
 
     length = 4
 
@@ -110,17 +110,19 @@ class Float(Shape):
         data = construct.stream_read(stream, self.length, path)
         value: float = struct.unpack("<f", data)[0]
         if not math.isfinite(value):
-            raise Refused(expected="a finite number", found=shown(value))
+            raise PartRefused(expected="a finite number", found=show_value(value))
         return value
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         try:
             data = struct.pack("<f", obj)
         except (struct.error, OverflowError):
-            raise Refused(expected="a number of single precision", found=shown(obj)) from None
+            raise PartRefused(
+                expected="a number of single precision", found=show_value(obj)
+            ) from None
         exact = type(obj) is float and struct.unpack("<f", data)[0] == obj
         if not exact or not math.isfinite(cast(float, obj)):
-            raise Refused(expected="a number of single precision", found=shown(obj))
+            raise PartRefused(expected="a number of single precision", found=show_value(obj))
         return stream.write(data)
 
     def _sizeof(self, context: Context, path: str) -> int:
@@ -131,24 +133,24 @@ Float32l = Float()
 
 
 class Bytes(construct.Bytes):
-    """So many bytes: a number, or a declared length of the same record (`this.name`)."""
+    """A number of bytes: fixed, or a declared length of the same record (`this.name`)."""
 
     def _parse(self, stream: Stream, context: Context, path: str) -> bytes:
         length = self.length(context) if callable(self.length) else self.length
         if length < 0:
-            raise Refused(expected="a start before its end", found=f"{-length} behind it")
+            raise PartRefused(expected="a start before its end", found=f"{-length} behind it")
         return construct.stream_read(stream, length, path)
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if not isinstance(obj, bytes):
-            raise Refused(expected="bytes", found=shown(obj))
+            raise PartRefused(expected="bytes", found=show_value(obj))
         if isinstance(self.length, int) and len(obj) != self.length:
-            raise Refused(expected=counted(self.length), found=str(len(obj)))
+            raise PartRefused(expected=count_bytes(self.length), found=str(len(obj)))
         return stream.write(obj)
 
 
 def room(context: Context) -> int:
-    """Return how many bytes are left up to the enclosing declared end, else in the input."""
+    """Return the number of bytes left to the enclosing declared end, else to the end of input."""
     stream, end = context["_io"], context["_end"]
     if end is None:
         end = stream.getbuffer().nbytes
@@ -160,7 +162,7 @@ Rest = Bytes(room)
 
 
 class Literal(Shape):
-    """Bytes that are always the same; they carry no value."""
+    """Bytes that are always the same and have no value."""
 
     def __init__(self, value: bytes) -> None:
         super().__init__()
@@ -169,7 +171,7 @@ class Literal(Shape):
     def _parse(self, stream: Stream, context: Context, path: str) -> bytes:
         found = construct.stream_read(stream, len(self.value), path)
         if found != self.value:
-            raise Refused(expected=shown(self.value), found=shown(found))
+            raise PartRefused(expected=show_value(self.value), found=show_value(found))
         return found
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
@@ -180,7 +182,7 @@ class Literal(Shape):
 
 
 class Field(NamedShape):
-    """A named part; notes its place when the stream is a `Dissection`."""
+    """A named part; records its position if the stream is a `Dissection`."""
 
     name: str  # pyright: ignore[reportIncompatibleVariableOverride]  # a field always has one
 
@@ -199,15 +201,16 @@ class Field(NamedShape):
 
 
 def field(name: str, shape: Shape) -> Field:
-    """Name a part of a record with its published field name."""
+    """Return a part of a record with its published field name."""
     return Field(shape, name)
 
 
 class Record(construct.Struct):
-    """Parts in wire order that leave as one value of a `msgspec.Struct`.
+    """Parts in wire order that decode to one value of a `msgspec.Struct`.
 
     Parts without a field in the value are derived (lengths, counts, literals); fields without a
-    part are None. Values are frozen, never part of a cycle: `gc=False` spares the collector.
+    part are None. Values are frozen and never part of a cycle, so `gc=False` saves the collector
+    work.
     """
 
     def __init__(self, value_type: Values, *parts: Field) -> None:
@@ -230,14 +233,14 @@ class Record(construct.Struct):
         inner: Any = {name: getattr(obj, name) for name in self.value_fields}
         for name in self.absent:
             if inner[name] is not None:
-                raise Refused(field=name, expected="nothing", found=shown(inner[name]))
+                raise PartRefused(field=name, expected="nothing", found=show_value(inner[name]))
         for part in self.parts:
             part._build(inner.get(part.name), stream, inner, path)
         return stream.tell()
 
 
 class When(Wrapping):
-    """A part that is there only when `condition` holds; None where it is not."""
+    """A part that is present only if `condition` is true; None otherwise."""
 
     def __init__(self, condition: Callable[[Context], object], shape: Shape) -> None:
         super().__init__(shape)
@@ -252,7 +255,7 @@ class When(Wrapping):
         if self.condition(context):
             return self.subcon._build(obj, stream, context, path)
         if obj is not None:
-            raise Refused(expected="nothing", found=shown(obj))
+            raise PartRefused(expected="nothing", found=show_value(obj))
         return 0
 
     def _sizeof(self, context: Context, path: str) -> int:
@@ -260,7 +263,7 @@ class When(Wrapping):
 
 
 class Ranged(Wrapping):
-    """An integer of which only some values are right."""
+    """An integer whose value must lie in a range."""
 
     def __init__(self, integer: Integer, lowest: int, highest: int) -> None:
         super().__init__(integer)
@@ -268,41 +271,41 @@ class Ranged(Wrapping):
         self.lowest = lowest
         self.highest = highest
 
-    def _checked(self, value: object) -> int:
+    def _check(self, value: object) -> int:
         if type(value) is not int or not self.lowest <= value <= self.highest:
-            raise Refused(expected=f"{self.lowest} to {self.highest}", found=shown(value))
+            raise PartRefused(expected=f"{self.lowest} to {self.highest}", found=show_value(value))
         return value
 
     def _parse(self, stream: Stream, context: Context, path: str) -> int:
-        return self._checked(self.subcon._parse(stream, context, path))
+        return self._check(self.subcon._parse(stream, context, path))
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
-        return self.subcon._build(self._checked(obj), stream, context, path)
+        return self.subcon._build(self._check(obj), stream, context, path)
 
 
 class OneOf(Wrapping):
-    """An integer of which only the values listed are right."""
+    """An integer whose value must be in a list."""
 
     def __init__(self, integer: Integer, values: Iterable[int]) -> None:
         super().__init__(integer)
         self.integer = integer
         self.values = tuple(values)
 
-    def _checked(self, value: object) -> int:
+    def _check(self, value: object) -> int:
         if type(value) is not int or value not in self.values:
             listed = ", ".join(map(str, self.values))
-            raise Refused(expected=f"one of {listed}", found=shown(value))
+            raise PartRefused(expected=f"one of {listed}", found=show_value(value))
         return value
 
     def _parse(self, stream: Stream, context: Context, path: str) -> int:
-        return self._checked(self.subcon._parse(stream, context, path))
+        return self._check(self.subcon._parse(stream, context, path))
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
-        return self.subcon._build(self._checked(obj), stream, context, path)
+        return self.subcon._build(self._check(obj), stream, context, path)
 
 
 class Translated(Wrapping):
-    """A shape whose value is another one than its parts spell."""
+    """A shape whose decoded value is converted to another value type."""
 
     def __init__(
         self,
@@ -327,10 +330,10 @@ class Translated(Wrapping):
 
 
 class Lifted(Translated):
-    """A record of one part, itself a record, whose `number` has some bits lifted out of it.
+    """A record of one inner record; the high bits of its `number` become a field of the outer one.
 
-    Of that number the lowest `bits` stay with the part; those above become the field `into` of
-    `value_type`, beside the part. `offset` is where the number stands, for errors.
+    The lowest `bits` of the number stay in the inner record; the higher ones become the field
+    `into` of `value_type`. `offset` is the number's offset, for errors.
     """
 
     def __init__(
@@ -359,19 +362,19 @@ class Lifted(Translated):
     def _together(self, value: object) -> object:
         part: Any = of_type(self.inner.value_type, getattr(value, self.part))
         name = f"{self.part}.{self.number}"
-        low = self._checked(getattr(part, self.number), self.most_low, name)
-        high = self._checked(getattr(value, self.into), self.most_high, self.into)
+        low = self._check(getattr(part, self.number), self.most_low, name)
+        high = self._check(getattr(value, self.into), self.most_high, self.into)
         return self.whole_type(replace(part, **{self.number: high << self.bits | low}))
 
-    def _checked(self, value: object, most: int, name: str) -> int:
+    def _check(self, value: object, most: int, name: str) -> int:
         if type(value) is not int or not 0 <= value <= most:
-            found = shown(value)
-            raise Refused(field=name, offset=self.offset, expected=f"0 to {most}", found=found)
+            found = show_value(value)
+            raise PartRefused(field=name, offset=self.offset, expected=f"0 to {most}", found=found)
         return value
 
 
 def minimum(shape: Shape) -> int:
-    """Return the least number of bytes that a shape can take."""
+    """Return the minimum number of bytes of a shape."""
     least: int | None = getattr(shape, "least", None)
     if least is not None:
         return least
@@ -382,19 +385,19 @@ def minimum(shape: Shape) -> int:
 
 
 def of_type(value_type: type, value: object) -> object:
-    """Return a value to be built that must be of this very type."""
+    """Return the value to encode; reject it unless it is exactly of this type."""
     if type(value) is not value_type:
-        raise Refused(expected=value_type.__name__, found=shown(value))
+        raise PartRefused(expected=value_type.__name__, found=show_value(value))
     return value
 
 
 def as_tuple(value: object) -> tuple[object, ...]:
-    """Return a value to be built that must be a tuple."""
+    """Return the value to encode; reject it unless it is a tuple."""
     if not isinstance(value, tuple):
-        raise Refused(expected="a tuple", found=shown(value))
+        raise PartRefused(expected="a tuple", found=show_value(value))
     return cast(tuple[object, ...], value)
 
 
-def numbered(shape: Shape, index: int, stream: Stream) -> Shape:
-    """Name one of many parts by its number, where a `Dissection` wants to know."""
+def name_numbered(shape: Shape, index: int, stream: Stream) -> Shape:
+    """Return a repeated part with its index as name if the stream is a `Dissection`."""
     return field(f"[{index}]", shape) if isinstance(stream, Dissection) else shape

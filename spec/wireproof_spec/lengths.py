@@ -1,7 +1,7 @@
-"""Sizes, lengths and counts: derived from what they measure, never believed.
+"""Sizes, lengths and counts: derived from what they measure, and never trusted.
 
-A declared number is held against the bytes left up to the end that encloses it, so that none
-makes a decoder allocate, or loop, beyond the bytes that are there.
+A declared number is checked against the bytes left up to the enclosing end, so that no number
+makes a decoder allocate memory, or loop, beyond the bytes that are present.
 """
 
 # construct's interface for subclasses has underscored names.
@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from wireproof_spec.dissection import Refused
+from wireproof_spec.dissection import PartRefused
 from wireproof_spec.layout import (
     Context,
     Integer,
@@ -21,15 +21,15 @@ from wireproof_spec.layout import (
     as_tuple,
     field,
     minimum,
-    numbered,
+    name_numbered,
     room,
 )
 
 
 class Size(Wrapping):
-    """The size of what follows: at least what its parts need, at most what is left around it.
+    """The size of what follows: at least the minimum of its parts, at most the room around it.
 
-    In front of everything, nothing is around it: there the part that is cut short is blamed.
+    The outermost size has nothing around it; if the data is too short, the cut part is blamed.
     """
 
     def __init__(self, integer: Integer, least: int) -> None:
@@ -39,14 +39,14 @@ class Size(Wrapping):
     def _parse(self, stream: Stream, context: Context, path: str) -> int:
         size: int = self.subcon._parse(stream, context, path)
         if size < self.least:
-            raise Refused(expected=f"at least {self.least}", found=str(size))
+            raise PartRefused(expected=f"at least {self.least}", found=str(size))
         if context.get("_within"):
             _refuse_more_than(room(context), size)
         return size
 
 
 class Sized(Wrapping):
-    """A shape led by its size in bytes, the size itself not counted."""
+    """A shape with its size in bytes before it; the size does not count itself."""
 
     def __init__(self, integer: Integer, shape: Shape, *, name: str = "size") -> None:
         super().__init__(shape)
@@ -57,8 +57,8 @@ class Sized(Wrapping):
         self.least = self.width + self.fewest
         self._unpack = struct.Struct(integer.fmtstr).unpack_from
 
-    def declared(self, head: bytes) -> int:
-        """Return the size with which some bytes begin."""
+    def read_declared(self, head: bytes) -> int:
+        """Return the declared size at the start of some bytes."""
         size: int = self._unpack(head)[0]
         return size
 
@@ -71,7 +71,9 @@ class Sized(Wrapping):
         taken = stream.tell() - start - self.width
         if taken != size:
             expected = f"{taken}, the bytes its parts take"
-            raise Refused(field=self.lead.name, offset=start, expected=expected, found=str(size))
+            raise PartRefused(
+                field=self.lead.name, offset=start, expected=expected, found=str(size)
+            )
         return value
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
@@ -89,19 +91,19 @@ Bounds: TypeAlias = "tuple[int, int] | Callable[[Context], tuple[int, int] | Non
 
 
 class BoundsBy:
-    """Bounds that an earlier integer of the same record chooses."""
+    """Bounds that depend on an earlier integer of the same record."""
 
     def __init__(self, name: str, bounds: Mapping[int, tuple[int, int]]) -> None:
         self.name = name
         self.bounds = bounds
 
     def __call__(self, context: Context) -> tuple[int, int] | None:
-        """Return the bounds for a record read or written so far."""
+        """Return the bounds for the record read or written so far."""
         return self.bounds.get(context[self.name])
 
 
 class Declared(Wrapping):
-    """The length of a later part of the same record, within bounds where there are any."""
+    """The length of a later part of the same record, within bounds if there are any."""
 
     def __init__(self, integer: Integer, *, of: str, bounds: "Bounds | None" = None) -> None:
         super().__init__(integer)
@@ -109,37 +111,37 @@ class Declared(Wrapping):
         self.of = of
         self.bounds = bounds
 
-    def _checked(self, length: int, context: Context) -> int:
+    def _check(self, length: int, context: Context) -> int:
         bounds = self.bounds(context) if callable(self.bounds) else self.bounds
         if bounds is not None and not bounds[0] <= length <= bounds[1]:
             lowest, highest = bounds
             expected = str(lowest) if lowest == highest else f"{lowest} to {highest}"
-            raise Refused(expected=expected, found=str(length))
+            raise PartRefused(expected=expected, found=str(length))
         return length
 
     def _parse(self, stream: Stream, context: Context, path: str) -> int:
-        length: int = self._checked(self.subcon._parse(stream, context, path), context)
+        length: int = self._check(self.subcon._parse(stream, context, path), context)
         _refuse_more_than(room(context), length)
         return length
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
-        length = measured(context[self.of])
+        length = measure(context[self.of])
         if length is None:  # the part itself says best what is wrong with it
             return self.subcon._build(0, stream, context, path)
-        return self.subcon._build(self._checked(length, context), stream, context, path)
+        return self.subcon._build(self._check(length, context), stream, context, path)
 
 
-def measured(value: object) -> int | None:
-    """Return how many bytes a value of bytes or text takes; None for anything else."""
+def measure(value: object) -> int | None:
+    """Return the size of bytes or encoded text; None for other values."""
     if isinstance(value, str):
         return len(value.encode("utf-8", "surrogatepass"))
     return len(value) if isinstance(value, bytes) else None
 
 
 class Count(Wrapping):
-    """How often a later part of the same record, `Many`, is repeated.
+    """The number of items of a later part `Many` of the same record.
 
-    Held against one byte for each: which of them is cut short, that one tells better itself.
+    It is checked against one byte for each item; an item that is cut short gives a better error.
     """
 
     def __init__(self, integer: Integer, *, of: str) -> None:
@@ -158,7 +160,7 @@ class Count(Wrapping):
 
 
 class Many(Wrapping):
-    """So many of one shape in a row, as a tuple; each takes at least one byte."""
+    """A counted number of items of one shape, as a tuple; each has at least one byte."""
 
     def __init__(self, each: Shape, *, count: Callable[[Context], int]) -> None:
         super().__init__(each)
@@ -167,20 +169,20 @@ class Many(Wrapping):
     def _parse(self, stream: Stream, context: Context, path: str) -> tuple[object, ...]:
         values: list[object] = []
         for index in range(self.count(context)):
-            each = numbered(self.subcon, index, stream)
+            each = name_numbered(self.subcon, index, stream)
             values.append(each._parse(stream, context, path))
         return tuple(values)
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         for index, value in enumerate(as_tuple(obj)):
-            numbered(self.subcon, index, stream)._build(value, stream, context, path)
+            name_numbered(self.subcon, index, stream)._build(value, stream, context, path)
         return stream.tell()
 
 
 class Each(Wrapping):
-    """One shape again and again up to the end of what encloses it, as a tuple.
+    """Items of one shape up to the enclosing end, as a tuple.
 
-    `fewest` is how many there must be; each takes at least one byte.
+    There must be at least `fewest`; each has at least one byte.
     """
 
     def __init__(self, each: Shape, *, fewest: int = 0) -> None:
@@ -192,23 +194,23 @@ class Each(Wrapping):
         inner: Any = {"_io": stream, "_end": context.get("_end")}
         values: list[object] = []
         while room(inner) > 0:
-            each = numbered(self.subcon, len(values), stream)
+            each = name_numbered(self.subcon, len(values), stream)
             values.append(each._parse(stream, inner, path))
-        return tuple(self._checked(values))
+        return tuple(self._check(values))
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
-        for index, value in enumerate(self._checked(as_tuple(obj))):
-            numbered(self.subcon, index, stream)._build(value, stream, context, path)
+        for index, value in enumerate(self._check(as_tuple(obj))):
+            name_numbered(self.subcon, index, stream)._build(value, stream, context, path)
         return stream.tell()
 
-    def _checked(self, values: Sequence[object]) -> Sequence[object]:
+    def _check(self, values: Sequence[object]) -> Sequence[object]:
         if len(values) < self.fewest:
-            raise Refused(expected=f"at least {self.fewest}", found=str(len(values)))
+            raise PartRefused(expected=f"at least {self.fewest}", found=str(len(values)))
         return values
 
 
 def _refuse_more_than(most: int, found: int) -> None:
     if found < 0:
-        raise Refused(expected="at least 0", found=str(found))
+        raise PartRefused(expected="at least 0", found=str(found))
     if found > most:
-        raise Refused(expected=f"at most {most}", found=str(found))
+        raise PartRefused(expected=f"at most {most}", found=str(found))

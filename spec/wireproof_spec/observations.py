@@ -1,4 +1,4 @@
-"""What the words of an observation mean: one table for each protocol, read from its TOML file."""
+"""The meaning of the words in observations, one table per protocol, read from TOML."""
 
 import functools
 import tomllib
@@ -10,22 +10,22 @@ from wireproof_spec.protocol import UnknownProtocol, find_protocol
 
 
 class Observations(Struct, frozen=True, rename={"within": "in"}):
-    """The sentences of one protocol; ``within`` holds those of some cases, by case prefix."""
+    """The sentences of one protocol; ``within`` has those for some cases, by case prefix."""
 
     words: Mapping[str, str] = field(default_factory=dict[str, str])
     within: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
 
     def sentence(self, word: str, case: str = "") -> str | None:
-        """Return the sentence of one word of an observation, or None if it has none."""
+        """Return the sentence for one word of an observation, or None if it has none."""
         prefixes = [prefix for prefix in self.within if _is_below(case, prefix)]
         tables = [self.within[each] for each in sorted(prefixes, key=len, reverse=True)]
-        found = (_found(table, word) for table in (*tables, self.words))
+        found = (_find(table, word) for table in (*tables, self.words))
         return next((sentence for sentence in found if sentence is not None), None)
 
 
 @functools.cache
 def load_observations(protocol: str) -> Observations:
-    """Read the sentences of a protocol; there are none if it has no file of them."""
+    """Read the sentences of a protocol; empty if it has no such file."""
     try:
         file = find_protocol(protocol).folder() / "observations.toml"
         text = file.read_text(encoding="utf-8")
@@ -34,7 +34,7 @@ def load_observations(protocol: str) -> Observations:
     return convert(tomllib.loads(text), Observations)
 
 
-def _found(table: Mapping[str, str], word: str) -> str | None:
+def _find(table: Mapping[str, str], word: str) -> str | None:
     if word in table and not word.endswith(":*"):
         return table[word]
     kind, colon, detail = word.partition(":")

@@ -1,7 +1,7 @@
-"""The result record: what one run leaves in its bundle, one JSON object a line.
+"""The records of a bundle: what one run leaves, one JSON object per line.
 
-Additive only: a new field has a default, a field never changes its meaning. Integers of the
-wire that may exceed 2^53 stand as strings.
+Records only grow: a new field has a default, a field never changes its meaning. Integers of the
+wire that may exceed 2^53 are strings.
 """
 
 import base64
@@ -10,6 +10,9 @@ from typing import Annotated, Literal, TypedDict
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
+
+from wireproof_spec.catalogue import Level, level_rank
+from wireproof_spec.origin import BINDING
 
 FORMAT = 1
 
@@ -30,7 +33,6 @@ CONCLUSIVE: frozenset[Verdict] = frozenset({"pass", "reading", "fail", "known"})
 
 ControlState = Literal["prompt", "slow", "dead"]
 ClaimState = Literal["shown", "absent", "broken", "unknown"]
-Level = Literal["must", "should", "may", "observed"]
 ReadingChoice = Literal["any", "published", "deployed"]
 Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 """A number of things, or of microseconds; what reads bundles keeps it in 64 bits."""
@@ -43,8 +45,8 @@ _DEFLATE_ABOVE = 4096
 class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """One event on one connection; ``at_us`` counts from the start of the case.
 
-    The bytes stand in ``hex``, or deflated (zlib, base64) in ``deflate`` when long.
-    ``parts`` are (offset, length, label, made wrong on purpose).
+    The bytes are in ``hex``, or compressed (zlib, base64) in ``deflate`` if long. ``parts`` are
+    (offset, length, label, made wrong on purpose).
     """
 
     at_us: Count
@@ -57,7 +59,7 @@ class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     note: str = ""
 
     def data(self) -> bytes:
-        """Return the step's bytes; never more than ``length`` are inflated.
+        """Return the step's bytes; at most ``length`` bytes are decompressed.
 
         Raises:
             ValueError: the record's hex, base64 or deflated data is damaged.
@@ -75,14 +77,14 @@ class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Packed(TypedDict, total=False):
-    """The one field of a step record that holds its bytes."""
+    """The one field of a step record that contains its bytes."""
 
     hex: str
     deflate: str
 
 
-def packed(data: bytes) -> Packed:
-    """Return the field that holds these bytes in a step record: ``hex`` or ``deflate``."""
+def pack_bytes(data: bytes) -> Packed:
+    """Return the field for these bytes in a step record: ``hex`` or ``deflate``."""
     if len(data) <= _DEFLATE_ABOVE:
         return {"hex": data.hex()}
     return {"deflate": base64.b64encode(zlib.compress(data, 6)).decode()}
@@ -104,7 +106,7 @@ class DifferenceRecord(msgspec.Struct, frozen=True):
 
 
 class SeenRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One repetition's observation, and what the control round trip said if one was needed."""
+    """The observation of one repetition, and the result of its control round trip, if any."""
 
     value: str
     overdue: bool = False
@@ -114,7 +116,7 @@ class SeenRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RepeatsRecord(msgspec.Struct, frozen=True):
-    """How often the case was run and how often its first observation came again."""
+    """How often the case was run, and how often its first observation was repeated."""
 
     runs: Count
     same: Count
@@ -125,7 +127,7 @@ class DeviationRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """The entry of the deviations file that lists exactly this failure.
 
     ``id`` is the entry's case id or prefix, ``expires`` its last day (ISO 8601). An ``expired``
-    entry excuses nothing: the verdict stays ``fail``.
+    entry has no effect: the verdict stays ``fail``.
     """
 
     id: str
@@ -134,7 +136,11 @@ class DeviationRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
-    """One case: what was observed, and the judge's verdict at the time of the run."""
+    """One case: what was observed, and the judge's verdict at the time of the run.
+
+    ``level`` and ``origin`` are those of the clause when the case was judged; records from before
+    revision 2 of the law have no origin.
+    """
 
     case: str
     case_hash: str
@@ -144,6 +150,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     observation: str
     verdict: Verdict
     reason: str
+    origin: str = ""
     overdue: bool = False
     control: ControlState | None = None
     difference: DifferenceRecord | None = None
@@ -158,7 +165,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     transcript: TranscriptRecord = TranscriptRecord()
     deviation: DeviationRecord | None = None
 
-    def seen(self) -> tuple[SeenRecord, ...]:
+    def list_seen(self) -> tuple[SeenRecord, ...]:
         """Return the first repetition, and those that came out otherwise."""
         first = SeenRecord(
             value=self.observation,
@@ -177,12 +184,13 @@ class ClaimRecord(msgspec.Struct, frozen=True):
     observation: str
     claimed: bool = False
     transcript: TranscriptRecord = TranscriptRecord()
+    note: str = ""
 
 
 class BindingRecord(msgspec.Struct, frozen=True):
-    """A decision's reading for this target, or None when the probe showed no registered one.
+    """The reading bound for a decision, or None if the probe showed no registered one.
 
-    ``observation`` is ``unavailable`` when the probe could not be run.
+    ``observation`` is ``unavailable`` if the probe could not be run.
     """
 
     reading: str | None
@@ -191,23 +199,35 @@ class BindingRecord(msgspec.Struct, frozen=True):
 
 
 class TargetRecord(msgspec.Struct, frozen=True):
-    """Who was judged. ``fingerprint`` holds what the target says of itself."""
+    """The target that was judged; ``fingerprint`` has the properties it reports.
+
+    ``role`` is ``client`` if a client was judged, otherwise empty.
+    """
 
     url: str
     protocol: str
     fingerprint: dict[str, str] = {}
     given: tuple[str, ...] = ()
+    role: str = ""
 
     def parts(self) -> SplitResult:
-        """Return the parts of the URL; none of them where the record holds no URL."""
+        """Return the parts of the URL; all empty if the record has no valid URL."""
         try:
             return urlsplit(self.url)
         except ValueError:
             return urlsplit("")
 
+    def is_client(self) -> bool:
+        """Return True if a client was judged."""
+        return self.role == "client"
+
 
 class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
-    """The first line of a bundle."""
+    """The first line of a bundle.
+
+    A failure counts up to the level ``profile``, and a must only if its origin is in ``origins``.
+    ``narrowed`` are the options that left cases out besides the selection: ``-k trace``, ``--lf``.
+    """
 
     format: Count
     kit: str
@@ -218,15 +238,37 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     readings: dict[str, BindingRecord]
     patience: dict[str, float]
     profile: Level = "must"
+    origins: tuple[str, ...] = BINDING
     reading: ReadingChoice = "any"
     selection: tuple[str, ...] = ()
     not_selected: dict[str, str] = {}
+    narrowed: tuple[str, ...] = ()
     started: str = ""
     command: str = ""
+
+    def counts(self, level: str, origin: str) -> bool:
+        """Return True if a failure at this level, from this origin, counts for the exit code.
+
+        A must whose origin is not recorded counts.
+        """
+        return not self.leaves_out(level, origin) and level_rank(level) <= level_rank(self.profile)
+
+    def leaves_out(self, level: str, origin: str) -> bool:
+        """Return True if this is a must from an origin that was not asked for."""
+        return level == "must" and origin in set(BINDING) - set(self.origins)
+
+    def scope(self) -> str:
+        """Return what counts, in words: ``level must``, ``level must (origin text, base)``."""
+        few = "" if set(self.origins) >= set(BINDING) else f" (origin {', '.join(self.origins)})"
+        return f"level {self.profile}{few}"
 
 
 class GroupRecord(msgspec.Struct, frozen=True):
     """A clause group's standing: level → (conforming, asserted) cases.
+
+    ``origins`` has the same for the musts alone, by origin. ``asked`` is level → how many cases
+    the law has for the group, ``unsupported`` how many of them were not run because the target
+    lacks what they need.
 
     ``judged`` is true only when every core clause of the group was asserted; ``whole`` says
     that the selection asked for the whole group.
@@ -238,10 +280,13 @@ class GroupRecord(msgspec.Struct, frozen=True):
     whole: bool
     why: str = ""
     counts: dict[str, tuple[int, int]] = {}
+    origins: dict[str, tuple[int, int]] = {}
+    asked: dict[str, int] = {}
+    unsupported: dict[str, int] = {}
 
 
 class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
-    """The last line: the statement, and a hash over all bytes before this line."""
+    """The last line: the statement, and a hash of all bytes before this line."""
 
     verdicts: dict[str, int]
     groups: tuple[GroupRecord, ...]
@@ -255,7 +300,7 @@ class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
 
 
 class SentRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Bytes that a finding's case sends on its connection number ``conn``, and how.
+    """Bytes that a finding's case sends on connection ``conn``, and how they are written.
 
     ``manner`` is whole, split, bytewise, together, half-close or slow; ``cuts`` are offsets.
     """
@@ -280,7 +325,7 @@ class SentRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class FuzzCaseRecord(msgspec.Struct, frozen=True):
-    """A case of the fuzzer: what was made wrong where, and what is sent."""
+    """A case of the fuzzer: what was mutated where, and what is sent."""
 
     index: int
     state: str
@@ -293,11 +338,11 @@ class FuzzCaseRecord(msgspec.Struct, frozen=True):
 
 
 class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"):
-    """Something a broker owed and did not do, with the fewest cases that show it.
+    """A violated rule, with the fewest cases that show it.
 
-    ``id`` is a hash over what was violated, state, frame, field and class of answer. It showed
-    in ``shown`` of ``runs`` repetitions and was seen ``seen`` times; ``unconfirmed`` says why it
-    could not be repeated. ``names`` are those that the bytes name on the target.
+    ``id`` is a hash of the rule, state, frame, field and class of answer. The finding showed in
+    ``shown`` of ``runs`` repetitions and was seen ``seen`` times; ``unconfirmed`` says why it
+    could not be repeated. ``names`` are the names on the target that the bytes contain.
     """
 
     id: str
@@ -320,10 +365,10 @@ class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"
 
 
 class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaign"):
-    """What a campaign of the fuzzer came to: cases and seconds of both ways to send.
+    """The result of a fuzz campaign: cases and seconds, pipelined and single.
 
-    ``coverage`` counts cases by frame, field, mutation and state. ``unwatched_s`` says from when
-    on nobody watched the process that was to be watched: another one has taken its place.
+    ``coverage`` counts cases by frame, field, mutation and state. ``unwatched_s`` is the time from
+    which the process was no longer observed, because another one had taken its place.
     """
 
     seed: int

@@ -1,4 +1,4 @@
-"""Words and decimal numbers, which end where other characters begin, and text in UTF-8."""
+"""Words and decimal numbers, which end where other characters begin, and UTF-8 text."""
 
 # construct's interface for subclasses has underscored names.
 # pyright: reportPrivateUsage=false
@@ -7,7 +7,7 @@ import io
 import re
 from typing import cast
 
-from wireproof_spec.dissection import Refused
+from wireproof_spec.dissection import PartRefused
 from wireproof_spec.layout import (
     Bytes,
     Context,
@@ -17,13 +17,13 @@ from wireproof_spec.layout import (
     Wrapping,
     as_tuple,
     field,
-    numbered,
+    name_numbered,
 )
-from wireproof_spec.wording import shown
+from wireproof_spec.wording import show_value
 
 
 class Text(Shape):
-    """The longest run of bytes that a pattern takes; `kind` names it in errors."""
+    """The longest run of bytes that matches a pattern; `kind` names it in errors."""
 
     def __init__(self, pattern: bytes, kind: str) -> None:
         super().__init__()
@@ -31,21 +31,21 @@ class Text(Shape):
         self.kind = kind
 
     def _parse(self, stream: Stream, context: Context, path: str) -> bytes:
-        match = self.pattern.match(_whole(stream), stream.tell())
+        match = self.pattern.match(_read_rest(stream), stream.tell())
         if match is None:
             found = stream.read(8)
-            raise Refused(expected=self.kind, found=shown(found))
+            raise PartRefused(expected=self.kind, found=show_value(found))
         stream.seek(match.end())
         return match[0]
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if not isinstance(obj, bytes) or not self.pattern.fullmatch(obj):
-            raise Refused(expected=self.kind, found=shown(obj))
+            raise PartRefused(expected=self.kind, found=show_value(obj))
         return stream.write(obj)
 
 
 class Utf8(Wrapping):
-    """Bytes that are text in UTF-8, as a string."""
+    """Bytes of UTF-8 text, as a string."""
 
     def __init__(self, octets: Bytes) -> None:
         super().__init__(octets)
@@ -55,7 +55,7 @@ class Utf8(Wrapping):
         try:
             return data.decode()
         except UnicodeDecodeError as error:
-            raise Refused(expected="UTF-8", found=shown(data[error.start :])) from None
+            raise PartRefused(expected="UTF-8", found=show_value(data[error.start :])) from None
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         try:
@@ -63,7 +63,7 @@ class Utf8(Wrapping):
         except UnicodeEncodeError:
             data = None
         if data is None:
-            raise Refused(expected="text", found=shown(obj))
+            raise PartRefused(expected="text", found=show_value(obj))
         return self.subcon._build(data, stream, context, path)
 
 
@@ -78,12 +78,12 @@ class Decimal(Shape):
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if type(obj) is not int:
-            raise Refused(expected=self.digits.kind, found=shown(obj))
+            raise PartRefused(expected=self.digits.kind, found=show_value(obj))
         return self.digits._build(str(obj).encode(), stream, context, path)
 
 
 class Words(Wrapping):
-    """One space and one word, as often as a space follows, as a tuple of the words."""
+    """Words, each with a space before it, as a tuple; empty if no space follows."""
 
     _space = field("separator", Literal(b" "))
 
@@ -91,19 +91,19 @@ class Words(Wrapping):
         values: list[object] = []
         while _next_byte(stream) == b" ":
             self._space._parse(stream, context, path)
-            word = numbered(self.subcon, len(values), stream)
+            word = name_numbered(self.subcon, len(values), stream)
             values.append(word._parse(stream, context, path))
         return tuple(values)
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         for index, word in enumerate(as_tuple(obj)):
             stream.write(b" ")
-            numbered(self.subcon, index, stream)._build(word, stream, context, path)
+            name_numbered(self.subcon, index, stream)._build(word, stream, context, path)
         return stream.tell()
 
 
 class CarriageReturn(Shape):
-    """Whether a carriage return stands here."""
+    """A bool: whether a carriage return is next."""
 
     def _parse(self, stream: Stream, context: Context, path: str) -> bool:
         found = _next_byte(stream) == b"\r"
@@ -112,13 +112,13 @@ class CarriageReturn(Shape):
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if not isinstance(obj, bool):
-            raise Refused(expected="a bool", found=shown(obj))
-        if not obj and _whole(stream).endswith(b"\r"):
-            raise Refused(expected="no carriage return before it", found="one")
+            raise PartRefused(expected="a bool", found=show_value(obj))
+        if not obj and _read_rest(stream).endswith(b"\r"):
+            raise PartRefused(expected="no carriage return before it", found="one")
         return stream.write(b"\r" * obj)
 
 
-def _whole(stream: Stream) -> bytes:
+def _read_rest(stream: Stream) -> bytes:
     return cast(io.BytesIO, stream).getvalue()
 
 

@@ -60,8 +60,8 @@ def _options() -> argparse.Namespace:
 def _loads(messages: int) -> Mapping[str, tuple[list[bytes], int]]:
     """Return by name what one publisher writes, piece by piece, and how many answers are due."""
     body = bytes(200)
-    one = b"PUB t 0\n" + _sized(body)
-    batch = b"MPUB t 0\n" + _sized((100).to_bytes(4) + _sized(body) * 100)
+    one = b"PUB t 0\n" + _prefix_size(body)
+    batch = b"MPUB t 0\n" + _prefix_size((100).to_bytes(4) + _prefix_size(body) * 100)
     return {
         "PUB, one at a time": ([one] * messages, 1),
         "PUB, 50 at a time": ([one * 50] * (messages // 50), 50),
@@ -136,7 +136,7 @@ def _exchange(address: tuple[str, int], pieces: list[bytes], answers: int) -> No
                 due -= len(data)
 
 
-def _sized(data: bytes) -> bytes:
+def _prefix_size(data: bytes) -> bytes:
     return len(data).to_bytes(4) + data
 
 

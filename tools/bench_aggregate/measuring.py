@@ -22,7 +22,7 @@ CORES = 2
 TODAY = date(2026, 11, 21)
 
 
-def measured(
+def measure(
     history: Path, passes: int, log: Path, names: Sequence[str], *, once: bool = False
 ) -> dict:
     size = sum(path.stat().st_size for path in history.rglob("*.parquet"))
@@ -59,10 +59,10 @@ def first_pass(tables, names: Sequence[str], *, once: bool) -> dict[str, dict]:
     """Ask each question, and again, in a session that has been asked nothing before."""
     questions: dict[str, dict] = {}
     for name in names:
-        cold, rows = timed(lambda name=name: len(answer(name, tables).rows))
+        cold, rows = time_question(lambda name=name: len(answer(name, tables).rows))
         questions[name] = {"rows": rows, "cold": round(cold, 3)}
         if not once:
-            again, _ = timed(lambda name=name: len(answer(name, tables).rows))
+            again, _ = time_question(lambda name=name: len(answer(name, tables).rows))
             questions[name]["again"] = round(again, 3)
         say(f"  {name}: {questions[name]}; Java {java_process()[2]:.0f} s of CPU")
     return questions
@@ -82,7 +82,7 @@ def another_pass(spark, history: Path, connection, questions: dict[str, dict]) -
         cpu = []
         for way, ask in ways.items():
             before = java_process()[2]
-            spent, counts[way] = timed(ask)
+            spent, counts[way] = time_question(ask)
             figures.setdefault(way, []).append(spent)
             cpu.append(round(java_process()[2] - before, 1))
         same_length(name, counts)
@@ -101,7 +101,7 @@ def same_length(name: str, counts: dict) -> None:
         raise SystemExit(f"{name}: answers of different length: {counts}")
 
 
-def timed(ask: Callable[[], int]) -> tuple[float, int]:
+def time_question(ask: Callable[[], int]) -> tuple[float, int]:
     began = time.monotonic()
     rows = ask()
     return time.monotonic() - began, rows
@@ -145,7 +145,7 @@ def main() -> None:
     parser.add_argument("--only", help="one question")
     told = parser.parse_args()
     names = [told.only] if told.only else list(tuned.QUERIES)
-    print(json.dumps(measured(told.history, told.passes, told.log, names, once=told.once)))
+    print(json.dumps(measure(told.history, told.passes, told.log, names, once=told.once)))
 
 
 if __name__ == "__main__":

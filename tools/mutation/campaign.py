@@ -27,7 +27,7 @@ FIRST_CASES = 120
 """How many cases a mutant meets in the first round; those that live meet all in the second."""
 
 
-class Seen(msgspec.Struct):
+class CaseTrace(msgspec.Struct):
     """What the clean broker showed in one case; the entry "" is what comes before any."""
 
     functions: list[str]
@@ -47,7 +47,7 @@ class Seen(msgspec.Struct):
         return not self.lines.get(mutant.file, set()).isdisjoint(lines)
 
 
-class Plan(NamedTuple):
+class MutantPlan(NamedTuple):
     """A mutant's cases, the most telling first, and the mode in which they touch it."""
 
     mode: str
@@ -61,7 +61,7 @@ class Campaign:
     folder: Path
     slots: int
     items: dict[str, Instance] = field(default_factory=dict)
-    touched: dict[str, dict[str, Seen]] = field(default_factory=dict)
+    touched: dict[str, dict[str, CaseTrace]] = field(default_factory=dict)
     mutants: list[Mutant] = field(default_factory=list)
     outcomes: dict[str, dict[str, object]] = field(default_factory=dict)
 
@@ -72,10 +72,10 @@ class Campaign:
     def prepare(self) -> None:
         """Generate mutants and note what the cases touch, unless that is known already."""
         self.items = case_runs.by_id(case_runs.cases())
-        self.mutants = self._generated()
+        self.mutants = self._generate()
         for mode in case_runs.MODES:
             self._probe(mode)
-            self.touched[mode] = self._noted(mode)
+            self.touched[mode] = self._note_cases(mode)
         outcomes = self.folder / "outcomes.jsonl"
         for line in outcomes.read_text().splitlines() if outcomes.exists() else ():
             told = json.loads(line)
@@ -123,35 +123,35 @@ class Campaign:
             if not plans[mutant.key].items:
                 yield mutant, self._keep(mutant, {"how": "survived", "why": "no case touches it"})
         touched = {m: plans[m.key] for m in todo if plans[m.key].items}
-        for mutant, outcome in self._tried(touched, most):
+        for mutant, outcome in self._try_mutants(touched, most):
             yield mutant, self._keep(mutant, outcome)
 
     def run_in(
         self, mode: str, mutants: Sequence[Mutant]
     ) -> Iterator[tuple[Mutant, dict[str, object]]]:
         """Try each mutant that lives once more, where its line also runs in another mode."""
-        plans: dict[Mutant, Plan] = {}
+        plans: dict[Mutant, MutantPlan] = {}
         for mutant in mutants:
             outcome = self.outcomes[mutant.key]
             plan = self._plan(mutant, (mode,))
             new = mode not in (self._plan(mutant).mode, outcome.get("also"))
             if outcome["how"] == "survived" and new and plan.items:
                 plans[mutant] = plan
-        for mutant, outcome in self._tried(plans, None):
+        for mutant, outcome in self._try_mutants(plans, None):
             lives = outcome["how"] in ("survived", "lost")
             told = self.outcomes[mutant.key] if lives else outcome
             yield mutant, self._keep(mutant, {**told, "also": mode})
 
-    def _tried(
-        self, plans: Mapping[Mutant, Plan], most: int | None
+    def _try_mutants(
+        self, plans: Mapping[Mutant, MutantPlan], most: int | None
     ) -> Iterator[tuple[Mutant, dict[str, object]]]:
         clean = {mode: self.clean(mode) for mode in case_runs.MODES}
         killers = _Killers()
 
         def work(brokers: Brokers, mutant: Mutant) -> dict[str, object]:
             mode, items = plans[mutant]
-            ordered = killers.ordered(mutant, items)[:most]
-            return trial.tried(brokers, asdict(mutant), mode, ordered, clean[mode])
+            ordered = killers.order_cases(mutant, items)[:most]
+            return trial.try_mutant(brokers, asdict(mutant), mode, ordered, clean[mode])
 
         found = spread(plans, work, tree=self.tree, slots=self.slots, within_s=TRIAL_WITHIN_S)
         for mutant, said in found:
@@ -159,7 +159,7 @@ class Campaign:
             killers.learn(mutant, str(outcome.get("case", "")))
             yield mutant, outcome
 
-    def _is_settled(self, mutant: Mutant, plan: Plan, most: int | None) -> bool:
+    def _is_settled(self, mutant: Mutant, plan: MutantPlan, most: int | None) -> bool:
         """Tell whether a mutant is dead, or lives although it met so many of its cases."""
         outcome = self.outcomes.get(mutant.key)
         if outcome is None:
@@ -169,7 +169,7 @@ class Campaign:
         due = len(plan.items[:most])
         return outcome["how"] != "survived" or int(str(outcome.get("run", 0))) >= due
 
-    def _plan(self, mutant: Mutant, modes: Iterable[str] = case_runs.MODES) -> Plan:
+    def _plan(self, mutant: Mutant, modes: Iterable[str] = case_runs.MODES) -> MutantPlan:
         """Return the cases in which the changed line runs.
 
         What runs only before the first case may concern any of them. Another mode of
@@ -183,8 +183,8 @@ class Campaign:
             if not about and seen[""].is_about(mutant, lines):
                 about = list(good)
             if about:
-                return Plan(mode, _ordered([self.items[case] for case in about], good))
-        return Plan(next(iter(case_runs.MODES)), ())
+                return MutantPlan(mode, _order_cases([self.items[case] for case in about], good))
+        return MutantPlan(next(iter(case_runs.MODES)), ())
 
     def _keep(self, mutant: Mutant, outcome: Mapping[str, object]) -> dict[str, object]:
         told = {"key": mutant.key, "was": mutant.was, "becomes": mutant.becomes, **outcome}
@@ -193,7 +193,7 @@ class Campaign:
             file.write(json.dumps(told) + "\n")
         return told
 
-    def _generated(self) -> list[Mutant]:
+    def _generate(self) -> list[Mutant]:
         path = self.folder / "mutants.json"
         if not path.exists():
             path.write_bytes(msgspec.json.encode(list(generate(self.tree))))
@@ -211,13 +211,13 @@ class Campaign:
             if "lost" in said:
                 raise RuntimeError(f"the clean reference cannot be probed: {said['lost']}")
 
-    def _noted(self, mode: str) -> dict[str, Seen]:
+    def _note_cases(self, mode: str) -> dict[str, CaseTrace]:
         path = self._place("touched", mode)
         if not path.exists():
             path.write_bytes(msgspec.json.encode(self._note(mode)))
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Seen])
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, CaseTrace])
 
-    def _note(self, mode: str) -> dict[str, Seen]:
+    def _note(self, mode: str) -> dict[str, CaseTrace]:
         clean = self.clean(mode)
         items = tuple(self.items.values())
         parts = [self.folder / f"part-{number}.json" for number in range(CHUNKS)]
@@ -226,7 +226,7 @@ class Campaign:
             touching.note(brokers, mode, items[number::CHUNKS], clean, parts[number])
             return {}
 
-        found: dict[str, Seen] = {}
+        found: dict[str, CaseTrace] = {}
         done = spread(
             range(CHUNKS), work, tree=self.tree, slots=NOTE_SLOTS, within_s=NOTE_WITHIN_S
         )
@@ -234,7 +234,7 @@ class Campaign:
             if "lost" in said:
                 raise RuntimeError(f"the clean reference cannot be run: {said['lost']}")
             part = parts[number].read_bytes()
-            found.update(msgspec.json.decode(part, type=dict[str, Seen]))
+            found.update(msgspec.json.decode(part, type=dict[str, CaseTrace]))
             parts[number].unlink()
         return found
 
@@ -253,13 +253,13 @@ class _Killers:
         if case:
             names[:] = [case, *(name for name in names if name != case)][:HISTORY]
 
-    def ordered(self, mutant: Mutant, items: Sequence[Instance]) -> list[Instance]:
+    def order_cases(self, mutant: Mutant, items: Sequence[Instance]) -> list[Instance]:
         names = self._of[f"{mutant.file}:{mutant.function}"]
         first = [item for name in names for item in items if item.id == name]
         return [*first, *(item for item in items if item not in first)]
 
 
-def _ordered(items: Iterable[Instance], seen: Mapping[str, Seen]) -> list[Instance]:
+def _order_cases(items: Iterable[Instance], seen: Mapping[str, CaseTrace]) -> list[Instance]:
     """Put one case of each clause first, then a second of each, and so on; quick ones first."""
     quickest = sorted(items, key=lambda item: (item.mark.hazard, seen[item.id].seconds))
     rounds: dict[str, int] = defaultdict(int)

@@ -10,10 +10,10 @@ from spread import PROTOCOL, Brokers
 
 from wireproof_kit.nsq import patience
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.runner.engine import Engine, RunOptions, judged
+from wireproof_kit.runner.engine import Engine, RunOptions, judge_record
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.run import REFERENCE, Run, RunPlan
-from wireproof_kit.verdicts.judge import Bench, claim_state
+from wireproof_kit.verdicts.judge import JudgeContext, claim_state
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.record import BindingRecord, CaseRecord, ClaimRecord
 
@@ -41,17 +41,17 @@ class Clean:
 
 
 @contextmanager
-def forked(brokers: Brokers, mode: str) -> Iterator[None]:
+def fork_brokers(brokers: Brokers, mode: str) -> Iterator[None]:
     """Let the kit's embedded reference be a forked broker."""
     brokers.memory = MODES[mode][1]
     with (
-        mock.patch("wireproof_kit.targets.embedded.started", brokers.start),
+        mock.patch("wireproof_kit.targets.embedded.start_child", brokers.start),
         mock.patch("wireproof_kit.targets.embedded.READY_WITHIN_S", READY_WITHIN_S),
     ):
         yield
 
 
-def opened(mode: str, clean: Clean | None, *, seconds: float = PATIENCE_S) -> Run:
+def open_run(mode: str, clean: Clean | None, *, seconds: float = PATIENCE_S) -> Run:
     """Open a run against a forked broker; with a clean run's claims and readings, unprobed."""
     options = ("--dialect", MODES[mode][0])
     plan = RunPlan(
@@ -93,15 +93,15 @@ def judged_under_own_readings(run: Run, item: Instance, record: CaseRecord) -> C
         decision = catalogue.decision(name)
         if decision is not None:
             seen = run.session.probe_reading(decision.probe).observation.value
-            readings[name] = BindingRecord(decision.shown(seen), seen)
+            readings[name] = BindingRecord(decision.find_shown(seen), seen)
     for name in item.needs:
         capability = catalogue.capability(name)
         if capability is not None:
             seen = run.session.probe_capability(capability.probe).observation.value
             state = claim_state(capability, seen, claimed=False)
             claims[name] = replace_claim(claims[name], state, seen)
-    bench = Bench(catalogue, claims, readings, run.bench.reading)
-    return judged(record, bench)
+    bench = JudgeContext(catalogue, claims, readings, run.bench.reading)
+    return judge_record(record, bench)
 
 
 def replace_claim(claim: ClaimRecord, state: str, seen: str) -> ClaimRecord:
@@ -111,7 +111,7 @@ def replace_claim(claim: ClaimRecord, state: str, seen: str) -> ClaimRecord:
 
 def patient(run: Run, seconds: float) -> None:
     """Wait longer from now on."""
-    run.session.patience = patience.fixed(seconds)
+    run.session.patience = patience.make_fixed(seconds)
 
 
 def ran(
@@ -132,7 +132,7 @@ def ran(
         yield item, machine.run(item)
 
 
-def timed(machine: Engine, item: Instance) -> tuple[CaseRecord, float]:
+def time_case(machine: Engine, item: Instance) -> tuple[CaseRecord, float]:
     """Run a case and return its seconds as well."""
     started = time.monotonic()
     record = machine.run(item)

@@ -13,7 +13,7 @@ ANY = "*"
 
 
 @dataclass(frozen=True)
-class Entry:
+class KnownMutants:
     """One entry: mutants of one changed line of one function, and the reason.
 
     ``becomes`` are the lines it is changed into; ``*`` stands for whatever mutmut makes of it.
@@ -33,13 +33,13 @@ class Entry:
         )
 
 
-def read(path: Path = LIST) -> tuple[Entry, ...]:
+def read(path: Path = LIST) -> tuple[KnownMutants, ...]:
     """Read the list: a table by reason, in it a table by function of changed lines.
 
     Raises:
         ValueError: a reason is missing or without mutants, or a table has another key.
     """
-    entries: list[Entry] = []
+    entries: list[KnownMutants] = []
     for number, group in enumerate(tomllib.loads(path.read_text("utf-8"))["mutants"], 1):
         if set(group) != {"reason", "of"} or not group["reason"].strip() or not group["of"]:
             raise ValueError(
@@ -52,16 +52,16 @@ def read(path: Path = LIST) -> tuple[Entry, ...]:
                 )
             for was, becomes in lines.items():
                 listed = (becomes,) if isinstance(becomes, str) else tuple(becomes)
-                entries.append(Entry(function, was, listed, group["reason"]))
+                entries.append(KnownMutants(function, was, listed, group["reason"]))
     return tuple(entries)
 
 
 def split(
-    mutants: Iterable[Mutant], entries: Sequence[Entry]
-) -> tuple[list[Mutant], dict[str, Entry]]:
+    mutants: Iterable[Mutant], entries: Sequence[KnownMutants]
+) -> tuple[list[Mutant], dict[str, KnownMutants]]:
     """Return the mutants that count, and those that do not by key."""
     count: list[Mutant] = []
-    excused: dict[str, Entry] = {}
+    excused: dict[str, KnownMutants] = {}
     for mutant in mutants:
         entry = next((each for each in entries if each.is_about(mutant)), None)
         if entry is None:
@@ -71,6 +71,6 @@ def split(
     return count, excused
 
 
-def idle(mutants: Sequence[Mutant], entries: Sequence[Entry]) -> list[Entry]:
+def idle(mutants: Sequence[Mutant], entries: Sequence[KnownMutants]) -> list[KnownMutants]:
     """Return the entries that are about no mutant: the source has changed under them."""
     return [each for each in entries if not any(each.is_about(mutant) for mutant in mutants)]

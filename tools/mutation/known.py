@@ -50,7 +50,7 @@ def run(tree: Path) -> int:
 
     def work(brokers: Brokers, known: Known) -> dict[str, object]:
         chosen = [item for item in items if item.is_selected_by(known.cases)]
-        return trial.tried(brokers, asdict(_mutant(tree, known)), mode, chosen, clean)
+        return trial.try_mutant(brokers, asdict(_mutant(tree, known)), mode, chosen, clean)
 
     wrong = 0
     for known, said in spread(_read(), work, tree=tree, slots=SLOTS, within_s=WITHIN_S):
@@ -72,10 +72,10 @@ def _mutant(tree: Path, known: Known) -> Mutant:
     source = (tree / PACKAGE / file).read_text("utf-8")
     own = [m for m in of_source(source, file) if m.function == function]
     if not known.was:
-        return _unchanged(own[0], source)
+        return _find_unchanged(own[0], source)
     return next(m for m in own if (m.was, m.becomes) == (known.was, known.becomes))
 
 
-def _unchanged(mutant: Mutant, source: str) -> Mutant:
+def _find_unchanged(mutant: Mutant, source: str) -> Mutant:
     lines = source.splitlines()[mutant.first - 1 : mutant.last]
     return Mutant(**{**asdict(mutant), "text": "\n".join(lines)})

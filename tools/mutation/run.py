@@ -48,7 +48,7 @@ def _campaign(folder: Path, arguments: argparse.Namespace) -> int:
     campaign = Campaign(folder, arguments.slots)
     campaign.prepare()
     entries = equivalents.read()
-    for sentence in tally.forgotten(
+    for sentence in tally.list_forgotten(
         campaign.mutants, (*entries, *equivalents.read(tally.EXPLAINED))
     ):
         print(f"forgotten  {sentence}")
@@ -63,10 +63,10 @@ def _campaign(folder: Path, arguments: argparse.Namespace) -> int:
     for most in (FIRST_CASES, None):
         print(f"every mutant meets {most or 'all its'} cases at most", flush=True)
         _follow(campaign.run(chosen, most=most), len(chosen))
-        print(tally.told(chosen, campaign.outcomes, excused=len(excused)), flush=True)
+        print(tally.describe(chosen, campaign.outcomes, excused=len(excused)), flush=True)
     print("those that live are tried under the deployed dialect, too", flush=True)
     _follow(campaign.run_in("deployed", chosen), len(chosen))
-    print(tally.told(chosen, campaign.outcomes, excused=len(excused)), flush=True)
+    print(tally.describe(chosen, campaign.outcomes, excused=len(excused)), flush=True)
     if arguments.write or not (arguments.sample or arguments.only):
         tally.write(
             count, campaign.outcomes, excused, seconds=campaign.seconds(), slots=campaign.slots
@@ -92,7 +92,7 @@ def _follow(outcomes: "Iterable[tuple[Mutant, dict[str, object]]]", count: int) 
 def _again_in_snapshot(folder: Path, arguments: argparse.Namespace, argv: list[str]) -> int:
     """Run this script again with the snapshot's packages in place of the project's."""
     kept = arguments.go_on and snapshot.is_whole(folder)
-    tree = folder / "tree" if kept else snapshot.renewed(folder, Path(arguments.source))
+    tree = folder / "tree" if kept else snapshot.renew(folder, Path(arguments.source))
     environment = {**os.environ, "PYTHONPATH": str(tree), TREE: str(folder)}
     os.execve(sys.executable, [sys.executable, __file__, *argv], environment)
 

@@ -39,7 +39,7 @@ def is_whole(folder: Path) -> bool:
     return (folder / "fingerprint").exists()
 
 
-def renewed(folder: Path, source: Path = ROOT) -> Path:
+def renew(folder: Path, source: Path = ROOT) -> Path:
     """Return the snapshot in a folder; one of other sources is taken anew, and all with it."""
     mark = folder / "fingerprint"
     if not mark.exists() or mark.read_text() != fingerprint(source):

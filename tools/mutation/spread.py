@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from wireproof_kit.processes.forked_broker import BrokerClient, BrokerForkServer, ForkedBroker
-from wireproof_kit.processes.worker_pool import Lost, WorkerPool
+from wireproof_kit.processes.worker_pool import JobLost, WorkerPool
 from wireproof_kit.targets.embedded import memory_folder
 from wireproof_kit.targets.scratch import scratch
 
@@ -61,4 +61,4 @@ def spread(
         # What a task leaves behind, patches and threads, must not meet the next one.
         pool = WorkerPool(do, slots, job_within_s=within_s, jobs_each=1)
         for task, result in pool.run(tasks):
-            yield task, {"lost": result.why} if isinstance(result, Lost) else result
+            yield task, {"lost": result.why} if isinstance(result, JobLost) else result

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from equivalents import ANY, Entry, idle, read
+from equivalents import ANY, KnownMutants, idle, read
 from mutants import Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +23,7 @@ def rate(mutants: Sequence[Mutant], outcomes: Outcomes) -> float:
     return sum(how in DEAD for how in tried) / len(tried) if tried else 0.0
 
 
-def told(mutants: Sequence[Mutant], outcomes: Outcomes, *, excused: int) -> str:
+def describe(mutants: Sequence[Mutant], outcomes: Outcomes, *, excused: int) -> str:
     """Say in one line what came out."""
     hows = Counter(str(outcomes[m.key]["how"]) for m in mutants if m.key in outcomes)
     parts = ", ".join(f"{count} {how}" for how, count in hows.most_common())
@@ -36,7 +36,7 @@ def told(mutants: Sequence[Mutant], outcomes: Outcomes, *, excused: int) -> str:
 def write(
     mutants: Sequence[Mutant],
     outcomes: Outcomes,
-    excused: Mapping[str, Entry],
+    excused: Mapping[str, KnownMutants],
     *,
     seconds: float,
     slots: int,
@@ -47,7 +47,7 @@ def write(
     PAGE.write_text("\n".join(("# Mutants of the reference's cores", "", *lines, "")), "utf-8")
 
 
-def forgotten(mutants: Sequence[Mutant], entries: Sequence[Entry]) -> list[str]:
+def list_forgotten(mutants: Sequence[Mutant], entries: Sequence[KnownMutants]) -> list[str]:
     """Say which entries are about no mutant any more."""
     return [f"{e.function}: {e.was!r} is no mutant's line" for e in idle(mutants, entries)]
 
@@ -55,13 +55,13 @@ def forgotten(mutants: Sequence[Mutant], entries: Sequence[Entry]) -> list[str]:
 def _page(
     mutants: Sequence[Mutant],
     outcomes: Outcomes,
-    excused: Mapping[str, Entry],
+    excused: Mapping[str, KnownMutants],
     *,
     seconds: float,
     slots: int,
 ) -> Iterator[str]:
     tried = [m for m in mutants if m.key in outcomes]
-    summary = told(tried, outcomes, excused=len(excused))
+    summary = describe(tried, outcomes, excused=len(excused))
     yield f"{summary}; trials of {seconds / 60:.0f} minutes, {slots} at a time."
     if len(tried) < len(mutants):
         yield ""
@@ -86,7 +86,7 @@ def _page(
     yield ""
     yield "## Do not count"
     yield ""
-    yield from _excused(excused)
+    yield from _format_excused(excused)
 
 
 def _survivors(survivors: Sequence[Mutant], outcomes: Outcomes) -> Iterator[str]:
@@ -101,7 +101,7 @@ def _survivors(survivors: Sequence[Mutant], outcomes: Outcomes) -> Iterator[str]
             yield f"  - {_code(mutant.was)} → {_code(mutant.becomes)}: {why}"
 
 
-def _excused(excused: Mapping[str, Entry]) -> Iterator[str]:
+def _format_excused(excused: Mapping[str, KnownMutants]) -> Iterator[str]:
     counts = Counter(excused.values())
     for entry in dict.fromkeys(excused.values()):
         was = "" if entry.was == ANY else f" {_code(entry.was)}"

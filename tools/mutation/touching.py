@@ -18,8 +18,8 @@ from wireproof_kit.runner.run import Run
 
 def probe_clean(brokers: Brokers, mode: str, out: Path) -> None:
     """Write down what the clean reference claims and which readings it follows."""
-    with case_runs.forked(brokers, mode):
-        run = case_runs.opened(mode, None, seconds=case_runs.SURE_S)
+    with case_runs.fork_brokers(brokers, mode):
+        run = case_runs.open_run(mode, None, seconds=case_runs.SURE_S)
         told = {"claims": run.bench.claims, "readings": run.bench.readings}
         out.write_bytes(typed.encode(told))
         run.close()
@@ -34,27 +34,27 @@ def note(
     """
     trace = out.with_suffix(".trace")
     brokers.trace = trace
-    with case_runs.forked(brokers, mode):
-        run = case_runs.opened(mode, clean, seconds=case_runs.SURE_S)
+    with case_runs.fork_brokers(brokers, mode):
+        run = case_runs.open_run(mode, clean, seconds=case_runs.SURE_S)
         machine = case_runs.engine(run)
-        found: dict[str, object] = {"": _called(run, trace)}
+        found: dict[str, object] = {"": _record_calls(run, trace)}
         for item in sorted(items, key=lambda item: item.mark.alone):
-            found[item.id] = _noted(run, machine, item, trace)
+            found[item.id] = _note_touched(run, machine, item, trace)
         run.close()
     out.write_text(json.dumps(found))
 
 
-def _noted(run: Run, machine: Engine, item: Instance, trace: Path) -> dict[str, object]:
-    record, seconds = case_runs.timed(machine, item)
+def _note_touched(run: Run, machine: Engine, item: Instance, trace: Path) -> dict[str, object]:
+    record, seconds = case_runs.time_case(machine, item)
     return {
-        **_called(run, trace),
+        **_record_calls(run, trace),
         "verdict": record.verdict,
         "reason": record.reason,
         "seconds": round(seconds, 4),
     }
 
 
-def _called(run: Run, trace: Path) -> dict[str, object]:
+def _record_calls(run: Run, trace: Path) -> dict[str, object]:
     assert run.embedded is not None
     os.kill(run.embedded.process.pid, signal.SIGUSR1)
     return _read_trace(trace)

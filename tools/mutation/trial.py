@@ -40,7 +40,7 @@ class Outcome:
         return self.how != "survived"
 
 
-def tried(
+def try_mutant(
     brokers: Brokers,
     mutant: object,
     mode: str,
@@ -50,14 +50,14 @@ def tried(
     """Try a mutant; return the outcome's fields."""
     started = time.monotonic()
     brokers.mutant = mutant
-    with case_runs.forked(brokers, mode):
-        outcome = _tried(mode, items, clean)
+    with case_runs.fork_brokers(brokers, mode):
+        outcome = _try(mode, items, clean)
     return {**asdict(outcome), "seconds": round(time.monotonic() - started, 3)}
 
 
-def _tried(mode: str, items: Sequence[Instance], clean: case_runs.Clean) -> Outcome:
+def _try(mode: str, items: Sequence[Instance], clean: case_runs.Clean) -> Outcome:
     try:
-        run = _opened(mode, clean)
+        run = _open_run(mode, clean)
     except KitError as error:
         return Outcome("died", why=f"not ready: {error}")
     trial = _Trial(run, case_runs.engine(run))
@@ -68,12 +68,12 @@ def _tried(mode: str, items: Sequence[Instance], clean: case_runs.Clean) -> Outc
     return trial.end()
 
 
-def _opened(mode: str, clean: case_runs.Clean) -> Run:
+def _open_run(mode: str, clean: case_runs.Clean) -> Run:
     """Open a run; a broker that was not ready in time gets a second chance, with patience."""
     try:
-        return case_runs.opened(mode, clean)
+        return case_runs.open_run(mode, clean)
     except KitError:
-        run = case_runs.opened(mode, clean, seconds=case_runs.SURE_S)
+        run = case_runs.open_run(mode, clean, seconds=case_runs.SURE_S)
         case_runs.patient(run, case_runs.PATIENCE_S)
         return run
 
@@ -90,7 +90,7 @@ class _Trial:
     def end(self) -> Outcome:
         """Return what it comes to when every case was looked at."""
         if len(self.undecided) >= UNDECIDED_LEAST:
-            return self._undecided()
+            return self._conclude_undecided()
         why = "; ".join([*self.doubts, *(f"{name}: undecided" for name in self.undecided)])
         return Outcome("survived", why=why, run=self.count)
 
@@ -107,7 +107,7 @@ class _Trial:
         case_runs.patient(self.run, case_runs.PATIENCE_S)
         self._lost_seconds += time.monotonic() - started
         if settled is None and self._is_hopeless():
-            return self._undecided()
+            return self._conclude_undecided()
         return settled
 
     def _settle(self, item: Instance, record: CaseRecord) -> Outcome | None:
@@ -129,7 +129,7 @@ class _Trial:
         lost = self._lost_seconds > UNDECIDED_SECONDS
         return count >= UNDECIDED_ENOUGH or (count >= UNDECIDED_LEAST and lost)
 
-    def _undecided(self) -> Outcome:
+    def _conclude_undecided(self) -> Outcome:
         case, _, why = self.undecided[0].partition(" ")
         return Outcome("undecided", case, why, self.count)
 

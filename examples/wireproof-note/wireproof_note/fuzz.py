@@ -18,7 +18,7 @@ from wireproof_kit.fuzz.driver import (
     Trouble,
 )
 from wireproof_kit.fuzz.generate import field_map
-from wireproof_kit.fuzz.generate.case_sources import made
+from wireproof_kit.fuzz.generate.case_sources import make_generation
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind, always
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
@@ -91,7 +91,7 @@ class NoteOracle(Oracle):
         """Return False: nothing comes unasked."""
         return False
 
-    def unasked(self, answer: Answer) -> bytes:
+    def reply_to_unrequested(self, answer: Answer) -> bytes:
         """Return nothing to send."""
         return b""
 
@@ -101,7 +101,7 @@ class NoteOracle(Oracle):
         data = field_map.frame("STORE", FRAME, Frame(STORE, text)).data
         return Sentinel(data, lambda answer: text in answer.data)
 
-    def watched(self, case: Case) -> Case:
+    def use_watched_names(self, case: Case) -> Case:
         """Return the case as it is: nothing is delivered later."""
         return case
 
@@ -117,7 +117,7 @@ class Neighbour(Health):
         seen = self._notebook.store(b"neighbour")
         return None if seen == "stored" else Trouble("bystander", f"another client saw {seen}")
 
-    def lingering(self, ends: Collection[End]) -> Collection[End]:
+    def find_lingering(self, ends: Collection[End]) -> Collection[End]:
         """Return nothing: a server does not list its connections."""
         return ()
 
@@ -133,5 +133,10 @@ def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget
     )
     oracle, health = NoteOracle(session.address), Neighbour(session)
     return OpenTarget(
-        session, oracle, health, {}, lambda choice: made(GRAMMAR, choice), lambda leave: None
+        session,
+        oracle,
+        health,
+        {},
+        lambda choice: make_generation(GRAMMAR, choice),
+        lambda leave: None,
     )

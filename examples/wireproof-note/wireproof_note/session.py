@@ -15,7 +15,7 @@ from wireproof_kit.targets.session import (
 )
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.answers import Closed, Nonsense, Silent
-from wireproof_kit.wire.connection import Wire, accepts, connected
+from wireproof_kit.wire.connection import Wire, accepts, connect_socket
 from wireproof_kit.wire.outgoing import Outgoing, from_grammar
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_note.frame import FRAME, STORE, STORED, Frame, Frames
@@ -30,7 +30,7 @@ class Notebook:
 
     def __init__(self, address: tuple[str, int], transcript: Transcript, seconds: float) -> None:
         self._seconds = seconds
-        sock = connected(address, "note")
+        sock = connect_socket(address, "note")
         self._wire = Wire(sock, Frames(), transcript=transcript, address=address, unread=65536)
 
     def ask(self, kind: int, text: bytes) -> Answer:

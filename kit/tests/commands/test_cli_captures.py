@@ -9,7 +9,7 @@ from wireproof.commands.fuzz import WITHOUT_SCAPY
 from wireproof.main import main
 from wireproof_kit import pcap
 from wireproof_kit.bundle.file import BundleWriter, read_bundle
-from wireproof_kit.verdicts.outcome import Standing, conclude
+from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_spec.record import CaseRecord, FindingRecord, TranscriptRecord
 
 SMALL = "nsq/publish/header-json/nul"
@@ -141,7 +141,7 @@ def test_findings_of_the_fuzzer_have_captures_too() -> None:
     )
     writer = BundleWriter(Path("b.jsonl"), made.header())
     writer.add(finding)
-    writer.close(conclude(made.header(), [], made.catalogue(), Standing(profile="must")))
+    writer.close(conclude(made.header(), [], made.catalogue(), RunFactors()))
 
     assert main(["report", "b.jsonl", "--pcap", "captures"]) == 0
 

@@ -49,6 +49,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             ("data", str(tmp_path / "queue")),
         ),
         reset="make reset-broker",
+        reset_found=tmp_path / "wireproof.toml",
         claims={"ext": "true", "order": "false", "trace": "probe"},
         profile="should",
         reading="published",
@@ -140,6 +141,10 @@ def test_variables_of_others_are_let_be(tmp_path: Path) -> None:
         ("url = 'x'", "[url] is no known table"),
         ("run = 3", "'run' expected to be a table"),
         ("[run]\nprofile = 'most'", "expected one of must, should, may, observed; found 'most'"),
+        (
+            "[run]\norigin = 'text, observed'",
+            "or some of them, separated by commas; found 'observed'",
+        ),
         ("[run]\nprofile = 3", "[run] profile expected a text in quotes; found 3"),
         ("[target]\nlookupd = [1]", "[target] lookupd expected a text in quotes; found 1"),
         ("[claims]\next = 'yes'", "[claims] ext expected true, false or \"probe\"; found 'yes'"),

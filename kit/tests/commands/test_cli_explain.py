@@ -49,7 +49,8 @@ def test_a_clause_is_told_with_law_source_and_words(capsys: pytest.CaptureFixtur
     out = flat(told(capsys, clause.id))
 
     assert clause.law in out
-    assert clause.words in out
+    assert f'"{clause.words[0]}" … "{clause.words[1]}"' in out
+    assert "origin text: the published text says so" in out
     assert clause.observed in out
     assert f"published text 000, {clause.section}" in out
     assert "reading trace-empty" in out

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import cli_bundle as made
+import msgspec
 import pytest
 from cli_process import wireproof
 
@@ -48,8 +49,41 @@ def test_the_profile_decides_what_counts(capsys: pytest.CaptureFixture[str]) -> 
     made.write(Path("b.jsonl"), made.failing(level="should"))
 
     assert main(["judge", "b.jsonl"]) == 0
-    assert "(not counted: this run counts levels up to must)" in capsys.readouterr().out
+    assert "(not counted: this run counts up to level must)" in capsys.readouterr().out
     assert main(["judge", "b.jsonl", "--profile", "should"]) == 1
+
+
+def test_the_origin_decides_whose_musts_count(capsys: pytest.CaptureFixture[str]) -> None:
+    made.write(Path("b.jsonl"), made.failing())
+
+    assert main(["judge", "b.jsonl", "--origin", "text"]) == 1
+    assert main(["judge", "b.jsonl", "--origin", "base, premise", "--bundle", "new.jsonl"]) == 2
+    out = " ".join(capsys.readouterr().out.split())
+    assert "(not counted: this run counts up to level must (origin base, premise))" in out
+    assert made.read(Path("new.jsonl")).header.origins == ("base", "premise")
+    assert main(["judge", "new.jsonl", "--origin", "text,base,premise"]) == 1
+
+
+def test_a_bundle_of_an_older_law_is_judged_by_this_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The level was another, the origin untold, and one case is no longer there."""
+    first, *others = made.conforming()
+    old = msgspec.structs.replace(first, level="may", origin="", verdict="pass")
+    gone = msgspec.structs.replace(first, case="nsq/gone/case", clause="ext.gone.clause")
+    made.seal(Path("b.jsonl"), made.header(spec={"ext": 1, "smart": 1}), [old, gone, *others])
+
+    result = judge_again(made.read(Path("b.jsonl")), Terms())
+    assert main(["judge", "b.jsonl"]) == 0
+
+    assert result.records[0] == msgspec.structs.replace(
+        result.records[0], level=first.level, origin="text", verdict="pass"
+    )
+    assert len(result.records) == 1 + len(others)
+    out = " ".join(capsys.readouterr().out.split())
+    assert "law recorded under ext r1, smart r1; judged by ext r2, smart r2" in out
+    assert "left out nsq/gone/case: the law (ext r2, smart r2) does not have it" in out
+    assert "1 cases left out" in out
 
 
 def other_reading() -> tuple[Path, str]:
@@ -138,14 +172,14 @@ def test_nothing_changes_when_nothing_is_changed() -> None:
     result = judge_again(bundle, Terms())
 
     assert result.records == bundle.cases
-    assert list(changes(bundle.cases, result.records)) == ["0 verdicts changed against the run"]
+    assert list(changes(bundle, result)) == ["0 verdicts changed against the run"]
 
 
-def test_a_revision_before_the_first_leaves_nothing() -> None:
+def test_a_withdrawn_revision_is_refused() -> None:
     bundle = made.read(made.write(Path("b.jsonl"), made.failing()))
 
-    with pytest.raises(UsageFault, match="no case in it is known at that revision"):
-        judge_again(bundle, Terms(spec_revision=0))
+    with pytest.raises(UsageFault, match="revision 1 of the law of nsq was withdrawn"):
+        judge_again(bundle, Terms(spec_revision=1))
 
 
 def test_a_new_bundle_holds_the_new_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -247,7 +281,9 @@ def test_a_damaged_bundle_gets_one_sentence(
         (["b.jsonl", "--bundle", "b.jsonl"], "is the bundle that is judged"),
         (["b.jsonl", "--bundle", "b.jsonl/x"], "cannot be written"),
         (["b.jsonl", "--spec-rev", "0"], "--spec-rev"),
-        (["b.jsonl", "--spec-rev", "99"], "this kit knows nsq up to revision 1"),
+        (["b.jsonl", "--spec-rev", "1"], "revision 1 of the law of nsq was withdrawn"),
+        (["b.jsonl", "--origin", "deployed"], "--origin 'deployed': expected text, base, premise"),
+        (["b.jsonl", "--spec-rev", "99"], "this kit knows nsq up to revision 2"),
         (["b.jsonl", "--config", "none.toml"], "the file does not exist"),
     ],
 )

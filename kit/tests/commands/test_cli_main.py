@@ -11,7 +11,7 @@ import pytest
 from cli_process import clean_environment, python, wireproof
 
 from wireproof import main as entry
-from wireproof.commands.table import COMMANDS, Entry
+from wireproof.commands.table import COMMANDS, CommandEntry
 from wireproof.options.lazy_group import LazyGroup
 
 pytestmark = pytest.mark.process
@@ -181,7 +181,7 @@ def numbered() -> int:
 @pytest.fixture
 def odd_commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name in ("broken", "interrupted", "numbered"):
-        monkeypatch.setitem(COMMANDS, name, Entry(f"{__name__}:{name}", "for this test"))
+        monkeypatch.setitem(COMMANDS, name, CommandEntry(f"{__name__}:{name}", "for this test"))
     monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return tmp_path

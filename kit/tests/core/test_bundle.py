@@ -14,7 +14,7 @@ from wireproof_spec.record import (
     StepRecord,
     TargetRecord,
     TranscriptRecord,
-    packed,
+    pack_bytes,
 )
 
 FOOTER = FooterRecord({"pass": 1}, (), {"clauses": 1}, 0, "s")
@@ -25,7 +25,7 @@ def write(path: Path, *, close: bool = True) -> None:
     long = bytes(range(256)) * 40
     steps = (
         StepRecord(1, "A", "send", length=3, hex="00ff10", parts=((0, 2, "size", True),)),
-        StepRecord(2, "A", "receive", length=len(long), **packed(long)),
+        StepRecord(2, "A", "receive", length=len(long), **pack_bytes(long)),
     )
     writer.add(record("ok,open", transcript=TranscriptRecord(steps)))
     if close:

@@ -8,7 +8,7 @@ from small_law import record
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.verdicts.deviations import (
-    Applied,
+    AppliedDeviations,
     Deviation,
     apply,
     is_known,
@@ -22,12 +22,59 @@ ENTRY = Deviation("p/i", "t.i.clause", "abc", "upstream knows", date(2027, 3, 31
 FAILED = record("error:X,open", verdict="fail", signature="abc")
 
 
-def applied(entry: Deviation, *records: CaseRecord, version: str = "1") -> Applied:
+def applied(entry: Deviation, *records: CaseRecord, version: str = "1") -> AppliedDeviations:
     return apply(records, (entry,), version=version, today=TODAY)
 
 
 def test_a_listed_failure_is_known() -> None:
     assert applied(ENTRY, FAILED).records[0].verdict == "known"
+
+
+@pytest.mark.parametrize(
+    ("case", "clause", "absent"),
+    [
+        ("nsq/publish/header", "ext.publish.accept", ""),
+        ("nsq/publish/gone", "ext.publish.accept", "id 'nsq/publish/gone' is no case"),
+        ("nsq/publish/header", "ext.publish.gone", "the law has no clause 'ext.publish.gone'"),
+    ],
+)
+def test_what_a_revision_of_the_law_took_away_is_named(
+    case: str, clause: str, absent: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "d.toml"
+    file.write_text(to_toml([Deviation(case, clause, "abc", "r", date(2027, 3, 31))]))
+    known = ("nsq/publish/header",)
+
+    if not absent:
+        assert len(read_deviations(file, known_ids=known, today=TODAY)) == 1
+        return
+    with pytest.raises(UsageFault, match=absent) as refusal:
+        read_deviations(file, known_ids=known, today=TODAY)
+    assert "remove the entry with `wireproof baseline prune`" in str(refusal.value)
+
+
+LITTLE = "trace:little-endian"
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [(LITTLE, "known"), (f"{LITTLE},open", "known"), ("error:E_INVALID", "fail")],
+)
+def test_a_named_fault_is_known_in_cases_that_the_file_does_not_have(
+    value: str, verdict: str
+) -> None:
+    """A run of another selection meets the same fault elsewhere."""
+    listed = Deviation(
+        "nsq/publish/trace", "ext.publish.trace-response", "abc", "r", date(2027, 3, 31)
+    )
+    elsewhere = record(
+        value,
+        case="nsq/order/position",
+        clause="smart.order.position",
+        verdict="fail",
+        signature="abc",
+    )
+    assert applied(listed, elsewhere).records[0].verdict == verdict
 
 
 def test_another_failure_of_the_same_case_is_new() -> None:

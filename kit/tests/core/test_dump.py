@@ -94,11 +94,11 @@ def test_a_part_beyond_cut_data_shows_the_bytes_there_are() -> None:
 
 def test_carets_stand_under_the_bytes_that_differ() -> None:
     answer = bytes.fromhex("00000006 00000000 4f4b")
-    pointer = Pointer(4, 4, "frame type 0, an error frame (1) was due")
+    pointer = Pointer(4, 4, "frame type 0, expected an error frame (1)")
 
     assert dump_bytes("received", answer, pointer=pointer) == [
         "  received  00 00 00 06 00 00 00 00 4f 4b",
-        "                        ^^^^^^^^^^^ frame type 0, an error frame (1) was due",
+        "                        ^^^^^^^^^^^ frame type 0, expected an error frame (1)",
     ]
 
 

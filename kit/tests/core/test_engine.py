@@ -9,9 +9,9 @@ from small_law import CLAUSE, bench
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.runner.engine import Engine, RunOptions, unsupported
+from wireproof_kit.runner.engine import Engine, RunOptions, record_unsupported
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.verdicts.judge import Bench
+from wireproof_kit.verdicts.judge import JudgeContext
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import ClaimRecord
 
@@ -112,6 +112,82 @@ def test_a_death_is_charged_to_its_case_and_the_rest_says_so() -> None:
     assert "p/i/case/deadly" in later.reason
 
 
+def test_all_cases_that_run_while_the_target_dies_make_one_death() -> None:
+    """Whichever notices first is charged; what the others saw says nothing of them."""
+    session = FakeSession()
+    running = threading.Barrier(5)
+    dead = threading.Event()
+
+    def meets_its_end(value: str) -> Callable[[], Observation]:
+        def see() -> Observation:
+            running.wait(10)
+            if session.alive:
+                session.alive = False
+                dead.set()
+            dead.wait(10)
+            return observed(value, overdue=value == "missing")
+
+        return see
+
+    values = ("closed", "missing", "error:E_X,closed", "inconclusive:arrangement", "stuck")
+    items = [
+        case(meets_its_end(value), case_id=f"p/i/case/{number}", waiting=True)
+        for number, value in enumerate(values)
+    ]
+    kit = engine(session, repeats=2)
+    kit.start(items)
+    records = [kit.run(item) for item in items]
+    kit.close()
+
+    failed = [record for record in records if record.verdict == "fail"]
+    others = [record for record in records if record.verdict == "inconclusive"]
+    assert [record.observation for record in failed] == ["died"]
+    assert len(others) == 4
+    assert {record.observation for record in others} == {"inconclusive:target-died"}
+    assert all(failed[0].case in record.reason for record in others)
+
+
+def test_what_passed_while_another_case_killed_the_target_has_passed() -> None:
+    session = FakeSession()
+    kit = engine(session)
+
+    def meanwhile() -> Observation:
+        session.alive = False
+        kit.run(case(scripted("closed"), case_id="p/i/case/deadly"))
+        return observed("ok,open")
+
+    assert kit.run(case(meanwhile)).verdict == "pass"
+
+
+def test_a_target_that_withholds_is_no_error_of_ours() -> None:
+    gate = threading.Event()
+
+    def kept_waiting(broker: Transcript) -> Observation:
+        broker.waited(30)
+        gate.wait(30)
+        return observed("ok,open")
+
+    kit = engine(case_timeout_s=0.05, repeats=1)
+    record = kit.run(case(kept_waiting, arguments=("broker",)))
+    gate.set()
+    assert (record.verdict, record.observation) == ("fail", "withheld")
+    assert "waited in vain" in record.note
+
+
+def test_a_slow_target_that_withholds_is_undecided() -> None:
+    gate = threading.Event()
+
+    def kept_waiting(broker: Transcript) -> Observation:
+        broker.waited(30)
+        gate.wait(30)
+        return observed("ok,open")
+
+    kit = engine(FakeSession(control="slow"), case_timeout_s=0.05)
+    record = kit.run(case(kept_waiting, arguments=("broker",)))
+    gate.set()
+    assert record.verdict == "inconclusive"
+
+
 def test_a_target_that_is_brought_back_is_judged_on() -> None:
     session = FakeSession()
 
@@ -145,6 +221,25 @@ def test_waiting_cases_are_started_early_and_collected_in_turn() -> None:
     kit.close()
 
 
+def test_what_still_waits_is_given_up_with_the_run() -> None:
+    """A process whose threads wait for a target would outlast an interrupt by their patience."""
+    gate, started = threading.Event(), threading.Event()
+
+    def waits() -> Observation:
+        started.set()
+        gate.wait(30)
+        return observed("ok,open")
+
+    item = case(waits, waiting=True)
+    kit = engine()
+    kit.start([item])
+    assert started.wait(10)
+    kit.close()
+    record = kit.run(item)
+    gate.set()
+    assert (record.verdict, record.observation) == ("inconclusive", "inconclusive:given-up")
+
+
 def test_a_case_gets_fresh_objects_for_each_run_and_they_are_released() -> None:
     session = FakeSession()
     seen: list[Transcript] = []
@@ -173,10 +268,10 @@ def test_the_record_keeps_every_byte_and_the_first_difference() -> None:
 
 
 def test_an_unsupported_case_shows_the_probe() -> None:
-    absent = Bench(
+    absent = JudgeContext(
         bench().catalogue, {"ext": ClaimRecord(state="absent", observation="error:E")}, {}
     )
-    record = unsupported(case(scripted()), absent)
+    record = record_unsupported(case(scripted()), absent)
     assert record.verdict == "unsupported"
     assert "error:E" in record.reason
 

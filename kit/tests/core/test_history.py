@@ -8,7 +8,7 @@ import pytest
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.observation import Observation
-from wireproof_kit.runner.rule_machine import DEEP, SHORT, Broken, Effort, search, usual_effort
+from wireproof_kit.runner.rule_machine import DEEP, SHORT, Effort, LawBroken, search, usual_effort
 
 MOVES = ("a", "b", "c")
 SMALL = Effort(examples=20, steps=10, seconds=30.0, shrinks=60, shrink_seconds=30.0)
@@ -55,7 +55,7 @@ class Letters:
 
     def _say(self, word: str) -> None:
         if word:
-            raise Broken(word, "seen", overdue=word == "lost")
+            raise LawBroken(word, "seen", overdue=word == "lost")
 
 
 def nothing(letters: str) -> str:

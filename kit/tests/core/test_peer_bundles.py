@@ -13,7 +13,7 @@ from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.fuzz.campaign.records import cases_of
 from wireproof_kit.fuzz.oracle.rules import MEANINGS
 from wireproof_kit.fuzz.triage.finding import Signature
-from wireproof_kit.verdicts.judge import Bench, judge
+from wireproof_kit.verdicts.judge import JudgeContext, judge
 from wireproof_spec.catalogue import load_catalogue
 
 STATES = {protocol: grammar.entry for protocol, grammar in GRAMMARS.items()}
@@ -37,7 +37,7 @@ def test_there_are_recorded_bundles() -> None:
 def test_every_recorded_verdict_is_given_again(bundle: Bundle) -> None:
     header = bundle.header
     catalogue = load_catalogue(header.target.protocol)
-    bench = Bench(catalogue, header.claims, header.readings)
+    bench = JudgeContext(catalogue, header.claims, header.readings)
     changed = [
         f"{record.case}: {record.observation} was {record.verdict}, is {again.verdict}"
         for record in bundle.cases
@@ -62,4 +62,4 @@ def test_the_readings_bound_then_are_bound_again(bundle: Bundle) -> None:
     for name, binding in bundle.header.readings.items():
         decision = catalogue.decision(name)
         assert decision is not None, name
-        assert decision.shown(binding.observation) == binding.reading, name
+        assert decision.find_shown(binding.observation) == binding.reading, name

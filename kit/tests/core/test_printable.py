@@ -1,6 +1,6 @@
 import pytest
 
-from wireproof_kit.decoding.printable import LONGEST, clipped, padded, printable, width, wrapped
+from wireproof_kit.decoding.printable import LONGEST, clip, pad, printable, width, wrap_text
 
 
 @pytest.mark.parametrize(
@@ -27,17 +27,20 @@ def test_width_counts_columns(text: str, columns: int) -> None:
 
 
 def test_clipping_leaves_out_the_middle() -> None:
-    assert clipped("abcdefghij", 7) == "abcd…ij"
-    assert clipped("abcdefghij", 10) == "abcdefghij"
-    assert width(clipped("中" * 50, 9)) <= 9
+    assert clip("abcdefghij", 7) == "abcd…ij"
+    assert clip("abcdefghij", 10) == "abcdefghij"
+    assert width(clip("中" * 50, 9)) <= 9
 
 
 def test_wrapping_fills_rows_and_then_elides() -> None:
-    assert wrapped("abcdefgh", columns=4, rows=2) == ["abcd", "efgh"]
-    assert wrapped("abcdefghi", columns=4, rows=2) == ["abcd", "ef…i"]
-    assert wrapped("time = 12345 1970-01-01", columns=16, rows=2) == ["time = 12345", "1970-01-01"]
-    assert wrapped("", columns=4, rows=2) == []
+    assert wrap_text("abcdefgh", columns=4, rows=2) == ["abcd", "efgh"]
+    assert wrap_text("abcdefghi", columns=4, rows=2) == ["abcd", "ef…i"]
+    assert wrap_text("time = 12345 1970-01-01", columns=16, rows=2) == [
+        "time = 12345",
+        "1970-01-01",
+    ]
+    assert wrap_text("", columns=4, rows=2) == []
 
 
 def test_padding_counts_columns_too() -> None:
-    assert padded("中", 4) == "中  "
+    assert pad("中", 4) == "中  "

@@ -20,11 +20,11 @@ from wireproof_kit.errors import UsageFault
 from wireproof_kit.observation import observed
 from wireproof_kit.protocols import (
     example_url,
-    fuzzed,
     kit_part,
     known_protocols,
+    list_with_fuzzing,
+    list_with_reference,
     read_target,
-    referenced,
     schemes,
     server,
     suites,
@@ -40,9 +40,9 @@ from wireproof_spec.protocol import (
     Protocol,
     UnknownProtocol,
     find_protocol,
-    having,
+    find_registered,
+    list_having,
     protocols,
-    registered,
 )
 
 PROTOCOLS = known_protocols()
@@ -76,13 +76,13 @@ EVERY = pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_ours_are_registered_in_the_order_of_ranks() -> None:
     assert tuple(protocols())[:3] == ("nsq", "iggy", "oms")
     assert all(name == each.name for name, each in protocols().items())
-    assert set(registered(Group.KIT)) == set(protocols())
+    assert set(find_registered(Group.KIT)) == set(protocols())
 
 
 @pytest.mark.parametrize("group", Group)
 def test_every_entry_point_is_there(group: Group) -> None:
-    assert registered(group)
-    for entry in registered(group).values():
+    assert find_registered(group)
+    for entry in find_registered(group).values():
         assert entry.load() is not None, entry
 
 
@@ -96,13 +96,13 @@ def test_every_protocol_has_its_law(protocol: str) -> None:
 @EVERY
 def test_what_a_reference_says_is_a_key_of_its_protocol(protocol: str) -> None:
     known = kit_part(protocol)
-    assert (protocol in referenced()) == bool(known.keys)
+    assert (protocol in list_with_reference()) == bool(known.keys)
     assert set(known.keys) <= set(known.target_keys)
-    assert set(fuzzed()) <= set(referenced())
+    assert set(list_with_fuzzing()) <= set(list_with_reference())
 
 
 def test_what_is_missing_reports_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert {"nsq", "iggy"} <= set(having(Group.REPORTS))
+    assert {"nsq", "iggy"} <= set(list_having(Group.REPORTS))
     assert report_part("nsq").parts is not None
     assert report_part("tick") == ReportPart()
     with pytest.raises(UnknownProtocol, match="protocol 'tick' is unknown; known: nsq"):
@@ -113,7 +113,7 @@ def test_what_is_missing_reports_do_without(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_without_any_entry_point_the_next_step_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wireproof_spec.protocol.registered", lambda group: {})
+    monkeypatch.setattr("wireproof_spec.protocol.find_registered", lambda group: {})
     protocols.cache_clear()
     with pytest.raises(UnknownProtocol, match="no protocol is registered; install wireproof"):
         protocols()
@@ -124,9 +124,9 @@ def test_what_the_command_line_takes_from_it_fits() -> None:
         decoder = decoder_of(protocol)
         assert isinstance(decoder, Decoder)
         assert all(isinstance(option, click.Option) for option in decoder.options)
-    for protocol in having(Group.REPLAYERS):
+    for protocol in list_having(Group.REPLAYERS):
         assert isinstance(replayer_of(protocol), Replayer)
-    for protocol in referenced():
+    for protocol in list_with_reference():
         assert callable(server(protocol))
 
 
@@ -149,14 +149,14 @@ def test_a_further_protocol_only_registers_its_parts(monkeypatch: pytest.MonkeyP
     own.add(Group.SERVERS, "tick", "tick.server:main")
 
     assert read_target("tick://h:1", [("http", "h:2")]).http == "h:2"
-    assert "tick" in referenced()
+    assert "tick" in list_with_reference()
     assert "tick" in schemes()
     with pytest.raises(UsageFault, match="'data' is unknown to tick; expected one of http"):
         read_target("tick://h:1", [("data", "/")])
 
 
 def test_the_reference_is_that_of_the_cases_asked_for() -> None:
-    assert reference_of(RunPlan("reference"), []) == referenced()[0]
+    assert reference_of(RunPlan("reference"), []) == list_with_reference()[0]
     assert reference_of(RunPlan("reference", protocol="iggy"), []) == "iggy"
     cases = [instance("iggy/states/text"), instance("nsq/publish/trace")]
     assert reference_of(RunPlan("reference", selection=("iggy",)), cases) == "iggy"

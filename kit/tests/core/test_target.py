@@ -22,7 +22,7 @@ def test_a_url_with_all_keys(tmp_path: Path) -> None:
     assert (target.http, target.servers) == ("127.0.0.1:4151", {"lookupd": ("h:1", "h:2")})
     assert target.data == tmp_path
     assert target.control == "h:3"
-    assert target.given() == ("http", "lookupd", "data", "control")
+    assert target.list_given() == ("http", "lookupd", "data", "control")
 
 
 def test_lookup_servers_stand_for_a_broker_without_address() -> None:
@@ -111,7 +111,7 @@ def test_keys_are_named_once_in_the_order_of_the_table() -> None:
 def test_documents_are_a_target_by_their_path(url: str, path: str, kind: str | None) -> None:
     target = parse_target(url, SCHEMES)
     assert (target.protocol, target.path, target.kind) == ("oms", Path(path), kind)
-    assert (target.host, target.given(), target.is_loopback()) == ("", (), True)
+    assert (target.host, target.list_given(), target.is_loopback()) == ("", (), True)
     with pytest.raises(UsageFault, match="says nothing about documents"):
         with_key(target, "http", "h:1", {})
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 from wireproof_kit.fuzz.campaign.batches import BATCH, PIECE, QUIET, WATCHED, Batches
-from wireproof_kit.fuzz.campaign.plan import Plan
+from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.case import Case, Field, Frame, Step
 from wireproof_kit.fuzz.driver import AnswerReader, Choice, Expectation, Sentinel
 from wireproof_kit.fuzz.generate.conversations import CONVERSATION
@@ -55,7 +55,7 @@ class Silent:
     def is_pushed(self, kind: str) -> bool:
         return False
 
-    def unasked(self, answer: object) -> bytes:
+    def reply_to_unrequested(self, answer: object) -> bytes:
         return b""
 
     def address(self, case: Case) -> tuple[str, int]:
@@ -70,12 +70,12 @@ class Silent:
     def sentinel(self, case: Case, number: int) -> Sentinel | None:
         return None
 
-    def watched(self, case: Case) -> Case:
+    def use_watched_names(self, case: Case) -> Case:
         return case
 
 
 def batches(**plan: object) -> Batches:
-    made = Batches(Plan(Choice(7), **plan))  # type: ignore[arg-type]  # each test names its own
+    made = Batches(WorkerPlan(Choice(7), **plan))  # type: ignore[arg-type]  # each test names its own
     made.generation = Generator(GRAMMAR, 7)
     return made
 
@@ -85,10 +85,10 @@ def made_by(worker: Batches, count: int) -> Iterator[tuple[int, list[Case]]]:
     assert worker.generation is not None
     sorter = Sorter(Silent(), worker.generation)
     for batch in range(worker.first, worker.first + count * worker.step, worker.step):
-        made = worker.begun(batch, sorter)
-        for _ in worker.making(made):
+        made = worker.begin(batch, sorter)
+        for _ in worker.make(made):
             pass
-        kept = worker.kept(made, sorter)
+        kept = worker.drop_blocked(made, sorter)
         assert kept is not None
         yield batch, kept.batch
 
@@ -146,8 +146,8 @@ def test_no_case_is_made_behind_the_last_that_is_wanted() -> None:
 
 def test_a_batch_is_made_in_pieces() -> None:
     worker = batches()
-    made = worker.begun(0, None)
-    for number, _ in enumerate(worker.making(made), 1):
+    made = worker.begin(0, None)
+    for number, _ in enumerate(worker.make(made), 1):
         assert len(made.cases) == number * PIECE
     assert len(made.cases) == BATCH
 
@@ -158,7 +158,7 @@ def test_some_batches_are_watched_and_others_are_quiet(workers: int) -> None:
     assert worker.generation is not None
     sorter = Sorter(Silent(), worker.generation)
     own = range(worker.first, worker.first + 16 * workers, workers)
-    ready = [worker.begun(batch, sorter).ready for batch in own]
+    ready = [worker.begin(batch, sorter).ready for batch in own]
 
     assert [each is not None and each.is_watched for each in ready] == [
         number % WATCHED == 0 for number in range(16)
@@ -182,13 +182,13 @@ def test_what_was_found_to_cost_much_since_it_was_made_is_skipped() -> None:
     worker = batches()
     assert worker.generation is not None
     sorter = Sorter(Silent(), worker.generation)
-    made = worker.begun(0, sorter)
-    for _ in worker.making(made):
+    made = worker.begin(0, sorter)
+    for _ in worker.make(made):
         pass
     fatal = made.cases[0]
     worker.blocklist.add(fatal)
 
-    kept = worker.kept(made, sorter)
+    kept = worker.drop_blocked(made, sorter)
 
     alike = (fatal.frame_kind, fatal.field, fatal.mutation)
     assert kept is not None

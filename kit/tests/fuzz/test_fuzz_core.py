@@ -9,7 +9,7 @@ import pytest
 from fuzz_grammars import GRAMMARS, frames
 
 from wireproof_kit import fuzz
-from wireproof_kit.fuzz.generate.edits import Prepared
+from wireproof_kit.fuzz.generate.edits import FieldIndex
 from wireproof_kit.fuzz.generate.mutations import choices
 from wireproof_kit.protocols import known_protocols
 from wireproof_spec.iggy import commands
@@ -87,13 +87,13 @@ def test_each_trap_of_a_protocol_is_set(protocol: str) -> None:
         entry.mutation.name
         for kind in grammar.kinds
         for frame in frames(kind)
-        for entry in choices(Prepared(frame), grammar.limits, grammar.traps)
+        for entry in choices(FieldIndex(frame), grammar.limits, grammar.traps)
     }
     without = {
         entry.mutation.name
         for kind in grammar.kinds
         for frame in frames(kind)
-        for entry in choices(Prepared(frame), grammar.limits)
+        for entry in choices(FieldIndex(frame), grammar.limits)
     }
 
     own = {name for traps in grammar.traps.values() for name in traps}

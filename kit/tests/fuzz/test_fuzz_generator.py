@@ -13,7 +13,7 @@ from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.case import GRAMMAR, ROLES, TOGETHER, Case, HalfClose
 from wireproof_kit.fuzz.generate import field_map
 from wireproof_kit.fuzz.generate.conversations import CONVERSATION
-from wireproof_kit.fuzz.generate.edits import Prepared
+from wireproof_kit.fuzz.generate.edits import FieldIndex
 from wireproof_kit.fuzz.generate.generator import Generator
 from wireproof_kit.fuzz.generate.mutations import choices
 from wireproof_kit.fuzz.generate.seed_frames import OUT_OF_ORDER
@@ -196,7 +196,7 @@ def test_every_field_of_every_frame_is_made_wrong(protocol: str) -> None:
     due = {
         (kind.name, entry.row)
         for kind in GRAMMARS[protocol].kinds
-        for entry in choices(Prepared(frames(kind)[0]), {})
+        for entry in choices(FieldIndex(frames(kind)[0]), {})
         if not entry.row.startswith("headers.")
     }
 
@@ -291,7 +291,7 @@ def test_a_batch_of_many_has_as_many_turns_for_each_kind_of_field_as_one_of_few(
 
     def share(messages: int) -> float:
         frame = field_map.frame("MPUB_EXT", MPUB_EXT_BODY, MpubExtBody((message,) * messages))
-        taken = turns(Prepared(frame), NSQ.limits, NSQ.traps, Random(7))
+        taken = turns(FieldIndex(frame), NSQ.limits, NSQ.traps, Random(7))
         rows = [taken[at].row for at in range(4000)]
         return rows.count(field) / len(rows)
 

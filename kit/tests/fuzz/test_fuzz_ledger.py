@@ -30,7 +30,7 @@ class LastWord:
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
         """Show nothing."""
 
-    def found(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
+    def show_finding(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
         """Show nothing."""
 
     def end(self, conclusion: Conclusion) -> None:

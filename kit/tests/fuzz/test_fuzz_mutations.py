@@ -17,9 +17,9 @@ from wireproof_kit.fuzz.case import (
     SplitAt,
 )
 from wireproof_kit.fuzz.generate import field_map, http_traps, json_traps, mutations, text_traps
-from wireproof_kit.fuzz.generate.edits import Prepared
+from wireproof_kit.fuzz.generate.edits import FieldIndex
 from wireproof_kit.fuzz.generate.grammar import Kind
-from wireproof_kit.fuzz.generate.mutations import KEPT, Entry, choices, mutated
+from wireproof_kit.fuzz.generate.mutations import KEPT, FieldMutation, choices, mutate
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 from wireproof_kit.fuzz.generate.text_traps import Trap
 from wireproof_spec.nsq.publish import MPUB_BODY, MpubBody, PubBody
@@ -38,7 +38,7 @@ def written(value: int, field: Field) -> bytes:
     return (value % (1 << 8 * width)).to_bytes(width, field.order)
 
 
-def around(frame: Frame, entry: Entry, growth: int) -> tuple[bytes, bytes]:
+def around(frame: Frame, entry: FieldMutation, growth: int) -> tuple[bytes, bytes]:
     """Return what must stand before and behind the bytes of a changed field."""
     field, follows = entry.field, entry.mutation.lengths == "follow"
     before = b""
@@ -55,7 +55,7 @@ def around(frame: Frame, entry: Entry, growth: int) -> tuple[bytes, bytes]:
     return before, frame.data[field.end :]
 
 
-def changed_bytes(frame: Frame, entry: Entry, data: bytes) -> bytes:
+def changed_bytes(frame: Frame, entry: FieldMutation, data: bytes) -> bytes:
     """Return what stands where the field stood; fail if anything else is different."""
     size = entry.field.end - entry.field.start
     for growth in range(len(data) - len(frame.data) - 4, len(data) - len(frame.data) + 5):
@@ -67,7 +67,7 @@ def changed_bytes(frame: Frame, entry: Entry, data: bytes) -> bytes:
     raise AssertionError(f"{entry}: {data!r} differs elsewhere from {frame.data!r}")
 
 
-def check(frame: Frame, entry: Entry, data: bytes) -> None:
+def check(frame: Frame, entry: FieldMutation, data: bytes) -> None:
     field, name = entry.field, entry.mutation.name
     right = frame.data[field.start : field.end]
     if entry.mutation.change is None:
@@ -94,7 +94,7 @@ def check(frame: Frame, entry: Entry, data: bytes) -> None:
             assert wrong == b""
 
 
-def check_end(frame: Frame, entry: Entry, data: bytes) -> None:
+def check_end(frame: Frame, entry: FieldMutation, data: bytes) -> None:
     """A frame cut short is what it was up to there, but for lengths that reached further."""
     at = 0
     for field in frame.fields:
@@ -114,9 +114,9 @@ def check_end(frame: Frame, entry: Entry, data: bytes) -> None:
 def test_every_mutation_changes_its_field_and_nothing_else(protocol: str, kind: Kind) -> None:
     grammar = GRAMMARS[protocol]
     for which, frame in enumerate(frames(kind)[:3]):
-        prepared = Prepared(frame)
+        prepared = FieldIndex(frame)
         for index, entry in enumerate(choices(prepared, grammar.limits, grammar.traps)):
-            found = mutated(prepared, entry, RandomSource(which, index))
+            found = mutate(prepared, entry, RandomSource(which, index))
             if found is None:
                 continue
             try:
@@ -129,19 +129,19 @@ def test_every_mutation_changes_its_field_and_nothing_else(protocol: str, kind: 
 def test_every_mutation_has_a_name_of_its_own(protocol: str, kind: Kind) -> None:
     grammar = GRAMMARS[protocol]
     for frame in frames(kind)[:2]:
-        entries = choices(Prepared(frame), grammar.limits, grammar.traps)
+        entries = choices(FieldIndex(frame), grammar.limits, grammar.traps)
         named = [(each.field.path, each.field.start, each.mutation.name) for each in entries]
         assert len(named) == len(set(named))
 
 
 def apply(name: str, path: str, frame: Frame = BATCH, index: int = 0) -> bytes | None:
-    prepared = Prepared(frame)
+    prepared = FieldIndex(frame)
     (entry,) = [
         each
         for each in choices(prepared, NSQ.limits, NSQ.traps)
         if each.field.path == path and each.mutation.name == name
     ]
-    found = mutated(prepared, entry, RandomSource(1, index))
+    found = mutate(prepared, entry, RandomSource(1, index))
     return None if found is None else found.data
 
 
@@ -222,9 +222,9 @@ def test_a_frame_ends_within_a_field_with_lengths_that_are_true() -> None:
 
 
 def test_each_way_of_sending() -> None:
-    prepared = Prepared(BATCH)
+    prepared = FieldIndex(BATCH)
     made = {
-        each.mutation.name: mutated(prepared, each, RandomSource(3, 0))
+        each.mutation.name: mutate(prepared, each, RandomSource(3, 0))
         for each in choices(prepared, {})
         if each.field.path in ("frame", "messages[1].body")
     }
@@ -301,7 +301,7 @@ def test_traps_of_json_are_where_the_names_say() -> None:
 @pytest.mark.parametrize("text", [b"{}", b"no", b'{"a":"b"}', b'{"a":"' + b"b" * 300 + b'"}'])
 @pytest.mark.parametrize("size", [8, 255, 65534])
 def test_json_of_a_size_is_json_of_that_size(text: bytes, size: int) -> None:
-    made = json_traps.sized(size)(text, RandomSource(1, 0))
+    made = json_traps.make_size_trap(size)(text, RandomSource(1, 0))
 
     assert len(made) == size
     assert isinstance(json.loads(made), dict)
@@ -336,7 +336,7 @@ def test_a_length_in_digits_is_made_wrong_as_a_number_and_as_text() -> None:
 
     names = {
         entry.mutation.name
-        for entry in choices(Prepared(frame), {})
+        for entry in choices(FieldIndex(frame), {})
         if entry.row == "headers.content-length[].value"
     }
 
@@ -347,7 +347,7 @@ def test_what_matters_to_a_field_is_among_its_numbers() -> None:
     (send,) = [kind for kind in IGGY.kinds if kind.name == "send_messages"]
     rows = {
         entry.row
-        for entry in choices(Prepared(frames(send)[0]), IGGY.limits)
+        for entry in choices(FieldIndex(frames(send)[0]), IGGY.limits)
         if entry.mutation.name == "about a limit"
     }
 

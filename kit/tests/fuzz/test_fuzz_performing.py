@@ -12,7 +12,7 @@ from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.fuzz.generate.strategies import cases
 from wireproof_kit.fuzz.generate.values import Drawer
 from wireproof_kit.fuzz.oracle.rules import HUNG, NO_ANSWER, ROUND_TRIP
-from wireproof_kit.fuzz.send.perform import CaseTarget, Violated, opened
+from wireproof_kit.fuzz.send.perform import CaseTarget, RuleViolated, open_target
 from wireproof_kit.fuzz.send.state_machine import conversation_machine
 
 pytestmark = pytest.mark.process
@@ -31,7 +31,7 @@ FEW = settings(
 def served(protocol: str, *extra: str) -> Iterator[CaseTarget]:
     running = start_alone(protocol, extra)
     try:
-        with opened(running.url) as target:
+        with open_target(running.url) as target:
             yield target
     finally:
         running.close()
@@ -58,7 +58,7 @@ def test_a_weak_broker_is_told_apart() -> None:
         line = b"PUB " + topic + b" 9223372036854775808\n\0\0\0\1x"
         case = Case(0, "identified", "PUB", "topic_partition", "2**63", (Step(line),), True)
 
-        with pytest.raises(Violated, match=f"^({HUNG}|{NO_ANSWER}|{ROUND_TRIP}): ."):
+        with pytest.raises(RuleViolated, match=f"^({HUNG}|{NO_ANSWER}|{ROUND_TRIP}): ."):
             target.perform(case)
 
 
@@ -68,5 +68,5 @@ def test_what_is_hazardous_is_not_sent_unless_asked_for() -> None:
         case = Case(0, "identified", "x", "topic_name", "NUL", (Step(line),), True, hazardous=True)
 
         target.perform(case)
-        with pytest.raises(Violated):
+        with pytest.raises(RuleViolated):
             CaseTarget(target.grammar, target.engine, hazardous=True).perform(case)

@@ -8,8 +8,8 @@ from scripted_peer import Peer, Script, ScriptedPeer, saying
 
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.iggy.wire import incoming, requests
-from wireproof_kit.iggy.wire.answers import Closed, Done, Nonsense, Refused, Silent
-from wireproof_kit.iggy.wire.connection import Connection, connected
+from wireproof_kit.iggy.wire.answers import Closed, Done, ErrorStatus, Nonsense, Silent
+from wireproof_kit.iggy.wire.connection import Connection, connect_socket
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.wire import connection as wire
 from wireproof_kit.wire.incoming import VALUES_LIMIT
@@ -52,7 +52,7 @@ def test_answers_come_in_order_whatever_pieces_they_come_in() -> None:
     whole = OK + response(1009) + response(0, b"body")
     with talking(saying(*(bytes([byte]) for byte in whole))) as (connection, _):
         assert connection.receive() == Done(b"")
-        assert connection.receive() == Refused(1009, b"")
+        assert connection.receive() == ErrorStatus(1009, b"")
         assert connection.receive() == Done(b"body")
 
 
@@ -95,7 +95,7 @@ def test_silence_ends_with_patience_and_tells_of_a_partial_answer() -> None:
 
 def test_a_close_is_seen_after_all_that_came_before_it() -> None:
     with talking(lambda peer: peer.say(response(3007))) as (connection, _):
-        assert connection.receive() == Refused(3007, b"")
+        assert connection.receive() == ErrorStatus(3007, b"")
         assert connection.receive() == Closed("end")
         assert connection.receive() == Closed("end")
         assert connection.has_ended
@@ -114,8 +114,8 @@ def test_an_answer_before_a_reset_is_not_lost() -> None:
         peer.sock.recv(10)  # the rest stays unread, so that closing resets
 
     with talking(script) as (connection, _):
-        connection.send(requests.framed(101, requests.raw(bytes(4_000_000), "a lot")))
-        assert connection.receive() == Refused(3, b"")
+        connection.send(requests.frame_request(101, requests.raw(bytes(4_000_000), "a lot")))
+        assert connection.receive() == ErrorStatus(3, b"")
         assert isinstance(connection.receive(), Closed)
 
 
@@ -127,7 +127,7 @@ def test_a_reset_is_a_close() -> None:
 def test_sending_to_a_peer_that_has_gone_does_not_raise() -> None:
     with talking(Peer.reset) as (connection, _):
         for _ in range(5):
-            connection.send(requests.framed(101, requests.raw(bytes(100_000), "")))
+            connection.send(requests.frame_request(101, requests.raw(bytes(100_000), "")))
         assert isinstance(connection.receive(), Closed)
 
 
@@ -246,4 +246,4 @@ def test_nobody_at_the_address_is_one_sentence() -> None:
         sock.bind(("127.0.0.1", 0))
         host, port = sock.getsockname()
         with pytest.raises(TargetUnreachable, match=rf"cannot reach iggy://{host}:{port} \("):
-            connected((host, port))
+            connect_socket((host, port))

@@ -5,7 +5,7 @@ import pytest
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.iggy.identifiers import Identifiers
-from wireproof_kit.iggy.observe.disk import Stored
+from wireproof_kit.iggy.observe.disk import DataDirectory
 from wireproof_kit.iggy.topics import Stream, Topic
 
 TOPIC = Topic(Stream(5, "stream"), 7, "topic", 2)
@@ -25,7 +25,7 @@ def test_segments_come_in_their_order_with_their_indexes(tmp_path: Path) -> None
     (place / "00000000000000000000.index").write_bytes(b"i")
     (place / "00000000000000000000.timeindex").write_bytes(b"t")
     (place / "notes.log").write_bytes(b"none of ours")
-    segments = Stored(tmp_path, 0.0).segments(TOPIC, 2)
+    segments = DataDirectory(tmp_path, 0.0).segments(TOPIC, 2)
 
     assert [(each.start, each.log) for each in segments] == [(0, b"first"), (10, b"second")]
     assert (segments[0].index, segments[0].time_index) == (b"i", b"t")
@@ -33,7 +33,7 @@ def test_segments_come_in_their_order_with_their_indexes(tmp_path: Path) -> None
 
 
 def test_a_partition_without_a_folder_has_no_segments(tmp_path: Path) -> None:
-    stored = Stored(tmp_path, 0.0)
+    stored = DataDirectory(tmp_path, 0.0)
 
     assert stored.segments(TOPIC) == []
     assert stored.wait_for(TOPIC, b"x") == []
@@ -46,7 +46,7 @@ def test_what_is_written_late_is_waited_for(tmp_path: Path) -> None:
     log.write_bytes(b"first")
     writer = threading.Timer(0.1, lambda: log.write_bytes(b"first, last"))
     writer.start()
-    segments = Stored(tmp_path, 10.0).wait_for(TOPIC, b"last", 2)
+    segments = DataDirectory(tmp_path, 10.0).wait_for(TOPIC, b"last", 2)
     writer.join()
 
     assert segments[0].log == b"first, last"
@@ -55,12 +55,12 @@ def test_what_is_written_late_is_waited_for(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
     (folder(tmp_path) / "00000000000000000000.log").mkdir()
     with pytest.raises(ArrangementFailed, match="cannot read"):
-        Stored(tmp_path, 0.0).segments(TOPIC, 2)
+        DataDirectory(tmp_path, 0.0).segments(TOPIC, 2)
 
 
 def test_without_a_data_directory_there_is_nothing_to_read() -> None:
     with pytest.raises(ArrangementFailed, match="--data"):
-        Stored(None, 0.0)
+        DataDirectory(None, 0.0)
 
 
 def test_the_offset_of_a_consumer_is_read(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_the_offset_of_a_consumer_is_read(tmp_path: Path) -> None:
     place.mkdir(parents=True)
     (place / "9").write_bytes(b"12345678")
 
-    assert Stored(tmp_path, 0.0).offset_file(TOPIC, 9, 2) == b"12345678"
+    assert DataDirectory(tmp_path, 0.0).offset_file(TOPIC, 9, 2) == b"12345678"
 
 
 def test_no_two_runs_share_streams_and_no_two_cases_topics() -> None:

@@ -6,9 +6,9 @@ from scripted_peer import Peer, ScriptedPeer
 from wireproof_kit.iggy.control import ControlClient
 from wireproof_kit.iggy.topics import Stream, Topic
 from wireproof_kit.iggy.wire.http import HttpClient, error_of, json_polled, messages_body
-from wireproof_kit.wire.http import Transferred
+from wireproof_kit.wire.http import TransferResult
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.iggy.bodies.partitioning import balanced, partition_id
+from wireproof_spec.iggy.bodies.partitioning import make_balanced, partition_id
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import BOOL
 from wireproof_spec.iggy.headers import Header
@@ -18,8 +18,8 @@ TOPIC = Topic(Stream(5, "stream"), 7, "topic", 1)
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n[]"
 
 
-def answered(body: bytes, status: int = 200) -> Transferred:
-    return Transferred(status, (), body, read(body))
+def answered(body: bytes, status: int = 200) -> TransferResult:
+    return TransferResult(status, (), body, read(body))
 
 
 SHAPES = {
@@ -74,7 +74,7 @@ def test_messages_are_posted_with_what_they_have() -> None:
             {"odd": 1},
         ],
     }
-    assert messages_body([], balanced())["partitioning"] == {"kind": "balanced", "value": ""}
+    assert messages_body([], make_balanced())["partitioning"] == {"kind": "balanced", "value": ""}
 
 
 def test_requests_and_answers_are_recorded_and_a_token_is_shown() -> None:

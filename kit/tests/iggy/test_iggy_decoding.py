@@ -16,12 +16,12 @@ from wireproof_kit.decoding.json_text import json_line
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.iggy.decoding.annotation import moment
 from wireproof_kit.iggy.decoding.sources import (
+    DecodeOptions,
     Side,
-    Wanted,
     decode_bytes,
     decode_path,
     decode_pipe,
-    recognised,
+    recognise_side,
 )
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy import commands, golden
@@ -48,8 +48,8 @@ def bytes_of(scenario: TcpScenario, direction: str, connection: str = "A") -> by
     )
 
 
-def entries(data: bytes, wanted: Wanted | None = None) -> list[Entry]:
-    return list(decode_bytes(data, wanted or Wanted()))
+def entries(data: bytes, wanted: DecodeOptions | None = None) -> list[Entry]:
+    return list(decode_bytes(data, wanted or DecodeOptions()))
 
 
 def objects(found: list[Entry]) -> list[JsonObject]:
@@ -79,7 +79,7 @@ def test_what_a_server_sent_is_told_whole(scenario: TcpScenario) -> None:
     data = bytes_of(scenario, "s2c")
     if not data:
         return
-    found = entries(data, Wanted("server"))
+    found = entries(data, DecodeOptions("server"))
 
     check_parts(found)
     assert [each for each in found if isinstance(each, Broken)] == []
@@ -91,7 +91,7 @@ def test_what_a_server_sent_is_told_whole(scenario: TcpScenario) -> None:
 @EACH
 def test_what_a_client_sent_is_told_up_to_what_breaks_its_shape(scenario: TcpScenario) -> None:
     data = bytes_of(scenario, "c2s")
-    found = entries(data, Wanted("client"))
+    found = entries(data, DecodeOptions("client"))
 
     check_parts(found)
     whole = b"".join(each.data for each in found if isinstance(each, Decoded))
@@ -104,16 +104,16 @@ def test_what_a_client_sent_is_told_up_to_what_breaks_its_shape(scenario: TcpSce
 def test_the_side_is_told_by_the_first_bytes() -> None:
     told: list[tuple[Side | None, Side]] = []
     for scenario in SCENARIOS.values():
-        told.append((recognised(bytes_of(scenario, "c2s")[:64]), "client"))
+        told.append((recognise_side(bytes_of(scenario, "c2s")[:64]), "client"))
         answered = bytes_of(scenario, "s2c")
         if answered:
-            told.append((recognised(answered[:64]), "server"))
-    told.append((recognised(LOG[:64]), "log"))
+            told.append((recognise_side(answered[:64]), "server"))
+    told.append((recognise_side(LOG[:64]), "log"))
 
     wrong = [pair for pair in told if pair[0] is not None and pair[0] != pair[1]]
     assert wrong == []
     assert sum(found is None for found, _ in told) <= 4
-    assert recognised(b"\x04\x00") is None
+    assert recognise_side(b"\x04\x00") is None
 
 
 def test_a_log_is_told_message_by_message() -> None:
@@ -147,7 +147,7 @@ def test_the_parts_of_a_message_say_what_they_mean() -> None:
 
 def test_a_state_and_a_checksum_that_are_wrong_are_told() -> None:
     message = Message(3, 7, 1_700_000_000_000_000, 5, 1, (), b"x")
-    (title,) = titles(entries(encode(MESSAGE, message), Wanted("log")))
+    (title,) = titles(entries(encode(MESSAGE, message), DecodeOptions("log")))
 
     assert title == (
         "offset 3   id 5   1 byte   unknown state 7   wrong checksum, 2363233923 is due"
@@ -156,14 +156,16 @@ def test_a_state_and_a_checksum_that_are_wrong_are_told() -> None:
 
 def test_a_log_of_before_is_told_when_it_is_said_to_be_one() -> None:
     message = Message(3, None, 9, 5, None, (), b"x")
-    (fields,) = objects(entries(encode(OLD_MESSAGE, message), Wanted("log", old_layout=True)))
+    (fields,) = objects(
+        entries(encode(OLD_MESSAGE, message), DecodeOptions("log", old_layout=True))
+    )
 
     assert (fields["state"], fields["checksum"], fields["checksum_right"]) == (None, None, None)
 
 
 @pytest.mark.parametrize("cut", [1, 20, 44, 57])
 def test_a_log_that_is_cut_ends_with_its_fault(cut: int) -> None:
-    found = entries(LOG[: 58 + cut], Wanted("log"))
+    found = entries(LOG[: 58 + cut], DecodeOptions("log"))
 
     assert len(found) == 2
     assert broken(found).offset == 58
@@ -184,7 +186,7 @@ def test_a_request_that_breaks_its_shape_is_told_with_its_place() -> None:
 
 
 def test_a_command_that_none_is_is_told() -> None:
-    fault = broken(entries(request(999), Wanted("client")))
+    fault = broken(entries(request(999), DecodeOptions("client")))
 
     assert (fault.error.field, fault.error.offset) == ("code", 4)
     assert "expected a command of the published generation, found 999" in fault.sentence
@@ -205,11 +207,13 @@ def test_what_was_sent_and_polled() -> None:
 
 def test_an_error_bears_its_name() -> None:
     assert titles(entries(response(1009))) == ["1009 stream_id_not_found   no body"]
-    assert titles(entries(response(9999), Wanted("server"))) == ["9999 unknown status   no body"]
+    assert titles(entries(response(9999), DecodeOptions("server"))) == [
+        "9999 unknown status   no body"
+    ]
 
 
 def test_tagged_servers_have_polls_and_commands_of_their_own() -> None:
-    tagged = Wanted(generation="tagged")
+    tagged = DecodeOptions(generation="tagged")
     message = Message(0, 1, 1_700_000_000_000_000, 5, 1, (), b"x")
     body = encode(POLLED_MESSAGES_TAGGED, PolledMessages(1, 0, (message,)))
     login = request(commands.LOGIN_USER, encode(LOGIN_USER, LoginUser("a", "b", "", "")))
@@ -226,7 +230,7 @@ def test_a_directory_shows_all_its_logs(tmp_path: Path) -> None:
     (place / log_name(0)).write_bytes(LOG[:58])
     (place / log_name(1)).write_bytes(LOG[58:173])
     (place / "other.log").write_bytes(b"not one of ours")
-    found = list(decode_path(tmp_path, Wanted()))
+    found = list(decode_path(tmp_path, DecodeOptions()))
 
     assert [each.text for each in found if isinstance(each, Heading)] == [
         f"streams/1/{log_name(0)}",
@@ -234,14 +238,14 @@ def test_a_directory_shows_all_its_logs(tmp_path: Path) -> None:
     ]
     assert [fields["offset"] for fields in objects(found)] == [0, 1]
     (place / log_name(0)).write_bytes(LOG[:50])
-    assert broken(list(decode_path(tmp_path, Wanted()))).where == f"streams/1/{log_name(0)}"
+    assert broken(list(decode_path(tmp_path, DecodeOptions()))).where == f"streams/1/{log_name(0)}"
 
 
 def test_a_log_is_known_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / log_name(0)
     path.write_bytes(encode(MESSAGE, Message(0, 1, 9, 5, 1, (), b"x")))
 
-    assert len(objects(list(decode_path(path, Wanted())))) == 1
+    assert len(objects(list(decode_path(path, DecodeOptions())))) == 1
 
 
 def test_nothing_to_decode_is_told_in_one_sentence(tmp_path: Path) -> None:
@@ -250,12 +254,12 @@ def test_nothing_to_decode_is_told_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageFault, match="--side client, server or log"):
         entries(b"\xff" * 40)
     with pytest.raises(UsageFault, match="no log of a segment in it"):
-        list(decode_path(tmp_path, Wanted()))
+        list(decode_path(tmp_path, DecodeOptions()))
 
 
 @given(data=st.binary(min_size=1, max_size=120), side=st.sampled_from(["client", "server", "log"]))
 def test_any_bytes_are_told_or_broken(data: bytes, side: Side) -> None:
-    found = entries(data, Wanted(side))
+    found = entries(data, DecodeOptions(side))
 
     check_parts(found)
     assert sum(len(each.data) for each in found if isinstance(each, Decoded | Broken)) == len(data)
@@ -266,7 +270,7 @@ def test_a_pipe_is_read_in_pieces() -> None:
         def read(self, size: int | None = -1, /) -> bytes:
             return super().read(min(size or 1, 5))
 
-    found = list(decode_pipe(Dripping(LOG), Wanted("log")))
+    found = list(decode_pipe(Dripping(LOG), DecodeOptions("log")))
     assert len(objects(found)) == len(MESSAGES)
 
 

@@ -15,7 +15,7 @@ from wireproof_kit.fuzz.campaign.target import open_fuzz_session, start_alone
 from wireproof_kit.fuzz.driver import FuzzSessionOptions
 from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.iggy.fuzz import health as health_module
-from wireproof_kit.iggy.fuzz.answers import stored
+from wireproof_kit.iggy.fuzz.answers import fingerprint_stored
 from wireproof_kit.iggy.fuzz.health import Bystanders
 from wireproof_kit.iggy.topics import FIRST_PARTITION
 from wireproof_kit.iggy.wire import requests
@@ -52,7 +52,7 @@ def publish(health: Bystanders, *messages: tuple[int, bytes]) -> list[bytes]:
     with socket.create_connection(health.places.address, 5) as sock:
         sock.sendall(requests.request(commands.SEND_MESSAGES, request).data)
         assert sock.recv(8) == bytes(8)
-    return [stored(number, (), payload) for number, payload in messages]
+    return [fingerprint_stored(number, (), payload) for number, payload in messages]
 
 
 @pytest.mark.parametrize("number", [7, GREATEST])
@@ -73,9 +73,9 @@ def test_numbers_that_the_server_makes_are_never_dropped() -> None:
     with opened(*DROPPED) as health:
         assert health.begin_watch() is None
         there = publish(health, (0, b"a"), (0, b"b"))
-        trouble = health.end_watch([*there, stored(0, (), b"c")])
+        trouble = health.end_watch([*there, fingerprint_stored(0, (), b"c")])
         assert trouble is not None
-        assert trouble.lost == stored(0, (), b"c")
+        assert trouble.lost == fingerprint_stored(0, (), b"c")
 
 
 def test_the_first_of_a_number_must_come() -> None:
@@ -109,11 +109,11 @@ def test_a_server_that_hands_out_one_at_a_time_has_as_much_time_again_for_each(
         now[0] = 60.0 * next(minutes)
         return at_once(health, client)
 
-    at_once = Bystanders._polled
+    at_once = Bystanders._poll_watched
     clock = SimpleNamespace(monotonic=lambda: now[0] + time.monotonic(), sleep=time.sleep)
     monkeypatch.setattr(health_module, "AT_ONCE", 1)
     monkeypatch.setattr(health_module, "time", clock)
-    monkeypatch.setattr(Bystanders, "_polled", polled)
+    monkeypatch.setattr(Bystanders, "_poll_watched", polled)
     with opened() as health:
         health.places = replace(health.places, push_s=100.0)
         assert health.begin_watch() is None
@@ -133,7 +133,7 @@ def test_a_server_that_keeps_all_of_a_number_is_owed_nothing_less() -> None:
         for _ in range(2):
             assert health.begin_watch() is None
             publish(health, (7, b"changed"))
-            trouble = health.end_watch([stored(7, (), b"as sent")])
+            trouble = health.end_watch([fingerprint_stored(7, (), b"as sent")])
             assert trouble is not None
             assert "1 others were" in trouble.words
 

@@ -11,7 +11,7 @@ from wireproof_kit.iggy.fuzz.answers import (
     REFUSED,
     WITH_BODY,
     ResponseReader,
-    stored,
+    fingerprint_stored,
 )
 from wireproof_kit.iggy.fuzz.fuzz_session import IggyOracle
 from wireproof_kit.iggy.fuzz.names import Names
@@ -19,8 +19,8 @@ from wireproof_kit.iggy.fuzz.owed import ANYTHING, OK, expect, homes
 from wireproof_kit.iggy.topics import Stream
 from wireproof_kit.iggy.wire import requests
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.bodies.identifier import named, numeric
-from wireproof_spec.iggy.bodies.partitioning import balanced, partition_id
+from wireproof_spec.iggy.bodies.identifier import make_named, numeric
+from wireproof_spec.iggy.bodies.partitioning import make_balanced, partition_id
 from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
 from wireproof_spec.iggy.frame import request, response
 from wireproof_spec.iggy.headers import Header
@@ -47,8 +47,10 @@ def test_a_ping_is_owed_success() -> None:
 def test_messages_for_the_watched_topic_are_owed_their_delivery() -> None:
     (one,) = owed(sent())
     assert one.kinds == OK
-    assert one.stored == (stored(5, MESSAGE.headers, b"payload"),)
-    by_name = SendMessages(named("wp_read"), named("wp_topic"), balanced(), (MESSAGE,))
+    assert one.stored == (fingerprint_stored(5, MESSAGE.headers, b"payload"),)
+    by_name = SendMessages(
+        make_named("wp_read"), make_named("wp_topic"), make_balanced(), (MESSAGE,)
+    )
     assert owed(requests.request(commands.SEND_MESSAGES, by_name).data) == (one,)
 
 

@@ -10,8 +10,8 @@ from wireproof_kit.iggy.observe.observations import (
     observe_unread,
 )
 from wireproof_kit.iggy.observe.polled import MOST_MESSAGES, Head, read_polled
-from wireproof_kit.iggy.wire.answers import Closed, Done, Refused
-from wireproof_kit.wire.http import Transferred, failed
+from wireproof_kit.iggy.wire.answers import Closed, Done, ErrorStatus
+from wireproof_kit.wire.http import TransferResult, make_failed
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.checksum import payload_checksum
@@ -137,10 +137,10 @@ def test_too_few_are_missing_and_too_many_are_more() -> None:
 
 
 def test_an_answer_that_brought_nothing_is_named_for_itself() -> None:
-    assert observe_messages(read_polled(Refused(1009, b"")), SENT).value == "error:1009"
+    assert observe_messages(read_polled(ErrorStatus(1009, b"")), SENT).value == "error:1009"
     assert observe_messages(read_polled(Closed("end")), SENT).value == "closed"
     assert observe(Closed("end"), then="open").value == "closed"
-    assert observe(Refused(3, b""), then="stuck").overdue
+    assert observe(ErrorStatus(3, b""), then="stuck").overdue
 
 
 def test_absence_is_shown_by_a_sentinel() -> None:
@@ -165,5 +165,5 @@ HTTP = {
 def test_http_answers_are_named_by_status_and_error(data: bytes, value: str) -> None:
     json = None if data.startswith(b"no ") else read(data)
 
-    assert observe_http(Transferred(404, (), data, json)).value == value
-    assert observe_http(failed("silence")).overdue
+    assert observe_http(TransferResult(404, (), data, json)).value == value
+    assert observe_http(make_failed("silence")).overdue

@@ -7,7 +7,7 @@ from cli_process import wireproof
 
 from wireproof.iggy import replay
 from wireproof_kit.iggy.wire import requests
-from wireproof_reports.exchange.evidence import recorded
+from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.identifier import numeric
@@ -105,7 +105,7 @@ def test_all_that_was_sent_is_renamed_and_keeps_its_length() -> None:
 
     renewed = replay.renewed_steps(steps, {2_000_000: 3_000_000}, {b"0a1b": b"ffff"})
 
-    found = [recorded(step) for step in renewed]
+    found = [read_bytes(step) for step in renewed]
     again = requests.request(commands.GET_TOPIC, TopicRequest(numeric(3_000_000), numeric(7))).data
     assert found[0] + found[1] == again
     assert found[2] == b"GET /streams/3000000 HTTP/1.1\r\n\r\n"
@@ -129,5 +129,5 @@ def test_headers_of_polled_messages_may_stand_in_any_order() -> None:
     poll = [b"\0" * 4 + replay.POLLS]
 
     assert one != other
-    assert replay.settled(one, poll) == replay.settled(other, poll) == one
-    assert replay.settled(other, [b"\0" * 8]) == other
+    assert replay.sort_polled_headers(one, poll) == replay.sort_polled_headers(other, poll) == one
+    assert replay.sort_polled_headers(other, [b"\0" * 8]) == other

@@ -4,7 +4,7 @@ from wireproof_kit.iggy.wire import requests
 from wireproof_kit.wire.transcript import Part
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.bodies.identifier import named, numeric
+from wireproof_spec.iggy.bodies.identifier import make_named, numeric
 from wireproof_spec.iggy.bodies.partitioning import partition_id
 from wireproof_spec.iggy.bodies.send_messages import SEND_MESSAGES, SendMessages, SentMessage
 from wireproof_spec.iggy.bodies.streams import CreateStream
@@ -14,7 +14,7 @@ from wireproof_spec.iggy.headers import Header
 from wireproof_spec.wire_error import WireError
 
 MESSAGE = SentMessage(5, (Header("key", STRING, b"value"),), b"payload")
-VALUE = SendMessages(numeric(1), named("topic"), partition_id(1), (MESSAGE,))
+VALUE = SendMessages(numeric(1), make_named("topic"), partition_id(1), (MESSAGE,))
 SEND = requests.request(commands.SEND_MESSAGES, VALUE)
 
 
@@ -62,21 +62,21 @@ def test_a_cut_request_is_a_whole_frame_of_a_broken_payload(at: int) -> None:
 
 
 def test_more_bytes_behind_a_payload_are_counted_and_marked() -> None:
-    longer = requests.lengthened(requests.ping(), b"abc")
+    longer = requests.lengthen(requests.ping(), b"abc")
 
     assert longer.data == b"\7\0\0\0\1\0\0\0abc"
     assert longer.parts[-1] == Part(8, 3, "3 bytes more", wrong=True)
 
 
 def test_a_changed_payload_gets_its_length() -> None:
-    changed = requests.resized(SEND.replace("messages[0].payload", b""))
+    changed = requests.resize(SEND.replace("messages[0].payload", b""))
 
     assert decode(REQUEST, changed.data).payload == changed.data[8:]
     assert len(changed.data) == len(SEND.data) - len(b"payload")
 
 
 def test_any_code_and_any_bytes_make_a_request() -> None:
-    odd = requests.framed(999, requests.raw(b"xy", "two bytes"))
+    odd = requests.frame_request(999, requests.raw(b"xy", "two bytes"))
 
     assert odd.data == b"\6\0\0\0\xe7\3\0\0xy"
     assert odd.parts[1].label == "code = 999 (no command)"

@@ -105,7 +105,7 @@ def test_the_reference_follows_a_registered_reading(
 ) -> None:
     seen = session.probe_reading(decision.probe).observation.value
 
-    assert decision.shown(seen) is not None
+    assert decision.find_shown(seen) is not None
 
 
 def test_messages_go_to_a_topic_and_come_back(session: IggySession) -> None:
@@ -249,7 +249,7 @@ def test_a_server_that_says_ok_to_everything_is_judged_by_what_it_took() -> None
         readings = {name: session.probe_reading(name).observation.value for name in READING_PROBES}
     assert found["poll"] == "missing"
     assert {found[name] for name in ("http", "disk", "control")} == {"unavailable"}
-    shown = [each for each in CATALOGUE.decisions if each.shown(readings[each.probe])]
+    shown = [each for each in CATALOGUE.decisions if each.find_shown(readings[each.probe])]
     assert shown == []
 
 

@@ -14,11 +14,11 @@ from wireproof_kit.nsq.lookup.answer import (
     read_topic,
     read_topics,
 )
-from wireproof_kit.nsq.lookup.errors import Asked, Refused, Unusable
+from wireproof_kit.nsq.lookup.errors import LookupRefused, LookupRequest, Unusable
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.wire.transcript import Transcript
 
-ASKED = Asked(("10.0.0.1", 4161), "GET /lookup?topic=t")
+ASKED = LookupRequest(("10.0.0.1", 4161), "GET /lookup?topic=t")
 HERE = ("127.0.0.1", 4150)
 
 REDESIGNED = {
@@ -138,7 +138,7 @@ def test_an_unusable_answer_is_one_sentence(data: bytes, words: str) -> None:
     assert sentence.startswith("lookup server 10.0.0.1:4161: GET /lookup?topic=t ")
     assert sentence.isprintable()
     assert len(sentence) < 300
-    assert not isinstance(caught.value, Refused)
+    assert not isinstance(caught.value, LookupRefused)
 
 
 REFUSED: dict[str, tuple[bytes, str]] = {
@@ -159,7 +159,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
 
 @pytest.mark.parametrize(("data", "words"), REFUSED.values(), ids=REFUSED)
 def test_a_refusal_is_told_from_an_answer_of_no_use(data: bytes, words: str) -> None:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(LookupRefused) as caught:
         read_topic(said(data), ASKED)
 
     assert words in str(caught.value)
@@ -176,7 +176,7 @@ def test_a_server_that_is_not_there_is_named() -> None:
     client = HttpClient(address, transcript=Transcript(), seconds=1.0)
 
     with pytest.raises(Unusable, match="no connection is accepted"):
-        read_nodes(client.request("GET", "/nodes"), Asked(address, "GET /nodes"))
+        read_nodes(client.request("GET", "/nodes"), LookupRequest(address, "GET /nodes"))
 
 
 def test_nodes_and_topics_are_read() -> None:
@@ -213,4 +213,4 @@ def test_listlookup_with_a_port_that_is_none(port: object) -> None:
 
 
 def test_an_ipv6_server_stands_in_brackets() -> None:
-    assert Asked(("::1", 4161), "GET /").text == "[::1]:4161"
+    assert LookupRequest(("::1", 4161), "GET /").text == "[::1]:4161"

@@ -2,7 +2,7 @@ import pytest
 from nsq_decoded import delivery, fault, objects
 
 from wireproof_kit.nsq.decoding.server_stream import TopicKind
-from wireproof_kit.nsq.decoding.sources import Wanted
+from wireproof_kit.nsq.decoding.sources import DecodeOptions
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.frame import error_frame, message_frame, response_frame
 from wireproof_spec.nsq.message import Message, message_schema
@@ -45,7 +45,7 @@ def test_deliveries_are_ext_from_the_first_json_header_on() -> None:
         b"body".hex(),
     ]
     assert [each["ext"] for each in found] == [None, {"a": "b"}, None]
-    assert [each["body_hex"] for each in objects(data, Wanted(topic_kind="ext"))] == [
+    assert [each["body_hex"] for each in objects(data, DecodeOptions(topic_kind="ext"))] == [
         b"body".hex()
     ] * 3
 
@@ -55,7 +55,7 @@ def test_a_plain_body_that_looks_a_little_like_an_extend_part_stays_a_body() -> 
     data = message_frame(encode(message_schema(extend=False, ordered=False), message))
 
     assert objects(data)[0]["body_hex"] == message.body.hex()
-    assert objects(data, Wanted(topic_kind="ext"))[0]["ext"] == [1]
+    assert objects(data, DecodeOptions(topic_kind="ext"))[0]["ext"] == [1]
 
 
 @pytest.mark.parametrize("extend", [False, True])
@@ -63,7 +63,7 @@ def test_ordered_deliveries_carry_their_place(*, extend: bool) -> None:
     kind: TopicKind = "ext" if extend else "plain"
     data = delivery(b"{}" if extend else None, extend=extend, ordered=True)
 
-    (found,) = objects(data, Wanted(topic_kind=kind, ordered=True))
+    (found,) = objects(data, DecodeOptions(topic_kind=kind, ordered=True))
 
     assert (found["queue_offset"], found["raw_size"]) == (35, 36)
     assert found["body_hex"] == b"body".hex()
@@ -72,7 +72,7 @@ def test_ordered_deliveries_carry_their_place(*, extend: bool) -> None:
 def test_a_delivery_of_another_layout_is_a_fault_at_its_place() -> None:
     data = response_frame(b"OK") + delivery(extend=False)
 
-    broken = fault(data, Wanted(topic_kind="ext"))
+    broken = fault(data, DecodeOptions(topic_kind="ext"))
 
     assert broken.sentence == (
         "the input: extend.length at byte 45: expected at most 1, found 28516 (ext.consume.layout)"

@@ -10,7 +10,7 @@ from wireproof_kit.decoding.decoded import Broken, Decoded
 from wireproof_kit.decoding.dump import dump_numbered
 from wireproof_kit.decoding.json_text import json_line
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.nsq.decoding.sources import Side, Wanted, decode_pipe, recognised
+from wireproof_kit.nsq.decoding.sources import DecodeOptions, Side, decode_pipe, recognise_side
 from wireproof_spec.nsq import golden
 from wireproof_spec.nsq.frame import error_frame, response_frame
 from wireproof_spec.nsq.names import MAGIC
@@ -26,9 +26,9 @@ def streams(direction: str) -> list[Case]:
         for scenario in golden.nsqd_tcp()
         for connection in scenario.connections
         if (
-            pieces := scenario.sent(connection)
+            pieces := scenario.list_sent(connection)
             if direction == "send"
-            else scenario.received(connection)
+            else scenario.list_received(connection)
         )
     ]
 
@@ -38,7 +38,7 @@ def test_every_recorded_answer_decodes_frame_by_frame() -> None:
         if scenario.name in COMPRESSED:
             continue
         for connection in scenario.connections:
-            data = b"".join(scenario.received(connection))
+            data = b"".join(scenario.list_received(connection))
             due = [
                 step.frame_type
                 for step in scenario.steps
@@ -69,20 +69,20 @@ def test_compressed_answers_are_a_fault_behind_the_clear_frame() -> None:
 def test_nothing_recorded_breaks_the_decoder(direction: str, side: Side | None) -> None:
     for _, data in streams(direction):
         try:
-            found = entries(data, Wanted(side))
+            found = entries(data, DecodeOptions(side))
         except UsageFault:
             assert side is None
             continue
         for entry in found:
             assert isinstance(entry, Decoded | Broken)
             assert all(line.isprintable() for line in dump_numbered(entry.data, entry.parts()))
-        for fields in objects(data, Wanted(side)):
+        for fields in objects(data, DecodeOptions(side)):
             assert json.loads(json_line(fields))["kind"] == fields["kind"]
 
 
 def test_parts_cover_every_byte_of_what_decoded() -> None:
     for _, data in [*streams("send"), *streams("recv")]:
-        for entry in entries(data, Wanted()) if recognised(data) else []:
+        for entry in entries(data, DecodeOptions()) if recognise_side(data) else []:
             if isinstance(entry, Decoded) and not entry.title.startswith(("FIN", "REQ", "TOUCH")):
                 covered = sum(part.length for part in entry.parts())
                 assert covered == len(entry.data), entry.title
@@ -107,7 +107,7 @@ def test_parts_cover_every_byte_of_what_decoded() -> None:
     ],
 )
 def test_the_side_is_told_by_the_first_bytes(head: bytes, side: Side | None) -> None:
-    assert recognised(head) == side
+    assert recognise_side(head) == side
 
 
 class Trickle(io.RawIOBase):
@@ -129,9 +129,9 @@ def test_a_pipe_gives_the_same_however_slow_it_is(cut: int) -> None:
     data = data[: len(data) - cut]
     pipe = Trickle(data)
 
-    slow = list(decode_pipe(pipe, Wanted(topic_kind="ext")))  # type: ignore[arg-type]
+    slow = list(decode_pipe(pipe, DecodeOptions(topic_kind="ext")))  # type: ignore[arg-type]
 
-    fast = entries(data, Wanted(topic_kind="ext"))
+    fast = entries(data, DecodeOptions(topic_kind="ext"))
     assert told(slow) == told(fast)
     assert isinstance(slow[-1], Broken) == isinstance(fast[-1], Broken)
 
@@ -140,7 +140,7 @@ def test_a_pipe_gives_the_same_however_slow_it_is(cut: int) -> None:
     data=st.binary(min_size=1, max_size=200), side=st.sampled_from(("client", "server", "disk"))
 )
 def test_any_bytes_decode_or_are_a_fault_at_a_place_within(data: bytes, side: Side) -> None:
-    found = entries(data, Wanted(side))
+    found = entries(data, DecodeOptions(side))
 
     for entry in found:
         assert isinstance(entry, Decoded | Broken)
@@ -157,8 +157,10 @@ def test_damaged_recordings_decode_up_to_the_damage(data: st.DataObject) -> None
     damaged = whole[:at] + data.draw(st.binary(max_size=4)) + whole[at + 1 :]
     side: Side = "client" if direction == "send" else "server"
 
-    due = [each.offset for each in entries(whole, Wanted(side)) if isinstance(each, Decoded)]
-    found = entries(damaged, Wanted(side)) if damaged else []
+    due = [
+        each.offset for each in entries(whole, DecodeOptions(side)) if isinstance(each, Decoded)
+    ]
+    found = entries(damaged, DecodeOptions(side)) if damaged else []
 
     before = [each for each in due[1:] if each <= at]
     offsets = [each.offset for each in found if isinstance(each, Decoded)]

@@ -5,7 +5,7 @@ import pytest
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.observe.disk import Stored, observe_stored
+from wireproof_kit.nsq.observe.disk import DataDirectory, observe_stored
 from wireproof_kit.nsq.topics.bodies import Bodies
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.runner.patience import Patience
@@ -32,13 +32,13 @@ def record(body: bytes, header: bytes | None = HEADER) -> bytes:
     return encode(DISK_RECORD, DiskRecord(message, 0xA))
 
 
-def stored(root: Path, *contents: bytes) -> Stored:
+def stored(root: Path, *contents: bytes) -> DataDirectory:
     folder = root / "t"
     folder.mkdir(exist_ok=True)
     for number, content in enumerate(contents):
         folder.joinpath(queue_file_name("t", 0, number)).write_bytes(content)
     folder.joinpath(queue_file_name("t", 1, 0)).write_bytes(record(b"another partition"))
-    return Stored(broker(root))
+    return DataDirectory(broker(root))
 
 
 def test_records_of_all_files_come_in_order(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_each_record_has_its_word(tmp_path: Path, word: str, content: bytes) -> 
 
 def test_without_a_data_directory_nothing_can_be_read() -> None:
     with pytest.raises(ArrangementFailed, match="--data"):
-        Stored(broker(None))
+        DataDirectory(broker(None))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_without_a_data_directory_nothing_can_be_read() -> None:
 def test_recorded_queues_are_read_whole(name: str, count: int) -> None:
     topic = Topic(name, 0, extend=True, ordered=False, shared=False, address=("127.0.0.1", 1))
     with as_file(files("wireproof_spec.nsq").joinpath("golden/nsqd-disk")) as root:
-        queue = Stored(broker(root)).read(topic)
+        queue = DataDirectory(broker(root)).read(topic)
 
     assert queue.fault is None
     assert queue.records

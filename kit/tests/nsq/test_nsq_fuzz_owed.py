@@ -11,11 +11,11 @@ from wireproof_kit.nsq.fuzz.answers import (
     STRANGE,
     TRACE,
     FrameReader,
-    delivered,
-    stored,
+    fingerprint_stored,
+    list_fingerprints,
 )
 from wireproof_kit.nsq.fuzz.owed import expect
-from wireproof_kit.nsq.fuzz.request_walk import TargetState
+from wireproof_kit.nsq.fuzz.request_tracker import TargetState
 from wireproof_kit.nsq.wire import frames
 from wireproof_spec.nsq.frame import error_frame, response_frame
 from wireproof_spec.nsq.names import MAGIC
@@ -41,7 +41,7 @@ def test_a_right_publish_is_owed_ok_and_its_delivery() -> None:
     (one,) = owed(b"PUB wp_w 0\n" + sized(b"x"))
     assert one.kinds == {OK_KIND}
     assert one.ends == "no"
-    assert one.stored == (stored(b"", b"x"),)
+    assert one.stored == (fingerprint_stored(b"", b"x"),)
 
 
 def test_what_goes_where_nobody_reads_is_not_to_be_delivered() -> None:
@@ -83,7 +83,7 @@ def test_what_is_malformed_is_owed_a_refusal(data: bytes) -> None:
 def test_a_header_on_which_brokers_differ_may_be_taken_or_refused(header: bytes) -> None:
     (one,) = owed(pub_ext(header, b"x"))
     assert one.kinds == ERRORS | {OK_KIND, TRACE}
-    assert one.stored == (stored(header, b"x"),)
+    assert one.stored == (fingerprint_stored(header, b"x"),)
 
 
 def test_a_request_that_is_not_whole_is_owed_nothing() -> None:
@@ -96,7 +96,7 @@ def test_a_request_that_is_not_whole_is_owed_nothing() -> None:
 def test_a_batch_that_agrees_with_itself_is_owed_ok() -> None:
     body = (2).to_bytes(4) + sized(b"a") + sized(b"b")
     (one,) = owed(b"MPUB wp_w 0\n" + sized(body))
-    assert one.stored == (stored(b"", b"a"), stored(b"", b"b"))
+    assert one.stored == (fingerprint_stored(b"", b"a"), fingerprint_stored(b"", b"b"))
     for data in (sized(body + b"more"), (len(body) + 9).to_bytes(4) + body):
         expectation = expect(GROUND, MAGIC, b"MPUB wp_w 0\n" + data)
         assert not expectation.certain
@@ -158,10 +158,10 @@ def test_a_delivered_message_is_known_by_header_and_body() -> None:
     with_header = frame(b"\x04\0\x02{}body")
     (answer,) = FrameReader().feed(with_header)
     assert answer.kind == MESSAGE
-    assert stored(b"{}", b"body") in delivered(with_header, extend=True)
-    assert stored(b"", b"body") in delivered(frame(b"\0body"), extend=True)
-    assert stored(b"", b"body") in delivered(frame(b"\0\0\0body"), extend=True)
-    assert delivered(frame(b"body"), extend=False) == (stored(b"", b"body"),)
+    assert fingerprint_stored(b"{}", b"body") in list_fingerprints(with_header, extend=True)
+    assert fingerprint_stored(b"", b"body") in list_fingerprints(frame(b"\0body"), extend=True)
+    assert fingerprint_stored(b"", b"body") in list_fingerprints(frame(b"\0\0\0body"), extend=True)
+    assert list_fingerprints(frame(b"body"), extend=False) == (fingerprint_stored(b"", b"body"),)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from wireproof_kit.nsq.lookup import servers as lookup_module
 from wireproof_kit.nsq.lookup.answer import read_lookup
 from wireproof_kit.nsq.lookup.servers import LookupClient, is_same
 from wireproof_kit.nsq.observe.observations import observe_http
-from wireproof_kit.nsq.topics.sources import Surroundings, TopicMaker
+from wireproof_kit.nsq.topics.sources import ReachableServices, TopicMaker
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.http import HttpClient
 from wireproof_kit.wire.transcript import Transcript
@@ -83,7 +83,7 @@ def test_a_topic_that_did_not_appear_in_time_is_deleted(monkeypatch: pytest.Monk
     monkeypatch.setattr(LookupClient, "wait_for", never)
     with ScriptedPeer(serving(handler, seen)) as peer:
         maker = TopicMaker(
-            Surroundings(HERE, connect=unreachable, http=None, lookup=client(peer)),
+            ReachableServices(HERE, connect=unreachable, http=None, lookup=client(peer)),
             run_token="r",
         )
         with pytest.raises(ArrangementFailed):
@@ -96,7 +96,7 @@ def never(*_: object, **__: object) -> None:
     raise ArrangementFailed("did not appear")
 
 
-def unreachable() -> Connection:
+def unreachable(transcript: Transcript) -> Connection:
     raise ArrangementFailed("nobody is there")
 
 
@@ -161,6 +161,7 @@ def test_nodes_are_counted() -> None:
         assert client(peer).node_count() == 2
     with ScriptedPeer(lambda peer: None) as peer:
         assert client(peer).node_count() == 1
+        assert client(peer).listed_nodes() is None
 
 
 HOSTILE = {
@@ -252,7 +253,7 @@ def test_what_one_wait_found_out_ends_the_next_at_once(monkeypatch: pytest.Monke
     monkeypatch.setattr(lookup_module, "UNUSABLE_SECONDS", 0.2)
     with ScriptedPeer(serving(lambda path, query: (503, {"message": "starting"}))) as peer:
         lookup = client(peer)
-        for waiting in (lookup, lookup.recording(Transcript())):
+        for waiting in (lookup, lookup.record_to(Transcript())):
             with pytest.raises(ArrangementFailed, match="answered 503, starting"):
                 waiting.wait_for("t", near=HERE, partitions=1, seconds=60)
 
@@ -278,7 +279,7 @@ def test_hope_is_lost_by_waiting_in_vain_and_comes_back_with_an_answer(
         with pytest.raises(ArrangementFailed):
             lookup.wait_for("t", near=HERE, partitions=1, seconds=60)
         with pytest.raises(ArrangementFailed, match="expected partitions and producers"):
-            lookup.recording(Transcript()).check_hope()
+            lookup.record_to(Transcript()).check_hope()
 
         answers.append(found(4150))
         lookup.wait_for("t", near=HERE, partitions=1)

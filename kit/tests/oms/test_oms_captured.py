@@ -7,14 +7,19 @@ import pytest
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.oms import captured
-from wireproof_kit.oms.captured import Captured, document_names, documents_of, read_documents
+from wireproof_kit.oms.captured import (
+    CapturedDocument,
+    document_names,
+    documents_of,
+    read_documents,
+)
 from wireproof_kit.targets.target import parse_target
 
 
 def test_a_file_is_one_document(tmp_path: Path) -> None:
     file = tmp_path / "a b.json"
     file.write_bytes(b'{\n"a": 1}\n')
-    assert read_documents(file) == (Captured("a%20b.json", b'{\n"a": 1}\n'),)
+    assert read_documents(file) == (CapturedDocument("a%20b.json", b'{\n"a": 1}\n'),)
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".ndjson"])
@@ -33,7 +38,7 @@ def test_a_file_of_json_lines_is_a_document_a_line(tmp_path: Path, suffix: str) 
 def test_any_other_file_is_one_document_when_it_is_named(tmp_path: Path) -> None:
     file = tmp_path / "message.txt"
     file.write_bytes(b"")
-    assert read_documents(file) == (Captured("message.txt", b""),)
+    assert read_documents(file) == (CapturedDocument("message.txt", b""),)
 
 
 def test_of_a_folder_json_files_count_in_order_and_deep(tmp_path: Path) -> None:

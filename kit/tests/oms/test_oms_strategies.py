@@ -20,8 +20,8 @@ from wireproof_spec import json_schema
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.oms.document import Document, read
 from wireproof_spec.oms.names import ATTRIBUTES, HEADER_ATTRIBUTES, PARTS, Kind
+from wireproof_spec.oms.rule_result import UNREADABLE
 from wireproof_spec.oms.rules import RULES
-from wireproof_spec.oms.sight import UNREADABLE
 
 SCHEMAS = {Kind.MESSAGE: "oms/message", Kind.EXTENSION_HEADER: "oms/extension-header"}
 each_kind = pytest.mark.parametrize("kind", SCHEMAS)

@@ -14,14 +14,14 @@ from scapy.utils import PcapNgReader
 from wireproof_kit import pcap
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.pcap.exchange import SEGMENT, Exchange
-from wireproof_spec.record import StepRecord, packed
+from wireproof_spec.record import StepRecord, pack_bytes
 
 TSHARK = shutil.which("tshark")
 BODY = bytes(range(256)) * 200
 
 
 def step(at: int, kind: str, data: bytes = b"", note: str = "") -> StepRecord:
-    return StepRecord(at, "A", kind, length=len(data), note=note, **packed(data))
+    return StepRecord(at, "A", kind, length=len(data), note=note, **pack_bytes(data))
 
 
 def exchange(host: str = "127.0.0.1:4150") -> Exchange:

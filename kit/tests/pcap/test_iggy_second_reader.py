@@ -17,7 +17,7 @@ from wireproof_kit.fuzz.generate.grammar import Kind
 from wireproof_kit.iggy.fuzz.frames import TCP
 from wireproof_kit.iggy.fuzz.grammar import grammar as iggy_grammar
 from wireproof_kit.iggy.pcap import messages, requests, responses
-from wireproof_kit.pcap.layer import Layer, Refused, Short, cut
+from wireproof_kit.pcap.layer import Layer, LayerViolation, Short, cut
 from wireproof_spec.decoding import Schema, decode
 from wireproof_spec.iggy import commands, golden, message, segment
 from wireproof_spec.iggy.bodies import (
@@ -123,7 +123,7 @@ def head(schema: Schema[Any], frame: bytes) -> list[Row]:
 def framed_by_scapy(read: Callable[[bytes], tuple[Layer, bytes]], data: bytes) -> list[Row] | str:
     try:
         layer, behind = read(data)
-    except Refused:
+    except LayerViolation:
         return REFUSED
     assert not behind
     return list(dissected(layer, SAME))
@@ -144,7 +144,7 @@ def requests_alike(stream: bytes) -> list[int]:
             start = reader.offset
     except WireError:
         refused = True
-    with pytest.raises(Refused if refused else Short):
+    with pytest.raises(LayerViolation if refused else Short):
         requests.read_request(stream[start:])
     return codes
 

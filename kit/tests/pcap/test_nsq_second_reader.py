@@ -19,7 +19,7 @@ from wireproof_kit.nsq.fuzz.frames import TCP
 from wireproof_kit.nsq.fuzz.grammar import grammar as nsq_grammar
 from wireproof_kit.nsq.pcap import commands, frames
 from wireproof_kit.nsq.pcap.messages import MESSAGES, Stored
-from wireproof_kit.pcap.layer import Layer, Refused, Short, cut
+from wireproof_kit.pcap.layer import Layer, LayerViolation, Short, cut
 from wireproof_spec.decoding import Schema, encode
 from wireproof_spec.nsq import acknowledge, golden, names
 from wireproof_spec.nsq.command import command_line
@@ -81,7 +81,7 @@ def commands_by_scapy(stream: bytes) -> Reading:
             found.append(joined_id(dissected(layer, told)))
     except Short:
         return ended(found, MORE)
-    except Refused:
+    except LayerViolation:
         return ended(found, REFUSED)
     return ended(found, END)
 
@@ -119,7 +119,7 @@ def frames_by_scapy(stream: bytes) -> Reading:
             found.append([size, frame_type, *([("data", data, "")] if data else [])])
     except Short:
         return ended(found, MORE)
-    except Refused:
+    except LayerViolation:
         return ended(found, REFUSED)
     return ended(found, END)
 
@@ -139,7 +139,7 @@ EACH_RECORDED = check_each(RECORDED, lambda row: f"{row[0].name}-{row[1]}")
 @EACH_RECORDED
 def test_recorded_commands(row: tuple[golden.Scenario, str]) -> None:
     scenario, connection = row
-    stream = b"".join(scenario.sent(connection)).removeprefix(commands.MAGIC)
+    stream = b"".join(scenario.list_sent(connection)).removeprefix(commands.MAGIC)
 
     both_agree(commands_by_construct(stream), commands_by_scapy(stream))
 
@@ -147,7 +147,7 @@ def test_recorded_commands(row: tuple[golden.Scenario, str]) -> None:
 @EACH_RECORDED
 def test_recorded_frames(row: tuple[golden.Scenario, str]) -> None:
     scenario, connection = row
-    stream = b"".join(scenario.received(connection))
+    stream = b"".join(scenario.list_received(connection))
 
     both_agree(frames_by_construct(stream), frames_by_scapy(stream))
 
@@ -170,7 +170,7 @@ def test_recorded_data_of_frames(schema: Schema[Any], kind: type[Layer]) -> None
     """Every data is read as every kind: no reader knows how somebody subscribed."""
     read = 0
     for scenario, connection in RECORDED:
-        for frame in frames_by_construct(b"".join(scenario.received(connection)))[:-1]:
+        for frame in frames_by_construct(b"".join(scenario.list_received(connection)))[:-1]:
             data = frame[-1][1]
             found = by_construct(schema, data)
             agree(found, by_scapy(kind, data, SAME))

@@ -17,7 +17,7 @@ from wireproof_kit.iggy.pcap import fuzzed as iggy
 from wireproof_kit.nsq.fuzz.grammar import grammar as nsq_grammar
 from wireproof_kit.nsq.pcap import fuzzed as nsq
 from wireproof_kit.nsq.pcap.commands import PublishExtended, read_command
-from wireproof_kit.pcap.fuzzed import KIND, fuzzed
+from wireproof_kit.pcap.fuzzed import KIND, fill_randomly
 
 GRAMMARS: dict[str, Grammar] = {
     "nsq": nsq_grammar(NSQ_NAMES, scapy=True),
@@ -59,7 +59,7 @@ def test_fields_cover_the_frame_without_gaps(protocol: str) -> None:
 
 def test_lengths_stay_true() -> None:
     for number in range(200):
-        data = fuzzed(PublishExtended(topic=b"t"), number)
+        data = fill_randomly(PublishExtended(topic=b"t"), number)
         layer, behind = read_command(data)
         assert behind == b""
         assert layer.content.header_length == len(layer.content.json_header)

@@ -22,11 +22,11 @@ from wireproof_kit.nsq.pcap.commands import MAGIC, Identify, Subscribe, read_com
 from wireproof_kit.nsq.pcap.frames import read_frame
 from wireproof_kit.nsq.pcap.messages import MESSAGES
 from wireproof_kit.pcap.exchange import Exchange
-from wireproof_kit.pcap.layer import Refused
+from wireproof_kit.pcap.layer import LayerViolation
 from wireproof_kit.pcap.leaves import leaves
 from wireproof_spec.iggy import golden as iggy_golden
 from wireproof_spec.nsq import golden as nsq_golden
-from wireproof_spec.record import StepRecord, packed
+from wireproof_spec.record import StepRecord, pack_bytes
 
 DOCS = Path(__file__).parents[3] / "docs"
 TSHARK = shutil.which("tshark")
@@ -90,7 +90,7 @@ def opened(connection: str) -> StepRecord:
 
 
 def carried(connection: str, kind: str, data: bytes) -> StepRecord:
-    return StepRecord(1, connection, kind, length=len(data), **packed(data))
+    return StepRecord(1, connection, kind, length=len(data), **pack_bytes(data))
 
 
 def streams(path: Path) -> list[tuple[bytes, bytes]]:
@@ -188,7 +188,7 @@ def readable(path: Path, protocol: str) -> dict[int, Values]:
             continue
         try:
             found[number] = values(read(sent, received), fields)
-        except Refused:
+        except LayerViolation:
             continue
     return found
 

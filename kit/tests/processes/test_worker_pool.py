@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from wireproof_kit.processes.worker_pool import Lost, WorkerPool
+from wireproof_kit.processes.worker_pool import JobLost, WorkerPool
 
 pytestmark = pytest.mark.process
 
@@ -37,7 +37,7 @@ def work(job: str, send: Callable[[int], None]) -> None:
     send(os.getpid())
 
 
-def results(size: int, *jobs: str, each: float = 99) -> dict[str, int | Lost]:
+def results(size: int, *jobs: str, each: float = 99) -> dict[str, int | JobLost]:
     pool = WorkerPool(work, size, job_within_s=0.5, jobs_each=each)
     found = list(pool.run(jobs))
     assert len(found) == len(jobs)
@@ -57,7 +57,7 @@ def test_a_lost_job_is_reported_and_the_others_are_done(
     size: int, trouble: str, why: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     found = results(size, "first", trouble, "second", "third")
-    assert found.pop(trouble) == Lost(why)
+    assert found.pop(trouble) == JobLost(why)
     assert all(isinstance(each, int) for each in found.values())
     assert ("Traceback" in capfd.readouterr().err) == (trouble == "raises")
 

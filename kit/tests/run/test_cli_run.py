@@ -243,8 +243,12 @@ def test_a_dead_port_is_an_event_too(dead_port: int, tmp_path: Path) -> None:
         ([SMALL, "-k", "nothing_is_called_so"], "no case was collected"),
         ([SMALL, "--baseline", "none.toml"], "cannot be read"),
         ([SMALL, "--spec-rev", "0"], "--spec-rev"),
-        ([SMALL, "--spec-rev", "99"], "this kit knows nsq up to revision 1"),
-        ([SMALL, "--spec-rev", "99", "--dry-run"], "this kit knows nsq up to revision 1"),
+        ([SMALL, "--spec-rev", "1"], "revision 1 of the law of nsq was withdrawn"),
+        ([SMALL, "--spec-rev", "1", "--dry-run"], "was withdrawn"),
+        ([SMALL, "--origin", "text,law"], "found 'law'"),
+        ([SMALL, "--origin", "", "--dry-run"], "--origin '': expected text, base, premise"),
+        ([SMALL, "--spec-rev", "99"], "this kit knows nsq up to revision 2"),
+        ([SMALL, "--spec-rev", "99", "--dry-run"], "this kit knows nsq up to revision 2"),
     ],
 )
 def test_what_only_the_run_can_know_gets_one_sentence_too(

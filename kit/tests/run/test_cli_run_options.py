@@ -6,7 +6,7 @@ import pytest
 
 from wireproof.options.config import Settings
 from wireproof.options.run_options import run_options
-from wireproof.options.target_choice import Named, named_target
+from wireproof.options.target_choice import NamedTarget, named_target
 from wireproof.running.request import RunParameters, make_request
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.engine import RunOptions
@@ -23,24 +23,25 @@ def options(**changes: object) -> RunParameters:
     return RunParameters(**{**nothing, **changes})  # type: ignore[typeddict-item]
 
 
-def request(named: Named, settings: Settings | None = None, **changes: object) -> RunRequest:
+def request(named: NamedTarget, settings: Settings | None = None, **changes: object) -> RunRequest:
     return make_request(named, options(**changes), settings or Settings(), bundle=Path("b"))
 
 
 def test_nothing_said_means_what_is_usual() -> None:
     command = "wireproof run nsq://a:1"
 
-    assert request(Named("nsq://a:1")) == RunRequest(
+    assert request(NamedTarget("nsq://a:1")) == RunRequest(
         RunPlan("nsq://a:1", command=command), bundle=Path("b")
     )
 
 
 def test_every_option_reaches_the_request() -> None:
-    named = Named("nsq://a:1", ("ext", "nsq/http"), (("http", "a:2"), ("lookupd", "l:1")))
+    named = NamedTarget("nsq://a:1", ("ext", "nsq/http"), (("http", "a:2"), ("lookupd", "l:1")))
 
     made = request(
         named,
         profile="may",
+        origin="premise,text",
         reading="deployed",
         spec_rev=3,
         expression="x or y",
@@ -68,14 +69,15 @@ def test_every_option_reaches_the_request() -> None:
         topics={"ext": "t"},
         reading="deployed",
         profile="may",
+        origins=("text", "premise"),
         spec_revision=3,
         hazardous=True,
         timeout=2.5,
         seed=0,
         command="wireproof run nsq://a:1 ext nsq/http --exclude e --http a:2 --lookupd l:1 "
-        "--claim ext=true --topic ext=t --hazardous --profile may --reading deployed "
-        "--spec-rev 3 --baseline d.toml --allow-unstable --timeout 2.5 --case-timeout 9.0 -n 4 "
-        "--repeat-failed 3 --seed 0 --maxfail 2 -k 'x or y'",
+        "--claim ext=true --topic ext=t --hazardous --profile may --origin premise,text "
+        "--reading deployed --spec-rev 3 --baseline d.toml --allow-unstable --timeout 2.5 "
+        "--case-timeout 9.0 -n 4 --repeat-failed 3 --seed 0 --maxfail 2 -k 'x or y'",
     )
     engine = RunOptions(repeats=3, waiters=4, case_timeout_s=9.0)
     assert made == RunRequest(plan, engine, 2, Path("d.toml"), Path("b"), allow_unstable=True)
@@ -83,7 +85,7 @@ def test_every_option_reaches_the_request() -> None:
 
 @pytest.mark.process
 def test_a_restart_command_is_run_and_repeated() -> None:
-    made = request(Named("nsq://a:1"), restart="true")
+    made = request(NamedTarget("nsq://a:1"), restart="true")
 
     assert made.engine.restart is not None
     assert made.engine.restart()
@@ -91,8 +93,8 @@ def test_a_restart_command_is_run_and_repeated() -> None:
 
 
 def test_the_reference_of_a_protocol_is_named_by_its_cases() -> None:
-    of_all = request(Named("reference", protocol="iggy")).plan
-    of_one = request(Named("reference", ("iggy/message",), protocol="iggy")).plan
+    of_all = request(NamedTarget("reference", protocol="iggy")).plan
+    of_one = request(NamedTarget("reference", ("iggy/message",), protocol="iggy")).plan
 
     assert of_all.command == "wireproof run --reference iggy"
     assert of_one.command == "wireproof run --reference iggy/message"
@@ -107,7 +109,7 @@ def test_options_stand_above_the_configuration() -> None:
     )
 
     made = request(
-        Named("nsq://a:1"), settings, profile="may", claim=("tls=probe",), stop_at_first=True
+        NamedTarget("nsq://a:1"), settings, profile="may", claim=("tls=probe",), stop_at_first=True
     )
 
     assert (made.plan.profile, made.plan.reading) == ("may", "published")
@@ -119,7 +121,7 @@ def test_options_stand_above_the_configuration() -> None:
 @pytest.mark.parametrize("option", ["timeout", "case_timeout"])
 def test_a_wait_is_shorter_than_a_day(option: str) -> None:
     with pytest.raises(UsageFault, match="more than 0 and less than 86400 seconds"):
-        request(Named("nsq://a:1"), Settings(), **{option: 86400.0})
+        request(NamedTarget("nsq://a:1"), Settings(), **{option: 86400.0})
 
 
 def test_keys_of_a_configured_target_hold_for_that_target_alone() -> None:

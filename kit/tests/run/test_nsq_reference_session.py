@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.observe.disk import Stored, observe_stored
+from wireproof_kit.nsq.observe.disk import DataDirectory, observe_stored
 from wireproof_kit.nsq.observe.observations import (
     observe,
     observe_absence,
@@ -82,7 +82,7 @@ def test_every_decision_has_a_reading(session: NsqSession, name: str) -> None:
     assert decision is not None
     seen = session.probe_reading(decision.probe).observation
 
-    assert decision.shown(seen.value) is not None, seen
+    assert decision.find_shown(seen.value) is not None, seen
 
 
 def test_patience_with_a_quick_target_is_short(session: NsqSession) -> None:
@@ -118,7 +118,7 @@ def test_a_refused_message_is_absent_before_the_sentinel(
     with broker.subscribe(shared) as consumer, broker.connect() as client:
         answer = client.ask(frames.pub_ext(shared, b"{", refused))
         state = client.goes_on(shared)
-        broker.published(shared, sentinel, HEADER)
+        broker.publish_accepted(shared, sentinel, HEADER)
         before = consumer.until(sentinel)
 
     assert observe(answer, then=state).value == "error:E_INVALID_JSON_HEADER,open"
@@ -130,7 +130,7 @@ def test_ordered_deliveries_are_read_with_their_offset(
 ) -> None:
     ordered, body = topic(session, "fresh_ordered_ext_topic"), broker.unique_body()
     with broker.subscribe(ordered, command="SUB_ORDERED") as consumer:
-        broker.published(ordered, body, HEADER)
+        broker.publish_accepted(ordered, body, HEADER)
         delivery = consumer.next(body)
 
     assert delivery is not None
@@ -143,7 +143,7 @@ def test_an_upgraded_topic_takes_headers(session: NsqSession, broker: Broker) ->
     plain, body = topic(session, "upgradable_topic"), broker.unique_body()
     upgraded = broker.upgrade(plain)
     with broker.subscribe(upgraded.topic) as consumer:
-        broker.published(upgraded.topic, body, HEADER)
+        broker.publish_accepted(upgraded.topic, body, HEADER)
         delivery = consumer.next(body)
 
     assert upgraded.answer.status == 200
@@ -152,8 +152,8 @@ def test_an_upgraded_topic_takes_headers(session: NsqSession, broker: Broker) ->
 
 def test_what_is_stored_is_found(session: NsqSession, broker: Broker) -> None:
     fresh, body = topic(session, "fresh_ext_topic"), broker.unique_body()
-    broker.published(fresh, body, HEADER)
-    queue = Stored(broker).wait_for(fresh, body)
+    broker.publish_accepted(fresh, body, HEADER)
+    queue = DataDirectory(broker).wait_for(fresh, body)
 
     assert observe_stored(queue, body=body, header=HEADER).value == "stored:as-sent"
 

@@ -61,6 +61,15 @@ def test_without_a_target_the_session_is_a_usage_error(
     assert "failed" not in done.stdout
 
 
+def test_an_origin_that_no_must_has_is_a_usage_error(
+    reference: EmbeddedReference, tmp_path: Path
+) -> None:
+    done = pytest_in(tmp_path, f"--broker-url={reference.url}", "--origin=text,law")
+
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout + done.stderr
+    assert "--origin 'text,law': expected text, base, premise" in done.stderr
+
+
 def test_judged_cases_are_good(reference: EmbeddedReference, tmp_path: Path) -> None:
     code, lines = plain(reference, f"--wireproof-select={CASE}", folder=tmp_path)
 

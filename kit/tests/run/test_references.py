@@ -7,12 +7,12 @@ import pytest
 from cli_process import wireproof
 
 from wireproof.options.run_options import run_options
-from wireproof.options.target_choice import Named
+from wireproof.options.target_choice import NamedTarget
 from wireproof.running.references import requests
 from wireproof.running.request import RunParameters
 from wireproof_kit.bundle.file import read_bundle
 
-ALL = Named("reference")
+ALL = NamedTarget("reference")
 
 
 def options(**given: object) -> RunParameters:
@@ -25,7 +25,7 @@ def options(**given: object) -> RunParameters:
 
 
 def parts(*ids: str, **given: object) -> list[tuple[str | None, tuple[str, ...], tuple[str, ...]]]:
-    found = requests(Named("reference", ids), options(**given))
+    found = requests(NamedTarget("reference", ids), options(**given))
     return [(named.protocol, named.prefixes, own["exclude"]) for named, own in found]
 
 
@@ -66,7 +66,7 @@ def test_words_leave_only_protocols_with_such_cases() -> None:
 
 
 def test_a_target_with_a_url_is_one() -> None:
-    named = Named("nsq://h:1", ("iggy",))
+    named = NamedTarget("nsq://h:1", ("iggy",))
     said = options()
 
     assert requests(named, said) == [(named, said)]

@@ -104,9 +104,9 @@ def test_each_mutant_has_a_name_of_its_own(mutants: ModuleType) -> None:
 
 def test_only_what_is_listed_does_not_count(mutants: ModuleType, equivalents: ModuleType) -> None:
     found = list(mutants.of_source(SOURCE, "box.py"))
-    one = equivalents.Entry("box.py:Box.put", "if size > 3:", ("if size >= 3:",), "r")
-    every = equivalents.Entry("box.py:Box.half", "*", ("*",), "r")
-    other = equivalents.Entry("box.py:Box.take", "*", ("*",), "r")
+    one = equivalents.KnownMutants("box.py:Box.put", "if size > 3:", ("if size >= 3:",), "r")
+    every = equivalents.KnownMutants("box.py:Box.half", "*", ("*",), "r")
+    other = equivalents.KnownMutants("box.py:Box.take", "*", ("*",), "r")
 
     count, excused = equivalents.split(found, (one, every, other))
 

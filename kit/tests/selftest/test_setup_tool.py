@@ -141,7 +141,7 @@ def test_missing_compilers_are_named_and_no_failure(
         f"Go for go-nsq: MISSING (Go was not found and could not be installed: {why})\n"
         f"Rust for crate iggy: MISSING (Rust was not found and could not be installed: {why})\n"
     )
-    assert setup.GO.missing().startswith("Go was not found")
+    assert setup.GO.find_missing().startswith("Go was not found")
 
 
 def test_compilers_are_installed_where_the_system_allows(
@@ -193,6 +193,6 @@ def test_a_compiler_that_is_too_old_is_named(
     )
     words = saying(go=f"go version go{found}.15 linux/amd64", rustc=f"rustc {found}.0 (x)")
     monkeypatch.setattr(setup.subprocess, "run", words)
-    assert getattr(setup, compiler).missing() == (
+    assert getattr(setup, compiler).find_missing() == (
         f"{reason} and could not be installed: there is no apt-get here"
     )

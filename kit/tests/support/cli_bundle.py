@@ -6,7 +6,7 @@ from pathlib import Path
 
 from wireproof.commands.judge import Terms, judge_again
 from wireproof_kit.bundle.file import Bundle, BundleWriter, read_bundle
-from wireproof_kit.verdicts.outcome import Standing, conclude
+from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_spec.catalogue import Catalogue, Law, load_catalogue
 from wireproof_spec.record import (
     BindingRecord,
@@ -19,7 +19,7 @@ from wireproof_spec.record import (
     TranscriptRecord,
 )
 
-ODD = "odd:never-accepted"
+ODD = "never-accepted"
 GROUP = "ext.publish"
 URL = "nsq://127.0.0.1:4150"
 TODAY = date.today()
@@ -127,7 +127,7 @@ def seal(path: Path, head: HeaderRecord, records: Sequence[CaseRecord]) -> None:
     writer = BundleWriter(path, head)
     for record in records:
         writer.add(record)
-    writer.close(conclude(head, records, catalogue(), Standing(profile=head.profile)))
+    writer.close(conclude(head, records, catalogue(), RunFactors()))
 
 
 def law(record: CaseRecord) -> Law:

@@ -15,7 +15,7 @@ from typing import Any
 import cli_bundle as made
 import msgspec
 
-from wireproof_kit.verdicts.outcome import Standing, conclude
+from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_spec.record import CampaignRecord, FindingRecord, FuzzCaseRecord, SentRecord
 
 Json = dict[str, Any]
@@ -34,7 +34,7 @@ def lines() -> list[Json]:
     """Return a whole bundle of two failures and a conforming rest as JSON objects, unsealed."""
     head = made.header()
     records = made.failing(2)
-    footer = conclude(head, records, made.catalogue(), Standing(profile=head.profile))
+    footer = conclude(head, records, made.catalogue(), RunFactors())
     judged = [
         msgspec.structs.replace(r, verdict="fail", signature="0123456789ab") for r in records
     ]

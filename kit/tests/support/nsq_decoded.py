@@ -1,17 +1,17 @@
 """Bytes of NSQ decoded for tests: their entries, the objects those give, the fault at the end."""
 
 from wireproof_kit.decoding.decoded import Broken, Decoded, Entry, JsonObject
-from wireproof_kit.nsq.decoding.sources import Wanted, decode_bytes
+from wireproof_kit.nsq.decoding.sources import DecodeOptions, decode_bytes
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.frame import message_frame
 from wireproof_spec.nsq.message import Extend, Message, message_schema
 
 
-def entries(data: bytes, wanted: Wanted | None = None) -> list[Entry]:
-    return list(decode_bytes(data, wanted or Wanted()))
+def entries(data: bytes, wanted: DecodeOptions | None = None) -> list[Entry]:
+    return list(decode_bytes(data, wanted or DecodeOptions()))
 
 
-def objects(data: bytes, wanted: Wanted | None = None) -> list[JsonObject]:
+def objects(data: bytes, wanted: DecodeOptions | None = None) -> list[JsonObject]:
     return told(entries(data, wanted))
 
 
@@ -19,7 +19,7 @@ def told(found: list[Entry]) -> list[JsonObject]:
     return [fields for each in found if isinstance(each, Decoded) for fields in each.objects()]
 
 
-def fault(data: bytes, wanted: Wanted | None = None) -> Broken:
+def fault(data: bytes, wanted: DecodeOptions | None = None) -> Broken:
     last = entries(data, wanted)[-1]
     assert isinstance(last, Broken)
     return last

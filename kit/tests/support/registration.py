@@ -4,7 +4,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from wireproof_spec.protocol import Group, protocols, registered
+from wireproof_spec.protocol import Group, find_registered, protocols
 
 
 class Registration:
@@ -15,5 +15,5 @@ class Registration:
 
     def add(self, group: Group, name: str, value: str) -> None:
         """Add an entry point, in place of one that has the name."""
-        self._monkeypatch.setitem(registered(group), name, EntryPoint(name, value, group))
+        self._monkeypatch.setitem(find_registered(group), name, EntryPoint(name, value, group))
         protocols.cache_clear()

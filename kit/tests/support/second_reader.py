@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 from scapy.packet import Packet
 
-from wireproof_kit.pcap.layer import Layer, Refused, filling, rebuilt
+from wireproof_kit.pcap.layer import Layer, LayerViolation, decode_filling, rebuilt
 from wireproof_kit.pcap.leaves import Value, leaves
 from wireproof_spec.decoding import Schema, decode, spans
 from wireproof_spec.wire_error import WireError
@@ -40,8 +40,8 @@ def spanned(schema: Schema[Any], data: bytes) -> Iterator[Row]:
 def by_scapy(kind: type[Layer], data: bytes, names: Mapping[str, str]) -> list[Row] | str:
     """Return the fields as a layer reads them, by the names that the grammar has for them."""
     try:
-        return list(dissected(filling(kind, data), names))
-    except Refused:
+        return list(dissected(decode_filling(kind, data), names))
+    except LayerViolation:
         return REFUSED
 
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from wireproof_kit.verdicts.judge import Bench
+from wireproof_kit.verdicts.judge import JudgeContext
 from wireproof_spec.catalogue import Capability, Catalogue, Clause, Decision, Group, Law, Option
 from wireproof_spec.record import (
     BindingRecord,
@@ -31,10 +31,11 @@ LAW = Law(
 CLAUSE = Clause(
     id="t.i.clause",
     level="must",
+    origin="text",
     role="broker",
     since=1,
     section="s",
-    words="w",
+    words=("w",),
     law="l",
     observed="o",
     status="tested",
@@ -46,11 +47,13 @@ CATALOGUE = Catalogue(
 )
 
 
-def bench(bound: str | None = "published", *, seen: str = "P", reading: str = "any") -> Bench:
+def bench(
+    bound: str | None = "published", *, seen: str = "P", reading: str = "any"
+) -> JudgeContext:
     claims = {"ext": ClaimRecord(state="shown", observation="ok")}
     bindings = {"spelling": BindingRecord(reading=bound, observation=seen)}
     choice = {"any": "any", "published": "published", "deployed": "deployed"}[reading]
-    return Bench(CATALOGUE, claims, bindings, choice)  # type: ignore[arg-type] # one of the three
+    return JudgeContext(CATALOGUE, claims, bindings, choice)  # type: ignore[arg-type] # one of the three
 
 
 def record(value: str, **changes: object) -> CaseRecord:

@@ -17,7 +17,7 @@ from wireproof.options.lazy_group import Command
 from wireproof.view.output import echo, write_lines
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
-from wireproof_reports.wording import counted
+from wireproof_reports.wording import count_noun
 
 MANIFEST = "history.json"
 OWN_HISTORY = "history"
@@ -60,7 +60,7 @@ def aggregate(source: str, out: Path, master: str, conf: tuple[str, ...]) -> Non
     settings = dict(_settings(conf))
     _reach(master)
     history = _history(source, out)
-    answered = _answered(history, out, master, settings)
+    answered = _answer_questions(history, out, master, settings)
     _write_pages(out)
     if manner().json:
         echo(json.dumps({"event": "aggregated", "site": str(out), "questions": answered}))
@@ -122,12 +122,12 @@ def _history(source: str, out: Path) -> str:
     return str(out / OWN_HISTORY)
 
 
-def _answered(
+def _answer_questions(
     history: str, out: Path, master: str, settings: dict[str, str]
 ) -> list[dict[str, object]]:
     from wireproof_reports.pipeline.manifest import HistoryFault
     from wireproof_reports.pipeline.session import SparkFault
-    from wireproof_reports.questions.aggregate import Wish
+    from wireproof_reports.questions.aggregate import AnalysisRequest
     from wireproof_reports.questions.aggregate import aggregate as ask
     from wireproof_reports.questions.answers import QUESTIONS
 
@@ -139,7 +139,7 @@ def _answered(
             step = f"{done + 1}/{len(QUESTIONS)} {name}, {spent:.0f} s"
             write_lines(sys.stderr, [f"progress [ {step} ]"])
 
-    wish = Wish(history, out, master=master, kit=KIT_VERSION, settings=settings)
+    wish = AnalysisRequest(history, out, master=master, kit=KIT_VERSION, settings=settings)
     if not manner().quiet:
         write_lines(sys.stderr, [f"progress [ starting Spark on {master} ]"])
     try:
@@ -168,5 +168,5 @@ def _lines(out: Path, answered: list[dict[str, object]]) -> Iterator[str]:
     for line in answered:
         total, shown = cast(int, line["total"]), cast(int, line["rows"])
         cut = f", the first {shown:,} shown" if shown < total else ""
-        yield f"{line['question']:<18} {counted(total, 'row')}{cut}"
+        yield f"{line['question']:<18} {count_noun(total, 'row')}{cut}"
     yield f"site  {out}"

@@ -18,12 +18,13 @@ from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.instance import known_ids
 from wireproof_kit.verdicts.deviations import (
     Deviation,
+    absence,
     apply,
-    is_known,
     parse_deviations,
     read_deviations,
     to_toml,
 )
+from wireproof_reports.wording import count_noun
 
 LASTS = timedelta(days=180)
 
@@ -79,7 +80,10 @@ def update(
     link: str,
     expires: datetime | None,
 ) -> None:
-    """Add every new failure in a bundle to the file."""
+    """Add every new failure in a bundle to the file.
+
+    Undecided and unstable cases cannot be listed; the command says how to leave them.
+    """
     place, run, today = _place(file), _run(bundle), date.today()
     entries = _read(place, today) if place.exists() else ()
     records = [record for record in run.cases if record.verdict in ("fail", "known")]
@@ -87,6 +91,7 @@ def update(
     failing = [record for record in applied.records if record.verdict == "fail"]
     if not failing:
         _tell(place, added=0, kept=len(entries))
+        _tell_undecided(run)
         return
     why = reason or _asked_reason(len(failing))
     until = expires.date() if expires else today + LASTS
@@ -105,6 +110,7 @@ def update(
     text = place.read_text("utf-8").rstrip("\n") + "\n\n" if entries else ""
     _write(place, text + to_toml(added), today)
     _tell(place, added=len(added), kept=len(entries))
+    _tell_undecided(run)
 
 
 @baseline.command("prune", cls=Command, examples=GROUP_EXAMPLES[1:2])
@@ -113,12 +119,12 @@ def update(
 def prune(file: Path | None, bundle: Path | None) -> None:
     """Remove entries that have expired or whose cases pass.
 
-    Entries that name no case are removed too.
+    Entries that name a case or clause that the law does not have are removed too.
     """
     place, today = _place(file), date.today()
     entries = read_deviations(place, known_ids=None, today=today)
     known = known_ids(collect())
-    gone = [e for e in entries if e.expires < today or not is_known(e.id, known)]
+    gone = [e for e in entries if e.expires < today or absence(e, known)]
     if bundle is not None:
         gone += _stale(entries, read_bundle(bundle), today)
     kept = [entry for entry in entries if entry not in gone]
@@ -221,6 +227,18 @@ def _write(place: Path, text: str, today: date) -> None:
         raise UsageFault(f"{place}: cannot be written ({error.strerror})") from error
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _tell_undecided(run: Bundle) -> None:
+    """Say how to leave what a deviations file cannot list: it has no signature."""
+    undecided = [r.case for r in run.cases if r.verdict in ("inconclusive", "unstable")]
+    if not undecided or manner().json or manner().quiet:
+        return
+    told = count_noun(len(undecided), "undecided or unstable case")
+    echo(
+        f"{told} cannot be listed: such a case has shown no failure that could be known; "
+        "run with --allow-unstable to leave them out of the exit code, or with --exclude ID"
+    )
 
 
 def _tell(place: Path, **numbers: int) -> None:

@@ -38,7 +38,7 @@ class _DecodeCommand(Command):
         parent: click.Context | None = None,
         **extra: object,
     ) -> click.Context:
-        decoder = decoder_of(_named(args))
+        decoder = decoder_of(_find_protocol(args))
         meant = Command(
             self.name,
             callback=self.callback,
@@ -60,7 +60,7 @@ def _protocol_option() -> click.Option:
     )
 
 
-def _named(args: Sequence[str]) -> str:
+def _find_protocol(args: Sequence[str]) -> str:
     """Return the protocol that a command line names, whatever else stands in it."""
     lenient: dict[str, object] = {
         "ignore_unknown_options": True,

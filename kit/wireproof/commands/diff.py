@@ -3,21 +3,24 @@
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 import click
+import msgspec
 
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.suggestions import suggestion
-from wireproof.view.comparison import comparison, ending
+from wireproof.view.comparison import comparison, format_last_line
 from wireproof.view.comparison_markdown import comparison_markdown
 from wireproof.view.events import judgement, target_object
 from wireproof.view.output import write_lines
 from wireproof.view.style import Style
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.runner.request import read_origins
 from wireproof_kit.verdicts.diff import KINDS, Change, Comparison, Kind, compare
 from wireproof_spec.record import CaseRecord
 
@@ -35,21 +38,33 @@ _CLASSES = "Classes, separated by commas; exit with 1 if a case is in one."
 @click.argument("before", type=_FILE, metavar="A")
 @click.argument("after", type=_FILE, metavar="B")
 @click.option("--fail-on", multiple=True, metavar="CLASSES", help=_CLASSES)
+@click.option("--origin", metavar="ORIGINS", help="Origins whose musts count for --fail-on.")
 @click.option("--md", "markdown", is_flag=True, help="Print Markdown.")
-def diff(before: Path, after: Path, *, fail_on: tuple[str, ...], markdown: bool) -> int:
+def diff(
+    before: Path, after: Path, *, fail_on: tuple[str, ...], origin: str | None, markdown: bool
+) -> int:
     """Compare two bundles: A is the earlier run, B the later one.
 
-    Classes: regressed, expired, unstable, otherwise, no-longer-tested, fixed, settled,
-    now-tested, reading, rejudged, changed. Two cases are the same if their id and content hash
-    agree; a changed case is listed separately. A known deviation does not count as regressed.
+    Classes: regressed, expired, unstable, otherwise, no-longer-tested, doubtful-fix, fixed,
+    settled, now-tested, reading, still-conforming, rejudged, changed. Two cases are the same if
+    their id and content hash agree; a changed case is listed separately. --fail-on counts up to
+    the level of B's profile. A known deviation does not count as regressed.
     """
     kinds = _kinds(fail_on)
     if markdown and manner().json:
         raise UsageFault("--md and --json were given together; expected one of them")
-    found = compare(read_bundle(before), read_bundle(after))
+    found = _with_origins(compare(read_bundle(before), read_bundle(after)), origin)
     code = 1 if found.meets(kinds) else 0
     _tell(found, code, markdown=markdown)
     return code
+
+
+def _with_origins(found: Comparison, origin: str | None) -> Comparison:
+    """Let the musts of these origins count, instead of those that counted in B."""
+    if origin is None:
+        return found
+    header = msgspec.structs.replace(found.after.header, origins=read_origins(origin))
+    return replace(found, after=replace(found.after, header=header))
 
 
 def _kinds(asked: tuple[str, ...]) -> tuple[Kind, ...]:
@@ -72,7 +87,7 @@ def _tell(found: Comparison, code: int, *, markdown: bool) -> None:
         write_lines(sys.stdout, comparison_markdown(found))
     if not said.quiet and not markdown:
         write_lines(out, comparison(found, verbose=said.verbose, style=style))
-    write_lines(out, [ending(found, code, style=style)])
+    write_lines(out, [format_last_line(found, code, style=style)])
 
 
 def _event(found: Comparison, code: int) -> Mapping[str, object]:

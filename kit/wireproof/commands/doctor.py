@@ -1,4 +1,4 @@
-"""``wireproof doctor``: what is there, what is missing, and what to do about it."""
+"""``wireproof doctor``: shows what is installed, what is missing, and how to install it."""
 
 import json
 import os

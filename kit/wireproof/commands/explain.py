@@ -1,7 +1,6 @@
 """``wireproof explain``: a clause, a case, a reading or a capability, in words."""
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import cast
 
@@ -11,7 +10,7 @@ from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.suggestions import nearest_words
 from wireproof.view.output import echo
-from wireproof.view.style import flowed, wrapped
+from wireproof.view.style import flow_pieces, wrap_after_heading
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import known_protocols, protocol_of
 from wireproof_reports.wording import LEVEL_MEANINGS, spoken
@@ -25,6 +24,7 @@ from wireproof_spec.catalogue import (
     is_below,
     load_catalogue,
 )
+from wireproof_spec.origin import ORIGIN_MEANINGS, PREMISES
 
 EXAMPLES = (
     (
@@ -51,7 +51,7 @@ def explain(identifier: str) -> None:
     if manner().json:
         echo(json.dumps(_plain(subject, clause), indent=2, ensure_ascii=False))
         return
-    for line in _told(catalogue, subject, clause, identifier):
+    for line in _describe(catalogue, subject, clause, identifier):
         echo(line)
 
 
@@ -63,24 +63,24 @@ def find(identifier: str) -> tuple[Catalogue, Subject, Clause | None]:
     """
     catalogues = [load_catalogue(protocol) for protocol in known_protocols()]
     for catalogue in catalogues:
-        subject = _named(catalogue, identifier)
+        subject = _find_subject(catalogue, identifier)
         if subject is not None:
             return catalogue, subject, None
         found = _law(catalogue, identifier)
         if found is not None:
             return catalogue, found[1], found[0]
-    numbered = [(c, clause) for c in catalogues for clause in _numbered(c, identifier)]
+    numbered = [(c, clause) for c in catalogues for clause in _find_by_number(c, identifier)]
     if len(numbered) == 1:
         return *numbered[0], None
     if numbered:
         names = ", ".join(clause.id for _, clause in numbered)
         raise UsageFault(f"rule {identifier} has several clauses: {names}")
-    near = nearest_words(identifier, _known(catalogues), count=3)
+    near = nearest_words(identifier, _list_known(catalogues), count=3)
     hint = f"; nearest: {', '.join(near)}" if near else ""
     raise UsageFault(f"nothing is called {identifier!r}{hint} (see `wireproof list`)")
 
 
-def _named(catalogue: Catalogue, identifier: str) -> Subject | None:
+def _find_subject(catalogue: Catalogue, identifier: str) -> Subject | None:
     groups = {group.group: group for group in catalogue.groups}
     return (
         catalogue.clause(identifier)
@@ -90,11 +90,9 @@ def _named(catalogue: Catalogue, identifier: str) -> Subject | None:
     )
 
 
-def _numbered(catalogue: Catalogue, identifier: str) -> list[Clause]:
-    """Return the clauses whose section carries the number of a rule."""
-    if not re.fullmatch(r"[A-Z]+-\d+", identifier):
-        return []
-    return [c for c in catalogue.clauses() if identifier in re.findall(r"[A-Z]+-\d+", c.section)]
+def _find_by_number(catalogue: Catalogue, identifier: str) -> list[Clause]:
+    """Return the clauses that carry the number of a rule."""
+    return [clause for clause in catalogue.clauses() if identifier in clause.rules]
 
 
 def _law(catalogue: Catalogue, identifier: str) -> tuple[Clause, Law] | None:
@@ -118,7 +116,7 @@ def _stands_for(known: str, identifier: str) -> bool:
     return known.endswith("/") and identifier.startswith(known)
 
 
-def _known(catalogues: Sequence[Catalogue]) -> list[str]:
+def _list_known(catalogues: Sequence[Catalogue]) -> list[str]:
     names: list[str] = []
     for catalogue in catalogues:
         names += [group.group for group in catalogue.groups]
@@ -129,7 +127,7 @@ def _known(catalogues: Sequence[Catalogue]) -> list[str]:
     return names
 
 
-def _told(
+def _describe(
     catalogue: Catalogue, subject: Subject, clause: Clause | None, identifier: str
 ) -> Iterator[str]:
     if isinstance(subject, Clause):
@@ -149,7 +147,7 @@ def _clause(catalogue: Catalogue, clause: Clause) -> Iterator[str]:
     for law in clause.case:
         yield ""
         yield f"case  {law.id}"
-        yield from _accepted(law)
+        yield from _format_accepted(law)
     for decision_id in _decisions(clause.case):
         decision = catalogue.decision(decision_id)
         if decision is not None:
@@ -159,10 +157,10 @@ def _clause(catalogue: Catalogue, clause: Clause) -> Iterator[str]:
 
 def _law_lines(catalogue: Catalogue, clause: Clause) -> Iterator[str]:
     core = ["core: its group is not judged without it"] if clause.core else []
-    yield from flowed(clause.id, [clause.level.upper(), *core])
-    yield from wrapped("", clause.law, indent=2)
-    yield from _row("stands in", f"published text {clause.document}, {clause.section}")
-    yield from _row("its words", f'"{clause.words}"')
+    yield from flow_pieces(clause.id, [clause.level.upper(), *core])
+    yield from wrap_after_heading("", clause.law, indent=2)
+    yield from _row("origin", f"{clause.origin}: {ORIGIN_MEANINGS[clause.origin]}")
+    yield from _source(clause)
     yield from _row("level", f"{clause.level}: {LEVEL_MEANINGS[clause.level]}")
     yield from _row("real peers", clause.observed)
     needs = [catalogue.capability(need) for need in clause.needs]
@@ -172,11 +170,24 @@ def _law_lines(catalogue: Catalogue, clause: Clause) -> Iterator[str]:
     yield from _row("status", f"{clause.status}{why}")
 
 
+def _source(clause: Clause) -> Iterator[str]:
+    """Return the lines on what a clause rests on: words of a document, or a premise."""
+    if clause.premise is not None:
+        yield from _row("premise", PREMISES[clause.premise])
+    kind = "base document" if clause.origin == "base" else "published text"
+    section = f", {clause.section}" if clause.section else ""
+    rules = f" ({', '.join(clause.rules)})" if clause.rules else ""
+    yield from _row(
+        "stands in" if clause.words else "is about", f"{kind} {clause.document}{section}{rules}"
+    )
+    yield from _row("its words", " … ".join(f'"{words}"' for words in clause.words))
+
+
 def _case(catalogue: Catalogue, law: Law, clause: Clause, identifier: str) -> Iterator[str]:
     yield f"case  {identifier}"
     if law.id != identifier:
         yield from _row("judged by", f"the law of {law.id}")
-    yield from _accepted(law)
+    yield from _format_accepted(law)
     yield ""
     yield from _law_lines(catalogue, clause)
     for decision_id in _decisions((law,)):
@@ -186,7 +197,7 @@ def _case(catalogue: Catalogue, law: Law, clause: Clause, identifier: str) -> It
             yield from _decision(decision, catalogue.protocol)
 
 
-def _accepted(law: Law) -> Iterator[str]:
+def _format_accepted(law: Law) -> Iterator[str]:
     yield from _row("sent", law.sends)
     yield from _row("expected", law.expects)
     yield from _row("conforms", _alternatives(law.accept, law.id))
@@ -198,7 +209,7 @@ def _accepted(law: Law) -> Iterator[str]:
 
 
 def _decision(decision: Decision, protocol: str) -> Iterator[str]:
-    yield from wrapped("reading", f'{decision.id}   the text: "{decision.text}"')
+    yield from wrap_after_heading("reading", f'{decision.id}   the text: "{decision.text}"')
     yield from _row("concerns", ", ".join(decision.scope))
     for option in decision.option:
         peers = ", ".join(option.peers) or "no peer known"
@@ -208,7 +219,9 @@ def _decision(decision: Decision, protocol: str) -> Iterator[str]:
 
 
 def _capability(catalogue: Catalogue, capability: Capability) -> Iterator[str]:
-    yield from wrapped("capability", f"{capability.id}   {capability.title}", indent=INDENT)
+    yield from wrap_after_heading(
+        "capability", f"{capability.id}   {capability.title}", indent=INDENT
+    )
     yield from _row("shown by", _alternatives(capability.shown_by, catalogue.protocol))
     yield from _row("absent by", _alternatives(capability.absent_by, catalogue.protocol))
     if capability.given_by:
@@ -219,12 +232,14 @@ def _capability(catalogue: Catalogue, capability: Capability) -> Iterator[str]:
 
 def _group(group: Group) -> Iterator[str]:
     yield group.group
-    yield from wrapped("", f"{group.title} (published text {group.document})", indent=2)
+    yield from wrap_after_heading("", f"{group.title} (published text {group.document})", indent=2)
     width = max(len(clause.id) for clause in group.clause) if group.clause else 0
     for clause in group.clause:
-        status = "" if clause.status == "tested" else f" [{clause.status}]"
+        status = "" if clause.status == "tested" else f", {clause.status}"
         head = f"  {clause.id:<{width}}  {clause.level:<8} "
-        yield from wrapped(head, f"{clause.law}{status}", indent=len(head))
+        yield from wrap_after_heading(
+            head, f"{clause.law} [{clause.origin}{status}]", indent=len(head)
+        )
 
 
 def _decisions(laws: Sequence[Law]) -> list[str]:
@@ -237,7 +252,7 @@ def _alternatives(patterns: Sequence[str], of: str) -> str:
 
 
 def _row(head: str, text: str) -> list[str]:
-    return wrapped(f"  {head}", text, indent=INDENT) if text else []
+    return wrap_after_heading(f"  {head}", text, indent=INDENT) if text else []
 
 
 def _plain(subject: Subject, clause: Clause | None) -> object:

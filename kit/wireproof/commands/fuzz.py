@@ -16,7 +16,7 @@ from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.target_choice import (
     REFERENCE,
-    Named,
+    NamedTarget,
     key_options,
     settings_for,
     sole_target,
@@ -27,11 +27,11 @@ from wireproof.view.output import echo
 from wireproof_kit import pcap
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.campaign.batches import BATCH
-from wireproof_kit.fuzz.campaign.plan import Plan
-from wireproof_kit.fuzz.campaign.workers import Place, run_workers
+from wireproof_kit.fuzz.campaign.plan import WorkerPlan
+from wireproof_kit.fuzz.campaign.workers import TargetChoice, run_workers
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.oracle.process import usage
-from wireproof_kit.protocols import fuzzed, read_target
+from wireproof_kit.protocols import list_with_fuzzing, read_target
 from wireproof_kit.verdicts.deviations import Deviation, read_deviations
 
 TIME_S = 60.0
@@ -88,11 +88,11 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     The same seed gives the same cases in the same order. Exit code: 0 no finding, 1 findings,
     2 the campaign could not be done, 3 only anomalies that never came back, 130 interrupted.
     """
-    named = _named(arguments, options)
+    named = _name_target(arguments, options)
     _refuse_afar(named, hazardous=options["hazardous"])
     _refuse_gone(options["pid"])
     corpus = open_corpus(options["corpus"])
-    seed, first = corpus.start(options["seed"], _wanted(options))
+    seed, first = corpus.start(options["seed"], _describe_choice(options))
     deviations = _deviations(options["baseline"])
     settings = settings_for(manner())
     is_named = options["bundle"] or settings.bundle
@@ -110,12 +110,12 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
         view=view,
         corpus=corpus,
         workers=options["workers"],
-        wanted=_wanted(options),
+        wanted=_describe_choice(options),
     )
     view.begin(named.url, seed, bundle, first)
     if not pcap.is_installed():
         echo(f"wireproof: {WITHOUT_SCAPY}", err=True)
-    if left_behind := corpus.left_behind(seed, _wanted(options)):
+    if left_behind := corpus.left_behind(seed, _describe_choice(options)):
         echo(f"wireproof: {left_behind}", err=True)
     interruption = Interruption(has_begun=True, notice=b"")
     with interruption.handles_signals():
@@ -129,17 +129,17 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
         return ledger.close(interrupted=interruption.is_asked())
 
 
-def _named(arguments: tuple[str, ...], options: FuzzOptions) -> Named:
+def _name_target(arguments: tuple[str, ...], options: FuzzOptions) -> NamedTarget:
     protocol = options["reference"]
     if protocol is not None:
         if arguments:
             raise UsageFault(f"expected a URL or --reference, found both: {arguments[0]}")
-        return Named(REFERENCE, protocol=protocol)
+        return NamedTarget(REFERENCE, protocol=protocol)
     settings = settings_for(manner())
     return sole_target(arguments, settings, advice="; choose with --frames, --states")
 
 
-def _refuse_afar(named: Named, *, hazardous: bool) -> None:
+def _refuse_afar(named: NamedTarget, *, hazardous: bool) -> None:
     if named.url == REFERENCE or hazardous:
         return
     target = read_target(named.url, named.keys)
@@ -159,12 +159,14 @@ def _refuse_gone(pid: int | None) -> None:
         )
 
 
-def _plan(named: Named, options: FuzzOptions, seed: int, first: int, corpus: Corpus) -> Plan:
-    """Plan a campaign; of a target that is not its own it spares what was there before."""
+def _plan(
+    named: NamedTarget, options: FuzzOptions, seed: int, first: int, corpus: Corpus
+) -> WorkerPlan:
+    """Return the plan of a campaign; hazardous cases go only to a reference or on request."""
     time_s, cases = options["time_s"], options["cases"]
     if time_s is None and cases is None:
         time_s = TIME_S
-    return Plan(
+    return WorkerPlan(
         Choice(seed, options["frames"], options["states"], options["drawn"]),
         time_s=time_s,
         cases=None if cases is None else cases + first * BATCH,
@@ -176,9 +178,9 @@ def _plan(named: Named, options: FuzzOptions, seed: int, first: int, corpus: Cor
     )
 
 
-def _place(named: Named, options: FuzzOptions, seed: int) -> Place:
+def _place(named: NamedTarget, options: FuzzOptions, seed: int) -> TargetChoice:
     more = options["reference_option"]
-    return Place(
+    return TargetChoice(
         url="" if named.protocol else named.url,
         keys=named.keys,
         protocol=named.protocol or "",
@@ -190,7 +192,7 @@ def _place(named: Named, options: FuzzOptions, seed: int) -> Place:
     )
 
 
-def _wanted(options: FuzzOptions) -> str:
+def _describe_choice(options: FuzzOptions) -> str:
     drawn = ["drawn"] if options["drawn"] else []
     return " ".join([*drawn, *options["frames"], "/", *options["states"]])
 
@@ -210,7 +212,7 @@ def _time(context: click.Context, param: click.Parameter, value: str | None) -> 
 
 def _options() -> Generator[click.Option]:
     file = click.Path(path_type=Path)
-    known = click.Choice(fuzzed())
+    known = click.Choice(list_with_fuzzing())
     yield click.Option(
         ["--reference"],
         is_flag=False,

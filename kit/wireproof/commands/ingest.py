@@ -17,10 +17,10 @@ from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.wanted import bundles_below, missing_package
-from wireproof_reports.wording import counted
+from wireproof_reports.wording import count_noun
 
 if TYPE_CHECKING:
-    from wireproof_reports.pipeline.ingest import Taken
+    from wireproof_reports.pipeline.ingest import IngestResult
 
 LISTED = 5
 
@@ -66,14 +66,14 @@ def ingest(bundles: tuple[Path, ...], history: Path, vendor: str, version: str) 
 
 def take(
     named: tuple[Path, ...], history: Path, *, vendor: str = "", version: str = ""
-) -> "Taken":
+) -> "IngestResult":
     """Take bundles, and those below the folders named, into a history.
 
     Raises:
         UsageFault: one is damaged or foreign, or the history cannot be written; nothing changed.
     """
     refuse_without("pyarrow")
-    from wireproof_reports.pipeline.incoming import Naming
+    from wireproof_reports.pipeline.incoming import TargetNaming
     from wireproof_reports.pipeline.ingest import ingest as take_in
     from wireproof_reports.pipeline.manifest import HistoryFault
 
@@ -82,9 +82,9 @@ def take(
         return take_in(
             list(_bundles(named)),
             history,
-            naming=Naming(vendor, version),
+            naming=TargetNaming(vendor, version),
             kit=KIT_VERSION,
-            tell=progress.told,
+            tell=progress.update,
         )
     except (BundleFault, HistoryFault) as error:
         raise UsageFault(str(error)) from error
@@ -104,20 +104,20 @@ def refuse_without(*packages: str) -> None:
         )
 
 
-def lines(taken: "Taken", history: Path) -> Iterator[str]:
+def lines(taken: "IngestResult", history: Path) -> Iterator[str]:
     """Return what an ingest came to, in words."""
     already = f", {taken.already} there already" if taken.already else ""
-    merged = f", {counted(taken.merged, 'small file')} merged" if taken.merged else ""
-    took = f"{counted(taken.bundles, 'bundle')} taken{already}"
-    findings = f", {counted(taken.findings, 'finding')}" if taken.findings else ""
-    came = f"{counted(taken.results, 'result')}{findings}{merged}"
+    merged = f", {count_noun(taken.merged, 'small file')} merged" if taken.merged else ""
+    took = f"{count_noun(taken.bundles, 'bundle')} taken{already}"
+    findings = f", {count_noun(taken.findings, 'finding')}" if taken.findings else ""
+    came = f"{count_noun(taken.results, 'result')}{findings}{merged}"
     yield f"history  {history}   {took}; {came}"
     listed = taken.quarantined if manner().verbose else taken.quarantined[:LISTED]
     for bad in listed:
         yield f"quarantined  {bad.file}, line {bad.line}: {printable(bad.reason)}"
     rest = len(taken.quarantined) - len(listed)
     if rest:
-        yield f"quarantined  {counted(rest, 'more line')}; -v lists them"
+        yield f"quarantined  {count_noun(rest, 'more line')}; -v lists them"
 
 
 def _bundles(named: tuple[Path, ...]) -> Iterator[Path]:

@@ -14,25 +14,27 @@ from wireproof.options.lazy_group import Command
 from wireproof.options.target_choice import settings_for
 from wireproof.view.choose_display import choose_display
 from wireproof.view.output import echo
-from wireproof.view.style import wrapped
+from wireproof.view.style import wrap_after_heading
 from wireproof.view.summary import Result
 from wireproof_kit.bundle.file import Bundle, BundleWriter, read_bundle
+from wireproof_kit.clients.again import observe_again
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import known_protocols
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.runner.engine import judged
+from wireproof_kit.runner.engine import judge_record
 from wireproof_kit.runner.instance import known_ids
-from wireproof_kit.verdicts.deviations import Applied, apply, read_deviations
-from wireproof_kit.verdicts.judge import Bench, claim_state
-from wireproof_kit.verdicts.outcome import Standing, conclude
-from wireproof_kit.verdicts.revision import refuse_later
-from wireproof_spec.catalogue import LEVELS, Catalogue, load_catalogue
+from wireproof_kit.runner.request import read_origins
+from wireproof_kit.verdicts.deviations import AppliedDeviations, apply, read_deviations
+from wireproof_kit.verdicts.judge import JudgeContext, claim_state
+from wireproof_kit.verdicts.outcome import RunFactors, conclude
+from wireproof_kit.verdicts.revision import check_revision
+from wireproof_spec.catalogue import LEVELS, Catalogue, Level, load_catalogue
+from wireproof_spec.origin import Binding
 from wireproof_spec.record import (
     BindingRecord,
     CaseRecord,
     ClaimRecord,
     HeaderRecord,
-    Level,
     ReadingChoice,
 )
 
@@ -57,6 +59,7 @@ class Terms:
     """Under what a bundle is judged; None leaves what the run had."""
 
     profile: Level | None = None
+    origins: tuple[Binding, ...] | None = None
     reading: ReadingChoice | None = None
     spec_revision: int | None = None
     baseline: Path | None = None
@@ -66,6 +69,7 @@ class Terms:
 @click.command("judge", cls=Command, examples=EXAMPLES)
 @click.argument("bundle", type=_FILE)
 @click.option("--profile", type=click.Choice(LEVELS), help="Failures up to this level count.")
+@click.option("--origin", metavar="ORIGINS", help="Origins whose musts count.")
 @click.option(
     "--reading",
     type=click.Choice(get_args(ReadingChoice)),
@@ -88,6 +92,7 @@ def judge(
     profile: Level | None,
     reading: ReadingChoice | None,
     *,
+    origin: str | None,
     revision: int | None,
     baseline: Path | None,
     allow_unstable: bool,
@@ -95,22 +100,24 @@ def judge(
 ) -> int:
     """Judge a bundle again, without a broker, and report changed verdicts.
 
-    Without options the level and the readings of the run apply, with this version's catalogue.
+    Without options the level, origins and readings of the run apply, with the law of this
+    version. A bundle that was recorded under another revision of the law is judged by this one.
     """
     settings = settings_for(manner())
     named = baseline or (Path(settings.baseline) if settings.baseline else None)
     recorded = read_bundle(bundle)
     if out is not None and out.exists() and out.samefile(bundle):
         raise UsageFault(f"--bundle {out} is the bundle that is judged; name another file")
-    terms = Terms(profile, reading, revision, named, allow_unstable)
+    origins = None if origin is None else read_origins(origin)
+    terms = Terms(profile, origins, reading, revision, named, allow_unstable)
     result = judge_again(recorded, terms)
-    result = _written(result, out) if out is not None else result
+    result = _write_result(result, out) if out is not None else result
     display = choose_display(manner(), bundle=bundle, recorded=True)
     display.begin(result.header, selected=len(result.records))
     for record in result.records:
         display.case(record)
     if not manner().quiet:
-        for line in changes(recorded.cases, result.records):
+        for line in changes(recorded, result):
             echo(line, err=manner().json)
     display.end(result)
     return result.footer.exit
@@ -120,22 +127,26 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
     """Judge every recorded observation under other terms.
 
     Raises:
-        UsageFault: the protocol or a case is unknown to this kit, or the deviations file is
-            wrong.
+        UsageFault: the protocol is unknown to this kit, its law has none of the cases, or the
+            deviations file is wrong.
     """
     protocol = bundle.header.target.protocol
     if protocol not in known_protocols():
         raise UsageFault(f"{bundle.path}: protocol {protocol!r} is unknown to this kit")
-    catalogue = load_catalogue(protocol)
-    refuse_later(catalogue, terms.spec_revision)
+    is_client = bundle.header.target.is_client()
+    catalogue = load_catalogue(protocol).for_target(is_client=is_client)
+    check_revision(catalogue, terms.spec_revision)
     header = _header(bundle.header, catalogue, terms)
-    bench = Bench(catalogue, header.claims, header.readings, header.reading)
-    kept = [record for record in bundle.cases if _is_known(record, catalogue, terms)]
+    bench = JudgeContext(catalogue, header.claims, header.readings, header.reading)
+    cases = bundle.cases
+    if is_client:
+        cases = tuple(observe_again(cases, collect(protocol)))
+    kept = [record for record in cases if _is_known(record, catalogue, terms)]
     if not kept:
-        raise UsageFault(f"{bundle.path}: no case in it is known at that revision")
-    applied = _applied([judged(record, bench) for record in kept], header, terms)
-    standing = Standing(
-        profile=header.profile,
+        law = _revisions(header)
+        raise UsageFault(f"{bundle.path}: the law ({law}) has none of its cases at that revision")
+    applied = _apply_deviations([judge_record(record, bench) for record in kept], header, terms)
+    standing = RunFactors(
         stale=applied.stale,
         expired=applied.expired,
         interrupted=bundle.footer is None or bundle.footer.interrupted,
@@ -145,17 +156,30 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
     return Result(header, applied.records, footer, bundle.path)
 
 
-def changes(before: Sequence[CaseRecord], after: Sequence[CaseRecord]) -> Iterator[str]:
-    """Say which verdicts are not those of the run."""
-    recorded = {record.case: record for record in before}
-    changed = [record for record in after if recorded[record.case].verdict != record.verdict]
+def changes(before: Bundle, after: Result) -> Iterator[str]:
+    """Say which law judged, which cases it no longer has, and which verdicts are others."""
+    was, now = _revisions(before.header), _revisions(after.header)
+    if was != now:
+        yield from wrap_after_heading("law", f"recorded under {was}; judged by {now}")
+    recorded = {record.case: record for record in before.cases}
+    kept = {record.case for record in after.records}
+    for name in recorded:
+        if name not in kept:
+            yield from wrap_after_heading("left out", f"{name}: the law ({now}) does not have it")
+    changed = [r for r in after.records if recorded[r.case].verdict != r.verdict]
     for record in changed:
-        was = recorded[record.case].verdict
-        yield from wrapped("changed", f"{record.case}  {was} -> {record.verdict}: {record.reason}")
-    left_out = len(before) - len(after)
+        old = recorded[record.case].verdict
+        yield from wrap_after_heading(
+            "changed", f"{record.case}  {old} -> {record.verdict}: {record.reason}"
+        )
+    left_out = len(recorded) - len(kept)
     yield f"{len(changed)} verdicts changed against the run" + (
         f", {left_out} cases left out" if left_out else ""
     )
+
+
+def _revisions(header: HeaderRecord) -> str:
+    return ", ".join(f"{name} r{revision}" for name, revision in header.spec.items())
 
 
 def _header(header: HeaderRecord, catalogue: Catalogue, terms: Terms) -> HeaderRecord:
@@ -164,9 +188,10 @@ def _header(header: HeaderRecord, catalogue: Catalogue, terms: Terms) -> HeaderR
         spec=catalogue.revisions,
         claims={name: _claim(name, claim, catalogue) for name, claim in header.claims.items()},
         readings={
-            name: _binding(name, bound, catalogue) for name, bound in header.readings.items()
+            name: _bind_again(name, bound, catalogue) for name, bound in header.readings.items()
         },
         profile=terms.profile or header.profile,
+        origins=terms.origins or header.origins,
         reading=terms.reading or header.reading,
     )
 
@@ -180,23 +205,26 @@ def _claim(name: str, claim: ClaimRecord, catalogue: Catalogue) -> ClaimRecord:
     return msgspec.structs.replace(claim, state=state)
 
 
-def _binding(name: str, bound: BindingRecord, catalogue: Catalogue) -> BindingRecord:
+def _bind_again(name: str, bound: BindingRecord, catalogue: Catalogue) -> BindingRecord:
     decision = catalogue.decision(name)
     if decision is None:
         return bound
-    return msgspec.structs.replace(bound, reading=decision.shown(bound.observation))
+    return msgspec.structs.replace(bound, reading=decision.find_shown(bound.observation))
 
 
 def _is_known(record: CaseRecord, catalogue: Catalogue, terms: Terms) -> bool:
-    clause = catalogue.clause(record.clause)
-    if clause is None or terms.spec_revision is None:
-        return True
-    return clause.since <= terms.spec_revision
+    """Return True if the catalogue has the case at the requested revision."""
+    clause = catalogue.clause_of(record.case)
+    if clause is None:
+        return False
+    return terms.spec_revision is None or clause.since <= terms.spec_revision
 
 
-def _applied(records: Sequence[CaseRecord], header: HeaderRecord, terms: Terms) -> Applied:
+def _apply_deviations(
+    records: Sequence[CaseRecord], header: HeaderRecord, terms: Terms
+) -> AppliedDeviations:
     if terms.baseline is None:
-        return Applied(tuple(records))
+        return AppliedDeviations(tuple(records))
     known = {*(record.case for record in records), *known_ids(collect())}
     today = date.today()
     entries = read_deviations(terms.baseline, known_ids=known, today=today)
@@ -204,7 +232,7 @@ def _applied(records: Sequence[CaseRecord], header: HeaderRecord, terms: Terms) 
     return apply(records, entries, version=version, today=today)
 
 
-def _written(result: Result, out: Path) -> Result:
+def _write_result(result: Result, out: Path) -> Result:
     try:
         writer = BundleWriter(out, result.header)
     except OSError as error:

@@ -33,7 +33,7 @@ EXAMPLES = (
     type=click.Choice(("text", "json", "md")),
     help="Output format; default text.",
 )
-def listing(ids: tuple[str, ...], form: Form | None) -> None:
+def list_cases(ids: tuple[str, ...], form: Form | None) -> None:
     """List the cases with clause, level and needs."""
     instances = select(collect(), ids)
     chosen: Form = form or ("json" if manner().json else "text")
@@ -48,13 +48,13 @@ def select(instances: Sequence[Instance], prefixes: Sequence[str]) -> list[Insta
         UsageFault: a prefix selects none.
     """
     from wireproof_kit.protocols import known_protocols
-    from wireproof_kit.runner.run import unmatched
+    from wireproof_kit.runner.run import describe_unmatched
     from wireproof_spec.catalogue import load_catalogue
 
     for prefix in prefixes:
         if not any(item.is_selected_by(prefix) for item in instances):
             catalogues = [load_catalogue(protocol) for protocol in known_protocols()]
-            raise UsageFault(unmatched(prefix, instances, catalogues))
+            raise UsageFault(describe_unmatched(prefix, instances, catalogues))
     return [item for item in instances if is_chosen(item, prefixes)]
 
 
@@ -64,11 +64,16 @@ def is_chosen(instance: Instance, prefixes: Sequence[str]) -> bool:
 
 
 def facts(instance: Instance) -> dict[str, object]:
-    """Return what a listing tells of a case."""
+    """Return the fields of a case in a listing."""
     return {
         "case": instance.id,
         "clause": instance.clause.id,
         "level": instance.clause.level,
+        "origin": instance.clause.origin,
+        "document": instance.clause.document,
+        "section": instance.clause.section,
+        "words": list(instance.clause.words),
+        "premise": instance.clause.premise,
         "needs": list(instance.needs),
         "hazard": instance.mark.hazard,
         "waiting": instance.mark.waiting,
@@ -83,7 +88,9 @@ def _text(instances: Sequence[Instance]) -> Iterator[str]:
     clause_width = max((len(item.clause.id) for item in instances), default=0)
     for item in instances:
         remarks = list(item.needs) + ["hazard"] * item.mark.hazard
-        told = f"{item.id:<{width}}  {item.clause.level:<8}  {item.clause.id:<{clause_width}}"
+        clause = item.clause
+        force = f"{clause.level:<8}  {clause.origin:<9}"
+        told = f"{item.id:<{width}}  {force}  {clause.id:<{clause_width}}"
         yield f"{told}  {', '.join(remarks)}".rstrip()
     yield f"{len(instances)} cases of {len({item.clause.id for item in instances})} clauses"
 
@@ -93,12 +100,14 @@ def _json(instances: Sequence[Instance]) -> Iterator[str]:
 
 
 def _markdown(instances: Sequence[Instance]) -> Iterator[str]:
-    yield "| case | level | clause | needs | what it does |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield "| case | level | origin | clause | needs | what it does |"
+    yield "| --- | --- | --- | --- | --- | --- |"
     for item in instances:
         needs = ", ".join(item.needs)
         title = item.title.replace("|", "\\|")
-        yield f"| `{item.id}` | {item.clause.level} | `{item.clause.id}` | {needs} | {title} |"
+        clause = item.clause
+        force = f"{clause.level} | {clause.origin} | `{clause.id}`"
+        yield f"| `{item.id}` | {force} | {needs} | {title} |"
 
 
 _FORMS: dict[Form, Callable[[Sequence[Instance]], Iterator[str]]] = {

@@ -14,7 +14,7 @@ from wireproof.view.banner import CLAIM_WORDS
 from wireproof.view.events import target_object
 from wireproof.view.exchange import whole_exchange
 from wireproof.view.output import echo
-from wireproof.view.style import Style, Tone, wrapped
+from wireproof.view.style import Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.runner.run import Run, RunPlan
 from wireproof_reports.wording import spoken
@@ -52,7 +52,7 @@ def probe(url: str | None, *, reference: bool, timeout: float | None) -> None:
     if manner().json:
         echo(json.dumps(_plain(run, fingerprint), indent=2))
         return
-    for line in _told(run, fingerprint, verbose=manner().verbose):
+    for line in _describe_target(run, fingerprint, verbose=manner().verbose):
         echo(line)
 
 
@@ -64,15 +64,15 @@ def _plain(run: Run, fingerprint: Mapping[str, str]) -> dict[str, object]:
     }
 
 
-def _told(run: Run, fingerprint: Mapping[str, str], *, verbose: int) -> Iterator[str]:
+def _describe_target(run: Run, fingerprint: Mapping[str, str], *, verbose: int) -> Iterator[str]:
     style = Style(manner().is_coloured(sys.stdout))
     about = ", ".join(f"{key} {printable(value)}" for key, value in fingerprint.items())
-    yield from wrapped("target", f"{run.target.url}   {about}")
+    yield from wrap_after_heading("target", f"{run.target.url}   {about}")
     for name, claim in run.bench.claims.items():
         yield from _claim(run, name, claim, style)
         yield from _evidence(run, claim.transcript, verbose=verbose)
     for name, bound in run.bench.readings.items():
-        yield from _reading(run, name, bound)
+        yield from _describe_reading(run, name, bound)
         yield from _evidence(run, bound.transcript, verbose=verbose)
 
 
@@ -80,7 +80,7 @@ def _claim(run: Run, name: str, claim: ClaimRecord, style: Style) -> Iterator[st
     capability = run.catalogue.capability(name)
     title = capability.title if capability else name
     seen = spoken(claim.observation, run.catalogue.protocol)
-    first, *rest = wrapped(
+    first, *rest = wrap_after_heading(
         f"claim    {name}".ljust(INDENT - 1) + " ",
         f"{CLAIM_WORDS[claim.state]}: {title} (probe: {seen})",
         indent=INDENT,
@@ -90,7 +90,7 @@ def _claim(run: Run, name: str, claim: ClaimRecord, style: Style) -> Iterator[st
     yield from rest
 
 
-def _reading(run: Run, name: str, bound: BindingRecord) -> Iterator[str]:
+def _describe_reading(run: Run, name: str, bound: BindingRecord) -> Iterator[str]:
     decision = run.catalogue.decision(name)
     options = decision.option if decision else ()
     meaning = next((o.meaning for o in options if o.name == bound.reading), "")
@@ -98,10 +98,10 @@ def _reading(run: Run, name: str, bound: BindingRecord) -> Iterator[str]:
     head = f"reading  {name}"
     text = f"{followed} (probe: {spoken(bound.observation, run.catalogue.protocol)})"
     if len(head) < INDENT:
-        yield from wrapped(head, text, indent=INDENT)
+        yield from wrap_after_heading(head, text, indent=INDENT)
     else:
         yield head
-        yield from wrapped("", text, indent=INDENT)
+        yield from wrap_after_heading("", text, indent=INDENT)
 
 
 def _evidence(run: Run, transcript: TranscriptRecord, *, verbose: int) -> Iterator[str]:

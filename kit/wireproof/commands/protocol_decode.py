@@ -9,7 +9,7 @@ import click
 
 from wireproof.options.lazy_group import Examples
 from wireproof_kit.decoding.decoded import Entry
-from wireproof_spec.protocol import Group, entry_point, having
+from wireproof_spec.protocol import Group, entry_point, list_having
 
 Source: TypeAlias = bytes | Path | BinaryIO
 
@@ -29,8 +29,8 @@ class Decoder:
 
 
 def decoded_protocols() -> tuple[str, ...]:
-    """Return the protocols whose bytes can be decoded; the first one is meant unless said."""
-    return having(Group.DECODERS)
+    """Return the protocols whose bytes can be decoded; the first one is the default."""
+    return list_having(Group.DECODERS)
 
 
 def decoder_of(protocol: str) -> Decoder:

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import click
 
-from wireproof.fuzzing.replay import Repetition, find_finding, repeat_finding
+from wireproof.fuzzing.replay import Repetition, find_finding, replay_finding
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.target_choice import given_keys, key_options
 from wireproof.replaying.find_case import locate
 from wireproof.replaying.protocol_replay import Round
-from wireproof.replaying.replay_target import Scene, open_scene
+from wireproof.replaying.replay_target import ReplaySetup, open_scene
 from wireproof.replaying.resend import Comparison, compare, play
 from wireproof.view.exchange import whole_exchange
 from wireproof.view.output import echo
-from wireproof.view.style import flowed, wrapped
+from wireproof.view.style import flow_pieces, wrap_after_heading
 from wireproof_kit.runner.engine import transcript_record
 from wireproof_spec.record import TranscriptRecord
 
@@ -76,7 +76,7 @@ def replay(
     fuzzed = find_finding(what, bundle)
     if fuzzed is not None:
         repetition = Repetition(*fuzzed, to, given_keys(), times, hazardous)
-        return repeat_finding(repetition)
+        return replay_finding(repetition)
     found, case = locate(what, bundle)
     opened = open_scene(
         found,
@@ -91,7 +91,7 @@ def replay(
         return _rounds(scene)
 
 
-def _rounds(scene: Scene) -> int:
+def _rounds(scene: ReplaySetup) -> int:
     said = manner()
     results: list[tuple[Comparison, TranscriptRecord]] = []
     if not (said.json or said.quiet):
@@ -109,7 +109,7 @@ def _rounds(scene: Scene) -> int:
     return 0 if same == len(results) else 1
 
 
-def _one_round(scene: Scene, each: Round) -> tuple[Comparison, TranscriptRecord]:
+def _one_round(scene: ReplaySetup, each: Round) -> tuple[Comparison, TranscriptRecord]:
     try:
         play(each.steps, each.links, scene.replayer)
     finally:
@@ -119,18 +119,20 @@ def _one_round(scene: Scene, each: Round) -> tuple[Comparison, TranscriptRecord]
     return compared, transcript
 
 
-def _tell_opening(scene: Scene) -> None:
-    for line in flowed("replay", [scene.case.case, f"to {scene.target.url}"]):
+def _tell_opening(scene: ReplaySetup) -> None:
+    for line in flow_pieces("replay", [scene.case.case, f"to {scene.target.url}"]):
         echo(line)
-    for line in wrapped("recorded", f"{scene.case.verdict}: {scene.case.reason}"):
+    for line in wrap_after_heading("recorded", f"{scene.case.verdict}: {scene.case.reason}"):
         echo(line)
     made = [f"{old.decode()} is {new.decode()}" for old, new in scene.rounds[0].names.items()]
-    for line in wrapped("names", ", ".join(made)) if made else []:
+    for line in wrap_after_heading("names", ", ".join(made)) if made else []:
         echo(line)
 
 
-def _tell_round(number: int, result: tuple[Comparison, TranscriptRecord], scene: Scene) -> None:
-    """Tell how a round came out; the exchange too if it is the first or came out otherwise."""
+def _tell_round(
+    number: int, result: tuple[Comparison, TranscriptRecord], scene: ReplaySetup
+) -> None:
+    """Print the result of a round, with the exchange for the first and for deviating rounds."""
     comparison, transcript = result
     all_bytes = manner().verbose > 1
     if number == 1 or not comparison.same or manner().verbose:
@@ -145,7 +147,7 @@ def _tell_round(number: int, result: tuple[Comparison, TranscriptRecord], scene:
 
 
 def _plain(
-    scene: Scene, results: Sequence[tuple[Comparison, TranscriptRecord]]
+    scene: ReplaySetup, results: Sequence[tuple[Comparison, TranscriptRecord]]
 ) -> dict[str, object]:
     import msgspec
 

@@ -103,10 +103,10 @@ def write_report(name: str, bundle: Path, out: Path) -> None:
 
 
 def refuse_unwritable(files: Mapping[str, Path]) -> None:
-    """Say before a run that a report could not be written after it.
+    """Check before a run that its reports can be written.
 
     Raises:
-        UsageFault: a path is a folder where a file is due or the other way round, or lies below
+        UsageFault: a path is a folder instead of a file or the other way round, or lies below
             a file.
     """
     for name, path in files.items():

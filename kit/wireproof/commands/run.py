@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Unpack
@@ -17,7 +18,7 @@ from wireproof.options.lazy_group import Command
 from wireproof.options.run_options import run_options
 from wireproof.options.target_choice import (
     REFERENCE,
-    Named,
+    NamedTarget,
     given_keys,
     named_target,
     settings_for,
@@ -29,6 +30,7 @@ from wireproof.running.request import (
     RunParameters,
     collect_narrowed,
     make_request,
+    narrowing_options,
 )
 from wireproof.running.reset import confirm_reset, run_reset
 from wireproof.view import captures
@@ -43,8 +45,8 @@ from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.last_failed import write_last_failed
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run_cases import Listener, RunRecords, run_cases
-from wireproof_kit.verdicts.revision import refuse_later
-from wireproof_spec.catalogue import is_below, load_catalogue
+from wireproof_kit.verdicts.revision import check_revision
+from wireproof_spec.catalogue import CLIENT, is_below, load_catalogue
 
 OUT = Path("out")
 BEGINNING = b'{"kind":"header"'
@@ -86,20 +88,22 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) 
     settings = settings_for(manner())
     named = named_target(arguments, settings, reference=options["reference"], given=given_keys())
     if options["dry_run"]:
-        return _dry_run(named, options)
+        return list_chosen(named, options)
     codes: list[int] = []
     for part, own in requests(named, options):
-        codes.append(_judge(part, own, settings, name=f"-{part.protocol}" if codes else ""))
+        codes.append(judge_target(part, own, settings, name=f"-{part.protocol}" if codes else ""))
         if codes[-1] == INTERRUPTED:
             break
     return min(codes, key=WORST_FIRST.index)
 
 
-def _judge(named: Named, options: RunParameters, settings: Settings, *, name: str) -> int:
+def judge_target(
+    named: NamedTarget, options: RunParameters, settings: Settings, *, name: str
+) -> int:
     """Judge one target; ``name`` goes behind those of all files that are written."""
-    files = {kind: _called(path, name) for kind, path in _files(options, settings).items()}
+    files = {kind: _add_name(path, name) for kind, path in _files(options, settings).items()}
     refuse_unwritable(files)
-    if lacking := captures.lacking(files):
+    if lacking := captures.describe_missing(files):
         echo(f"wireproof: {lacking}", err=True)
         files = {kind: path for kind, path in files.items() if kind not in captures.FORMATS}
     bundle = bundle_place(options["bundle"], settings, name=name)
@@ -128,7 +132,11 @@ def _run(request: RunRequest, options: RunParameters, display: Display) -> RunRe
     with interruption.handles_signals():
         protocols = _protocols(request, options)
         instances = collect_narrowed(options, *protocols, url=request.plan.url)
-        records = run_cases(request, instances, told, is_stopped=interruption.is_asked)
+        narrowed = narrowing_options(options, *protocols, url=request.plan.url)
+        plan = replace(request.plan, narrowed=narrowed)
+        records = run_cases(
+            replace(request, plan=plan), instances, told, is_stopped=interruption.is_asked
+        )
     write_last_failed(LAST_FAILED, records.cases)
     return records
 
@@ -143,14 +151,17 @@ run = Command(
 
 
 def _protocols(request: RunRequest, options: RunParameters) -> Iterable[str]:
-    """Return whose cases are collected: the target's, unless what is known of others counts."""
+    """Return the protocols whose cases are collected: all for --last-failed or --baseline.
+
+    Otherwise only the target's protocol is needed.
+    """
     if options["last_failed"] or request.baseline is not None:
         return known_protocols()
     plan = request.plan
     return [plan.protocol or read_target(plan.url).protocol]
 
 
-def _called(path: Path, name: str) -> Path:
+def _add_name(path: Path, name: str) -> Path:
     """Return the path with a name behind that of the file."""
     return path.with_name(f"{path.stem}{name}{path.suffix}") if name else path
 
@@ -163,7 +174,7 @@ def bundle_place(given: Path | None, settings: Settings, *, name: str = "") -> P
     """
     configured = Path(settings.bundle) if settings.bundle else None
     asked = given or configured
-    path = _called(asked, name) if asked else _fresh(name)
+    path = _add_name(asked, name) if asked else _fresh(name)
     refuse_unwritable({"bundle": path})
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -198,12 +209,13 @@ def _files(options: RunParameters, settings: Settings) -> dict[str, Path]:
     return {name: Path(path) for name, path in asked.items() if path}
 
 
-def _dry_run(named: Named, options: RunParameters) -> int:
+def list_chosen(named: NamedTarget, options: RunParameters) -> int:
+    """Write the ids of the cases that would run; return the exit code."""
     instances = _own(named, options)
     chosen = select(instances, named.prefixes)
     select(instances, options["exclude"])
     for protocol in {item.id.partition("/")[0] for item in chosen}:
-        refuse_later(load_catalogue(protocol), options["spec_rev"])
+        check_revision(load_catalogue(protocol), options["spec_rev"])
     kept = [
         item
         for item in chosen
@@ -216,14 +228,18 @@ def _dry_run(named: Named, options: RunParameters) -> int:
     return 0 if kept else NOT_DONE
 
 
-def _own(named: Named, options: RunParameters) -> list[Instance]:
+def _own(named: NamedTarget, options: RunParameters) -> list[Instance]:
     """Return the cases of the target's protocol, one for each thing that it has several of."""
     if named.url == REFERENCE:
-        return list(collect_narrowed(options))
-    protocol = read_target(named.url).protocol
-    collected = () if options["last_failed"] else (protocol,)
-    found = collect_narrowed(options, *collected, url=named.url)
-    return [item for item in found if is_below(item.id, protocol)]
+        return [item for item in collect_narrowed(options) if item.clause.role != CLIENT]
+    target = read_target(named.url)
+    collected = () if options["last_failed"] else (target.protocol,)
+    return [
+        item
+        for item in collect_narrowed(options, *collected, url=named.url)
+        if is_below(item.id, target.protocol)
+        and (item.clause.role == CLIENT) == target.is_client()
+    ]
 
 
 def _conclude(

@@ -4,7 +4,7 @@ import click
 
 from wireproof.options.lazy_group import HELP, Command
 from wireproof.options.suggestions import suggestion
-from wireproof_kit.protocols import referenced, server
+from wireproof_kit.protocols import list_with_reference, server
 
 EXAMPLES = (
     ("wireproof serve nsq", "run an NSQ broker on the usual ports"),
@@ -34,11 +34,11 @@ class _ServeCommand(Command):
     examples=EXAMPLES,
     context_settings={**HELP, "ignore_unknown_options": True},
 )
-@click.argument("protocol", metavar="|".join(referenced()))
+@click.argument("protocol", metavar="|".join(list_with_reference()))
 @click.argument("arguments", nargs=-1, metavar="[OPTIONS OF THE BROKER]")
 def serve(protocol: str, arguments: tuple[str, ...]) -> int:
     """Run the reference broker until SIGTERM or Ctrl-C."""
-    if protocol not in referenced():
-        hint = suggestion(protocol, list(referenced()))
+    if protocol not in list_with_reference():
+        hint = suggestion(protocol, list(list_with_reference()))
         raise click.UsageError(f"no reference broker {protocol!r}{hint}")
     return server(protocol)(list(arguments))

@@ -4,48 +4,57 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """Where a command lives (``module:name`` of a click command) and what it does."""
+class CommandEntry:
+    """The import path of a command (``module:name`` of a click command) and its summary."""
 
     command: str
     promise: str
 
 
 COMMANDS = {
-    "run": Entry("wireproof.commands.run:run", "Judge a broker, clause by clause."),
-    "judge": Entry("wireproof.commands.judge:judge", "Judge a bundle again, without a broker."),
-    "list": Entry(
-        "wireproof.commands.list_cases:listing", "List the cases with clause, level and needs."
+    "run": CommandEntry("wireproof.commands.run:run", "Judge a broker, clause by clause."),
+    "client": CommandEntry(
+        "wireproof.commands.client:client", "Judge a client by what it does to the kit's peers."
     ),
-    "explain": Entry(
+    "judge": CommandEntry(
+        "wireproof.commands.judge:judge", "Judge a bundle again, without a broker."
+    ),
+    "list": CommandEntry(
+        "wireproof.commands.list_cases:list_cases", "List the cases with clause, level and needs."
+    ),
+    "explain": CommandEntry(
         "wireproof.commands.explain:explain", "Explain a case, a clause or a reading."
     ),
-    "probe": Entry(
+    "probe": CommandEntry(
         "wireproof.commands.probe:probe", "Show the capabilities and readings of a broker."
     ),
-    "replay": Entry("wireproof.commands.replay:replay", "Send one recorded exchange again."),
-    "decode": Entry(
+    "replay": CommandEntry(
+        "wireproof.commands.replay:replay", "Send one recorded exchange again."
+    ),
+    "decode": CommandEntry(
         "wireproof.commands.decode:decode", "Decode frames and queue files, field by field."
     ),
-    "fuzz": Entry(
+    "fuzz": CommandEntry(
         "wireproof.commands.fuzz:fuzz", "Search for inputs that a broker handles wrongly."
     ),
-    "serve": Entry("wireproof.commands.serve:serve", "Run the reference broker."),
-    "report": Entry(
+    "serve": CommandEntry("wireproof.commands.serve:serve", "Run the reference broker."),
+    "report": CommandEntry(
         "wireproof.commands.report:report", "Write reports of bundles: HTML, JUnit, Markdown, ..."
     ),
-    "diff": Entry(
+    "diff": CommandEntry(
         "wireproof.commands.diff:diff", "Compare two bundles: regressed, fixed, unstable, ..."
     ),
-    "selftest": Entry(
+    "selftest": CommandEntry(
         "wireproof.commands.selftest:selftest", "Test the suites on faulty and on legal brokers."
     ),
-    "baseline": Entry(
+    "baseline": CommandEntry(
         "wireproof.commands.baseline:baseline", "Maintain the file of known deviations."
     ),
-    "ingest": Entry("wireproof.commands.ingest:ingest", "Add bundles to a history of runs."),
-    "aggregate": Entry(
+    "ingest": CommandEntry(
+        "wireproof.commands.ingest:ingest", "Add bundles to a history of runs."
+    ),
+    "aggregate": CommandEntry(
         "wireproof.commands.aggregate:aggregate", "Analyse a history and write a static site."
     ),
-    "doctor": Entry("wireproof.commands.doctor:doctor", "Check this machine and a target."),
+    "doctor": CommandEntry("wireproof.commands.doctor:doctor", "Check this machine and a target."),
 }

@@ -34,7 +34,7 @@ class Corpus:
 
     def start(self, seed: int | None, wanted: str) -> tuple[int, int]:
         """Return the seed and the batch to begin with: where an interrupted campaign stopped."""
-        stopped = self._stopped()
+        stopped = self._read_stopped()
         if stopped is not None and stopped.interrupted:
             same = stopped.wanted == wanted and stopped.kit == KIT_VERSION
             if same and seed in (None, stopped.seed):
@@ -43,7 +43,7 @@ class Corpus:
 
     def left_behind(self, seed: int, wanted: str) -> str:
         """Return which interrupted campaign cannot be continued and why; empty if none."""
-        stopped = self._stopped()
+        stopped = self._read_stopped()
         if stopped is None or not stopped.interrupted:
             return ""
         reasons = {
@@ -90,7 +90,7 @@ class Corpus:
                 raise UsageFault(words) from error
             yield found
 
-    def _stopped(self) -> _Stopped | None:
+    def _read_stopped(self) -> _Stopped | None:
         path = self.folder / STATE if self.folder else None
         if path is None or not path.exists():
             return None

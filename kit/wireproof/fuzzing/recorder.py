@@ -63,12 +63,12 @@ class FuzzLedger:
         if isinstance(news, Opened):
             self._open(news)
         elif isinstance(news, FindingRecord):
-            self._found(news)
+            self._take_finding(news)
         elif isinstance(news, Status):
             self.statuses[news.worker] = news
             self.view.went_on(list(self.statuses.values()), list(self.findings.values()))
         else:
-            self._ended(news)
+            self._finish(news)
 
     def close(self, *, interrupted: bool) -> int:
         """Compute the conclusion, close the bundle and return the exit code.
@@ -96,7 +96,7 @@ class FuzzLedger:
         )
         self._writer.close(footer)
         batch = campaign.next_batch
-        with self._told_of():
+        with self._note_unwritable():
             self.corpus.stop(self.seed, batch, interrupted=interrupted, wanted=self.wanted)
         findings = tuple(self.findings.values())
         failures = tuple(self.failures)
@@ -120,9 +120,9 @@ class FuzzLedger:
         )
         self._writer = BundleWriter(self.bundle, self.header)
 
-    def _found(self, record: FindingRecord) -> None:
+    def _take_finding(self, record: FindingRecord) -> None:
         known = self.findings.get(record.id)
-        record = self._listed(record)
+        record = self._mark_listed(record)
         is_new = known is None or (not known.shown and bool(record.shown))
         if known is not None and not is_new:
             seen = max(known.seen, record.seen)
@@ -132,27 +132,27 @@ class FuzzLedger:
         if self._writer is not None and self.header is not None:
             self._writer.add(record)
             left_out = write_files(self.bundle, record, self.header)
-            self.view.found(record, left_out)
+            self.view.show_finding(record, left_out)
         if record.shown:
-            with self._told_of():
+            with self._note_unwritable():
                 self.corpus.keep(record)
 
     @contextmanager
-    def _told_of(self) -> Generator[None]:
-        """Go on where the corpus cannot be written: what was found stands in the bundle, too."""
+    def _note_unwritable(self) -> Generator[None]:
+        """Note an unwritable corpus and continue: the bundle has the findings as well."""
         try:
             yield
         except OSError as error:
             words = f"--corpus {self.corpus.folder}: cannot be written ({error.strerror})"
             self.failures += [] if words in self.failures else [words]
 
-    def _ended(self, news: Ended) -> None:
+    def _finish(self, news: Ended) -> None:
         self.statuses[news.status.worker] = news.status
         self.coverage.merge(news.coverage)
         if news.failure:
             self.failures.append(news.failure)
 
-    def _listed(self, record: FindingRecord) -> FindingRecord:
+    def _mark_listed(self, record: FindingRecord) -> FindingRecord:
         """Return the finding, marked when the deviations file lists it."""
         name = f"{self.protocol}/fuzz/{record.violated}/{record.id}"
         for entry in self.deviations:

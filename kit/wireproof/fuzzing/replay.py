@@ -11,8 +11,8 @@ from wireproof.view.exchange import whole_exchange
 from wireproof.view.output import echo
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import KitError, UsageFault
-from wireproof_kit.fuzz.campaign.workers import Place
-from wireproof_kit.fuzz.triage.confirm import Repeated, repeated
+from wireproof_kit.fuzz.campaign.workers import TargetChoice
+from wireproof_kit.fuzz.triage.confirm import Repetitions, repeat_finding
 from wireproof_kit.protocols import read_target
 from wireproof_kit.runner.engine import transcript_record
 from wireproof_spec.record import FindingRecord
@@ -33,10 +33,10 @@ class Repetition:
 
 
 def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord] | None:
-    """Return the finding whose id begins with the given text; None when there is none.
+    """Return the finding whose id begins with the given text; None if there is none.
 
     Raises:
-        UsageFault: there are several such.
+        UsageFault: there are several.
     """
     path = Path(what)
     if path.is_file():
@@ -54,18 +54,18 @@ def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord]
     return (found, alike[0]) if alike else None
 
 
-def repeat_finding(repetition: Repetition) -> int:
+def replay_finding(repetition: Repetition) -> int:
     """Send a finding's cases again; return 0 when it shows every time, else 1."""
-    done = repeated(_place(repetition), repetition.finding, repetition.times)
-    return _told(repetition, done)
+    done = repeat_finding(_place(repetition), repetition.finding, repetition.times)
+    return _report(repetition, done)
 
 
-def _place(repetition: Repetition) -> Place:
+def _place(repetition: Repetition) -> TargetChoice:
     header = repetition.bundle.header
     url = repetition.to or header.target.url
     token = f"f{header.seed}"
     if url == REFERENCE:
-        return Place(protocol=header.target.protocol, token=token)
+        return TargetChoice(protocol=header.target.protocol, token=token)
     target = read_target(url, repetition.keys)
     if target.protocol != header.target.protocol:
         raise UsageFault(f"{url}: expected a target of protocol {header.target.protocol}")
@@ -73,10 +73,10 @@ def _place(repetition: Repetition) -> Place:
         raise UsageFault(
             f"finding {repetition.finding.id} may kill {url}; give --hazardous to send it"
         )
-    return Place(url=url, keys=repetition.keys, token=token)
+    return TargetChoice(url=url, keys=repetition.keys, token=token)
 
 
-def _told(repetition: Repetition, done: Repeated) -> int:
+def _report(repetition: Repetition, done: Repetitions) -> int:
     finding, shown = repetition.finding, done.shown
     count = sum(shown)
     if not shown:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from wireproof_kit.fuzz.campaign.records import finding_case
-from wireproof_reports.exchange.evidence import recorded
+from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_reports.exchange.reproducer import script
 from wireproof_spec.record import FindingRecord, HeaderRecord
 
@@ -21,7 +21,7 @@ def write_files(bundle: Path, finding: FindingRecord, header: HeaderRecord) -> t
     sent: dict[str, bytes] = {}
     for step in finding.transcript.steps:
         if step.kind == "send":
-            sent[step.conn] = sent.get(step.conn, b"") + recorded(step)
+            sent[step.conn] = sent.get(step.conn, b"") + read_bytes(step)
     streams = [f"# connection {name}\n{data.hex()}\n" for name, data in sent.items()]
     (folder / f"{finding.id}.hex").write_text("".join(streams))
     if not sent:

@@ -48,9 +48,14 @@ def _options() -> Iterator[click.Option]:
 def _decode(
     source: Source, *, side: Side | None, generation: Generation, old_layout: bool
 ) -> Iterator[Entry]:
-    from wireproof_kit.iggy.decoding.sources import Wanted, decode_bytes, decode_path, decode_pipe
+    from wireproof_kit.iggy.decoding.sources import (
+        DecodeOptions,
+        decode_bytes,
+        decode_path,
+        decode_pipe,
+    )
 
-    wanted = Wanted(side, generation, old_layout=old_layout)
+    wanted = DecodeOptions(side, generation, old_layout=old_layout)
     if isinstance(source, bytes):
         return decode_bytes(source, wanted)
     return decode_path(source, wanted) if isinstance(source, Path) else decode_pipe(source, wanted)

@@ -4,7 +4,7 @@ from collections.abc import Set
 
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.iggy.server import Server
-from wireproof_kit.iggy.wire.connection import Connection, connected
+from wireproof_kit.iggy.wire.connection import Connection, connect_socket
 from wireproof_kit.iggy.wire.login import log_in_with
 from wireproof_kit.runner.patience import PUSH
 from wireproof_kit.wire.http import TOKEN, transfer
@@ -34,7 +34,7 @@ class ServerLinks:
         """
         access = self._server.access
         link = Connection(
-            connected(access.address),
+            connect_socket(access.address),
             transcript=self.transcript,
             patience=self._server.patience,
             address=access.address,

@@ -32,7 +32,7 @@ from wireproof_kit.iggy.topics import Stream
 from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.iggy.wire.login import LOGIN_NOTE
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_reports.exchange.evidence import recorded
+from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.command_shapes import payload_schema
@@ -42,7 +42,7 @@ from wireproof_spec.iggy.frame import RESPONSE_HEAD_SIZE, Request, RequestReader
 from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import MESSAGE
-from wireproof_spec.record import StepRecord, packed
+from wireproof_spec.record import StepRecord, pack_bytes
 from wireproof_spec.wire_error import WireError
 
 VOLATILE = frozenset({"timestamp", "id", "created_at", "name", "client_id", "address"})
@@ -71,7 +71,7 @@ class Recorded:
 
 def replayer() -> Replayer:
     """Return what repeats an exchange with a server, over TCP and HTTP."""
-    return Replayer(arrange, _renewed, _is_beat, _rank, VOLATILE, {}, settled)
+    return Replayer(arrange, _renew, _is_beat, _rank, VOLATILE, {}, sort_polled_headers)
 
 
 def arrange(occasion: Occasion) -> Arrangement:
@@ -102,9 +102,9 @@ def _round(steps: Steps, occasion: Occasion) -> Round:
     tokens = {token: fresh_token(token) for token in found.tokens}
     for number in sorted(found.used - found.made):
         name = next(iter(found.names), f"{PREFIX}{secrets.token_hex(6)}_1".encode())
-        _make(server, Stream(numbers[number], _replaced(name, _named(tokens)).decode()))
+        _make(server, Stream(numbers[number], _replace_names(name, _map_names(tokens)).decode()))
     server.will_delete(*(Stream(numbers[number], "") for number in sorted(found.made)))
-    names = {_shown(old): _shown(new) for old, new in numbers.items()}
+    names = {_encode_number(old): _encode_number(new) for old, new in numbers.items()}
     return Round(renewed_steps(steps, numbers, tokens), names, links)
 
 
@@ -125,7 +125,7 @@ def streams_of(steps: Steps, generation: Generation) -> Recorded:
             named.add(value.name)
         elif isinstance(value, CreateTopic) and value.stream.number is not None:
             used.add(value.stream.number)
-    sent = b"".join(recorded(step) for step in steps if step.kind in ("send", "request"))
+    sent = b"".join(read_bytes(step) for step in steps if step.kind in ("send", "request"))
     found = dict.fromkeys((match[0], match[1]) for match in _STREAM_NAME.finditer(sent))
     names = tuple(name for name, _ in found if name.decode() not in named)
     tokens = dict.fromkeys(token for _, token in found)
@@ -143,23 +143,25 @@ def renewed_steps(
     """Put other numbers and names into all that was sent; nothing changes its length."""
     wire = {old.to_bytes(4, "little"): new.to_bytes(4, "little") for old, new in numbers.items()}
     text = {str(old).encode(): str(new).encode() for old, new in numbers.items()}
-    named = _named(tokens)
-    streams = {conn: _replaced(data, wire | named) for conn, data in _sent(steps).items()}
+    named = _map_names(tokens)
+    streams = {
+        conn: _replace_names(data, wire | named) for conn, data in _join_sent(steps).items()
+    }
     taken: dict[str, int] = defaultdict(int)
     renewed: list[StepRecord] = []
     for step in steps:
         if step.kind == "send":
             start = taken[step.conn]
-            taken[step.conn] += len(recorded(step))
+            taken[step.conn] += len(read_bytes(step))
             renewed.append(_with(step, streams[step.conn][start : taken[step.conn]]))
         elif step.kind == "request":
-            renewed.append(_with(step, _replaced(recorded(step), text | named)))
+            renewed.append(_with(step, _replace_names(read_bytes(step), text | named)))
         else:
             renewed.append(step)
     return tuple(renewed)
 
 
-def _named(tokens: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+def _map_names(tokens: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
     prefix = PREFIX.encode()
     lower = {prefix + old + b"_": prefix + new + b"_" for old, new in tokens.items()}
     return lower | {old.upper(): new.upper() for old, new in lower.items()}
@@ -177,17 +179,17 @@ def fresh_token(old: bytes) -> bytes:
     return secrets.token_hex(len(old))[: len(old)].encode()
 
 
-def _sent(steps: Steps) -> dict[str, bytes]:
+def _join_sent(steps: Steps) -> dict[str, bytes]:
     sent: dict[str, bytes] = defaultdict(bytes)
     for step in steps:
         if step.kind == "send":
-            sent[step.conn] += recorded(step)
+            sent[step.conn] += read_bytes(step)
     return sent
 
 
 def _requests(steps: Steps) -> Iterator[Request]:
     """Yield the whole requests that were sent, as far as each connection can be read."""
-    for data in _sent(steps).values():
+    for data in _join_sent(steps).values():
         reader = RequestReader(FRAME_LIMIT)
         reader.feed(data)
         try:
@@ -204,31 +206,31 @@ def _payload(request: Request, generation: Generation) -> object:
         return None
 
 
-def _replaced(data: bytes, names: Mapping[bytes, bytes]) -> bytes:
+def _replace_names(data: bytes, names: Mapping[bytes, bytes]) -> bytes:
     for old, new in names.items():
         data = data.replace(old, new)
     return data
 
 
 def _with(step: StepRecord, data: bytes) -> StepRecord:
-    return msgspec.structs.replace(step, **{"hex": "", "deflate": "", **packed(data)})
+    return msgspec.structs.replace(step, **{"hex": "", "deflate": "", **pack_bytes(data)})
 
 
-def _shown(number: int) -> bytes:
+def _encode_number(number: int) -> bytes:
     return f"stream {number}".encode()
 
 
-def _renewed(data: bytes, recorded: Frames, came: Frames) -> bytes:
+def _renew(data: bytes, recorded: Frames, came: Frames) -> bytes:
     """Poll from the time of the message that came now in the place of the recorded one."""
     if data[CODE] != POLLS:
         return data
     times = zip(_times(recorded), _times(came), strict=False)
     near = {old + step: new + step for old, new in times for step in (-1, 0, 1)}
     wire = {old.to_bytes(8, "little"): new.to_bytes(8, "little") for old, new in near.items()}
-    return _replaced(data, wire)
+    return _replace_names(data, wire)
 
 
-def settled(data: bytes, sent: Frames) -> bytes:
+def sort_polled_headers(data: bytes, sent: Frames) -> bytes:
     """Put the headers of polled messages in the order of their keys: servers have none."""
     if not sent or sent[-1][CODE] != POLLS:
         return data
@@ -236,11 +238,11 @@ def settled(data: bytes, sent: Frames) -> bytes:
     if polled.layout != "published" or not polled.seen:
         return data
     before = data[: RESPONSE_HEAD_SIZE + polled.seen[0].position]
-    ordered = (replace(each, headers=_ordered(each.headers)) for each in polled.messages)
+    ordered = (replace(each, headers=_sort_headers(each.headers)) for each in polled.messages)
     return before + b"".join(encode(MESSAGE, each) for each in ordered)
 
 
-def _ordered(headers: tuple[Header, ...]) -> tuple[Header, ...]:
+def _sort_headers(headers: tuple[Header, ...]) -> tuple[Header, ...]:
     return tuple(sorted(headers, key=lambda header: header.key))
 
 

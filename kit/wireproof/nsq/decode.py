@@ -58,10 +58,15 @@ def _decode(
     ordered: bool,
     ext_layout: str,
 ) -> Iterator[Entry]:
-    from wireproof_kit.nsq.decoding.sources import Wanted, decode_bytes, decode_path, decode_pipe
+    from wireproof_kit.nsq.decoding.sources import (
+        DecodeOptions,
+        decode_bytes,
+        decode_path,
+        decode_pipe,
+    )
 
     length_always = ext_layout == "published"
-    wanted = Wanted(side, topic_kind, ordered=ordered, length_always=length_always)
+    wanted = DecodeOptions(side, topic_kind, ordered=ordered, length_always=length_always)
     if isinstance(source, bytes):
         return decode_bytes(source, wanted)
     return decode_path(source, wanted) if isinstance(source, Path) else decode_pipe(source, wanted)

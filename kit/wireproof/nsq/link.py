@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from types import MappingProxyType
 
 from wireproof_kit.errors import TargetUnreachable
-from wireproof_kit.nsq.broker import connected
+from wireproof_kit.nsq.broker import connect_socket
 from wireproof_kit.nsq.topics.topic import Address, Topic
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.http import HttpClient
 from wireproof_kit.runner.patience import PUSH, Patience
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_reports.exchange.evidence import recorded
+from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_spec.nsq import names
 from wireproof_spec.record import StepRecord
 
@@ -82,7 +82,7 @@ class NodeLinks:
         home = self._homes.get(name)
         address = home.address if home else self._address
         self._links[name] = Connection(
-            connected(address),
+            connect_socket(address),
             transcript=self.transcript,
             patience=self._patience,
             address=address,
@@ -126,7 +126,7 @@ class NodeLinks:
 
 
 def is_beat(data: bytes) -> bool:
-    """Tell whether these bytes are a heartbeat or its answer."""
+    """Return True if these bytes are a heartbeat or the answer to one."""
     return data[8:] == names.HEARTBEAT or data == names.NOP + b"\n"
 
 
@@ -154,7 +154,7 @@ def with_ids(data: bytes, ids: Mapping[bytes, bytes]) -> bytes:
 
 def own_steps(steps: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
     """Leave out messages that others published to a shared topic, and their acknowledgement."""
-    pairs = [(step, recorded(step)) for step in steps]
+    pairs = [(step, read_bytes(step)) for step in steps]
     sent = b"".join(data for step, data in pairs if step.kind in ("send", "request"))
     foreign = {
         data[MESSAGE_ID]

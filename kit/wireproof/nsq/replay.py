@@ -33,14 +33,14 @@ from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.targets.session import Session
 from wireproof_kit.wire.http import address_of
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_reports.exchange.evidence import recorded
+from wireproof_reports.exchange.evidence import read_bytes
 
 Topics = Mapping[bytes, Topic | str]
 
 
 def replayer() -> Replayer:
     """Return what repeats an exchange with a node, and with the lookup server it asked."""
-    return Replayer(arrange, _renewed, is_beat, message_key, VOLATILE, NOT_REPLAYED)
+    return Replayer(arrange, _renew, is_beat, message_key, VOLATILE, NOT_REPLAYED)
 
 
 def arrange(occasion: Occasion) -> Arrangement:
@@ -58,7 +58,7 @@ def arrange(occasion: Occasion) -> Arrangement:
     return Arrangement(steps, tuple(_round(steps, each, occasion) for each in topics))
 
 
-def _renewed(data: bytes, recorded: Frames, came: Frames) -> bytes:
+def _renew(data: bytes, recorded: Frames, came: Frames) -> bytes:
     """Acknowledge the message that came now in the place of the recorded one."""
     return with_ids(data, dict(zip(message_ids(recorded), message_ids(came), strict=False)))
 
@@ -80,7 +80,7 @@ def _links(steps: Steps, made: Sequence[Topic], occasion: Occasion) -> NodeLinks
     streams: dict[str, bytes] = defaultdict(bytes)
     for step in steps:
         if step.kind in ("send", "request"):
-            streams[step.conn] += recorded(step)
+            streams[step.conn] += read_bytes(step)
     homes = {name: home_of(stream, made) for name, stream in streams.items()}
     known = {name: home for name, home in homes.items() if home is not None}
     address = (target.host, target.port)
@@ -90,7 +90,7 @@ def _links(steps: Steps, made: Sequence[Topic], occasion: Occasion) -> NodeLinks
 def _fresh_topics(occasion: Occasion, arguments: Sequence[str]) -> tuple[Topics, ...]:
     """Make the topics, in the order in which they were named."""
     case, session, times = occasion.case, occasion.session, occasion.times
-    sent = [recorded(step) for step in case.transcript.steps if step.kind in ("send", "request")]
+    sent = [read_bytes(step) for step in case.transcript.steps if step.kind in ("send", "request")]
     old = topic_names(sent)
     wanted = [FRESH.get(name, name) for name in arguments if _is_topic(name)]
     if len(wanted) != len(old):

@@ -12,14 +12,15 @@ from typing import cast
 from wireproof.options.suggestions import nearest_words, suggestion
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import target_keys
-from wireproof_spec.record import Level
+from wireproof_kit.runner.request import read_origins
+from wireproof_spec.catalogue import Level
 
 _KEYS = target_keys()
 
 TABLES = {
     "target": ("url", *_KEYS, "reset"),
     "claims": (),
-    "run": ("profile", "reading", "baseline"),
+    "run": ("profile", "origin", "reading", "baseline"),
     "reports": ("bundle", "junit", "html", "allure", "pcap"),
 }
 PATHS = (
@@ -42,8 +43,7 @@ class Settings:
     """What file and environment say; None where neither says anything.
 
     ``keys`` are target keys with their values, those of several values several times;
-    ``claims`` are NAME → true, false or probe; ``reset`` is a command run before the cases,
-    ``reset_found`` the file it comes from when nobody named that file.
+    ``claims`` are NAME → true, false or probe; ``reset`` is a command run before the cases.
     """
 
     url: str | None = None
@@ -51,6 +51,7 @@ class Settings:
     reset: str | None = None
     reset_found: Path | None = None
     profile: Level | None = None
+    origin: str | None = None
     reading: str | None = None
     baseline: str | None = None
     bundle: str | None = None
@@ -70,7 +71,7 @@ def read_settings(
         UsageFault: a file, table, key, value or environment variable is not right.
     """
     named = config or (Path(environment[FILE_KEY]) if environment.get(FILE_KEY) else None)
-    values = _found(folder) if named is None else _from_file(named, required=True)
+    values = _find_file(folder) if named is None else _from_file(named, required=True)
     from_environment = dict(_from_environment(environment))
     if from_environment.get("url", values.get("url")) != values.get("url"):
         # What the file says of its target must not be believed of another.
@@ -83,7 +84,7 @@ def read_settings(
     return Settings(keys=keys, **others)  # type: ignore[arg-type]  # checked key by key
 
 
-def _found(folder: Path) -> Values:
+def _find_file(folder: Path) -> Values:
     """Return what a file says that lies in the folder, be it somebody else's."""
     for name in ("wireproof.toml", "pyproject.toml"):
         if values := _from_file(folder / name, required=False):
@@ -111,10 +112,10 @@ def _from_file(path: Path, *, required: bool) -> Values:
         raise UsageFault(f"configuration {path}: no TOML: {error}") from error
     if path.name == "pyproject.toml":
         document = document.get("tool", {}).get("wireproof", {})
-    return dict(_checked(path, document))
+    return dict(_check_settings(path, document))
 
 
-def _checked(path: Path, document: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+def _check_settings(path: Path, document: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     for table, content in document.items():
         if table not in TABLES:
             hint = suggestion(table, list(TABLES))
@@ -187,6 +188,8 @@ def _texts(where: str, value: object) -> tuple[str, ...]:
 
 
 def _choice(where: str, key: str, value: str) -> str:
+    if key == "origin":
+        read_origins(value, where)
     choices = CHOICES.get(key)
     if choices and value not in choices:
         raise UsageFault(f"{where} expected one of {', '.join(choices)}; found {value!r}")

@@ -15,7 +15,7 @@ _KEY = "wireproof.options.global_options"
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class OutputStyle:
     """How a command is to speak.
 
     ``verbose`` counts the letters v; ``json`` puts machine output on stdout and everything
@@ -36,10 +36,14 @@ class Manner:
         return not os.environ.get("NO_COLOR") and stream.isatty()
 
 
-def manner() -> Manner:
+def manner() -> OutputStyle:
     """Return the manner of the command that is running."""
     context = click.get_current_context(silent=True)
-    return Manner() if context is None else cast(Manner, context.meta.get(_KEY, Manner()))
+    return (
+        OutputStyle()
+        if context is None
+        else cast(OutputStyle, context.meta.get(_KEY, OutputStyle()))
+    )
 
 
 def add_manner(command: T) -> T:
@@ -87,4 +91,4 @@ def _remember(context: click.Context, param: click.Parameter, value: object) -> 
     """Keep what was given; not giving an option after the command's name undoes nothing."""
     if value and param.name:
         meta = context.meta
-        meta[_KEY] = replace(meta.get(_KEY, Manner()), **{param.name: value})
+        meta[_KEY] = replace(meta.get(_KEY, OutputStyle()), **{param.name: value})

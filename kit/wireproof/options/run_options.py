@@ -8,6 +8,7 @@ from typing import get_args
 import click
 
 from wireproof.options.target_choice import key_options
+from wireproof_kit.runner.request import read_origins
 from wireproof_spec.catalogue import LEVELS
 from wireproof_spec.record import ReadingChoice
 
@@ -24,10 +25,22 @@ def run_options() -> Iterator[click.Option]:
     yield from _file_options()
 
 
+def client_options() -> Iterator[click.Option]:
+    """Return those options that say something about a client."""
+    yield from _judging_options()
+    yield from _selecting_options()
+    yield _claim_option()
+    yield from _course_options()
+    yield from _file_options()
+
+
 def _judging_options() -> Iterator[click.Option]:
     levels, readings = click.Choice(LEVELS), click.Choice(get_args(ReadingChoice))
     yield click.Option(
         ["--profile"], type=levels, help="Failures up to this level count; default must."
+    )
+    yield click.Option(
+        ["--origin"], metavar="ORIGINS", callback=_origins, help="Origins whose musts count."
     )
     yield click.Option(
         ["--reading"], type=readings, help="Accept this reading of the text; default any."
@@ -67,14 +80,18 @@ def _target_options() -> Iterator[click.Option]:
         metavar="KIND=NAME",
         help="Use this topic; create none of its kind.",
     )
-    yield click.Option(
+    yield _claim_option()
+    yield click.Option(["--restart"], metavar="CMD", help="Command that restarts a dead target.")
+    yield click.Option(["--hazardous"], is_flag=True, help="Allow crash cases on remote targets.")
+
+
+def _claim_option() -> click.Option:
+    return click.Option(
         ["--claim"],
         multiple=True,
         metavar="NAME=true|false|probe",
         help="Declare a capability; repeatable.",
     )
-    yield click.Option(["--restart"], metavar="CMD", help="Command that restarts a dead target.")
-    yield click.Option(["--hazardous"], is_flag=True, help="Allow crash cases on remote targets.")
 
 
 def _course_options() -> Iterator[click.Option]:
@@ -125,6 +142,12 @@ def _file_options() -> Iterator[click.Option]:
     yield click.Option(
         ["--pcap-all"], type=_FILE, metavar="DIR", help="Write a capture of every case."
     )
+
+
+def _origins(context: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Refuse a wrong value before anything runs, also where nothing will."""
+    read_origins(value)
+    return value
 
 
 def _timeout(context: click.Context, param: click.Parameter, value: str | None) -> float | None:

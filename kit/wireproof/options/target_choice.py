@@ -9,7 +9,7 @@ from typing import TypeAlias, cast
 import click
 
 from wireproof.options.config import Settings, read_settings
-from wireproof.options.global_options import Manner
+from wireproof.options.global_options import OutputStyle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import example_url, target_keys, url_of
 from wireproof_kit.targets.target import Form, is_url, option_of
@@ -27,10 +27,10 @@ EMPTY_URL = f"the broker URL is empty (a variable that is not set?); give e.g. {
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A target as named; ``keys`` are what else was given about it, ``prefixes`` the rest.
+class NamedTarget:
+    """The chosen target; ``keys`` are its keys from options, ``prefixes`` the other arguments.
 
-    ``protocol`` says whose reference is meant, where the target is one.
+    ``protocol`` is the protocol of the reference if the target is a reference.
     """
 
     url: str
@@ -51,7 +51,7 @@ _GIVEN = "wireproof.keys"
 
 
 def key_options(*forms: Form) -> Iterator[click.Option]:
-    """Return the options of target keys, of some forms or all; `given_keys` has what was said."""
+    """Return the options for target keys, of some or all forms; see `given_keys`."""
     for key, known in target_keys().items():
         if forms and known.form not in forms:
             continue
@@ -83,7 +83,7 @@ def _text(value: object) -> str:
     return "true" if value is True else str(value)
 
 
-def settings_for(manner: Manner) -> Settings:
+def settings_for(manner: OutputStyle) -> Settings:
     """Return the configuration that holds here."""
     return read_settings(manner.config, folder=Path.cwd(), environment=os.environ)
 
@@ -94,11 +94,11 @@ def named_target(
     *,
     reference: bool = False,
     given: Pairs = (),
-) -> Named:
-    """Find the target; ``given`` stands above the configuration.
+) -> NamedTarget:
+    """Return the chosen target; ``given`` takes precedence over the configuration.
 
     Raises:
-        UsageFault: none is named, or more than one, or the URL is empty.
+        UsageFault: no target or more than one is given, or its URL is empty.
     """
     urls = [argument for argument in arguments if is_url(argument) or not argument.strip()]
     prefixes = tuple(argument.rstrip("/") for argument in arguments if argument not in urls)
@@ -116,12 +116,12 @@ def named_target(
             raise UsageFault(
                 f"--reference brings its own addresses and data directory; leave out {options}"
             )
-    return Named(url, prefixes, tuple(_keys(configured, given)), configured.reset)
+    return NamedTarget(url, prefixes, tuple(_keys(configured, given)), configured.reset)
 
 
 def sole_target(
     arguments: Sequence[str], settings: Settings, *, reference: bool = False, advice: str = ""
-) -> Named:
+) -> NamedTarget:
     """Find the target of a command line on which nothing else may stand, but for its keys.
 
     Raises:

@@ -28,7 +28,12 @@ def locate(what: str, bundle: Path | None) -> tuple[Bundle, CaseRecord]:
         case = found.cases[0]
     else:
         found = read_bundle(bundle or newest_bundle())
-        case = _named(what, found)
+        case = _find_named(what, found)
+    if found.header.target.is_client():
+        raise UsageFault(
+            f"{case.case}: a client was judged, whose exchange only the client can repeat; run "
+            f"`{found.header.command} {case.case}`"
+        )
     if not any(step.kind in ("send", "request") for step in case.transcript.steps):
         raise UsageFault(f"{case.case}: nothing was sent ({case.reason}); there is no exchange")
     return found, case
@@ -46,7 +51,7 @@ def newest_bundle() -> Path:
     return bundles[-1]
 
 
-def _named(what: str, bundle: Bundle) -> CaseRecord:
+def _find_named(what: str, bundle: Bundle) -> CaseRecord:
     for case in bundle.cases:
         if case.case == what:
             return case

@@ -10,7 +10,7 @@ from wireproof_kit.targets.session import Session
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.protocol import Group, entry_point, having
+from wireproof_spec.protocol import Group, entry_point, list_having
 from wireproof_spec.record import CaseRecord, StepRecord
 
 Steps = tuple[StepRecord, ...]
@@ -110,9 +110,9 @@ def replayer_of(protocol: str) -> Replayer:
     """Import a protocol's replayer.
 
     Raises:
-        UsageFault: what was recorded of it cannot be sent again.
+        UsageFault: the protocol has none.
     """
-    if protocol not in having(Group.REPLAYERS):
+    if protocol not in list_having(Group.REPLAYERS):
         raise UsageFault(
             f"what was recorded of protocol {protocol!r} cannot be sent again; run the case again "
             "instead: wireproof run URL CASE"

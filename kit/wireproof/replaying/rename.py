@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from wireproof_reports.exchange.evidence import recorded
-from wireproof_spec.record import StepRecord, packed
+from wireproof_reports.exchange.evidence import read_bytes
+from wireproof_spec.record import StepRecord, pack_bytes
 
 Names = Mapping[bytes, bytes]
 
@@ -19,7 +19,7 @@ class Renamed:
     data: bytes
     places: tuple[tuple[int, int, int, int], ...]
 
-    def moved(self, offset: int) -> int:
+    def move_offset(self, offset: int) -> int:
         """Return the new position of an offset in the original stream."""
         shift = 0
         for start, end, new_start, new_end in self.places:
@@ -36,7 +36,7 @@ def rename(data: bytes, names: Names) -> Renamed:
     new = b""
     places: list[tuple[int, int, int, int]] = []
     end = 0
-    for start, name in _found(data, names):
+    for start, name in _find_names(data, names):
         new += data[end:start]
         end = start + len(name)
         places.append((start, end, len(new), len(new) + len(names[name])))
@@ -51,24 +51,24 @@ def rename_steps(steps: Sequence[StepRecord], names: Names) -> tuple[StepRecord,
     streams: dict[str, bytes] = defaultdict(bytes)
     for step in steps:
         if step.kind == "send":
-            streams[step.conn] += recorded(step)
+            streams[step.conn] += read_bytes(step)
     whole = {conn: rename(data, names) for conn, data in streams.items()}
     sent: dict[str, int] = defaultdict(int)
     renamed: list[StepRecord] = []
     for step in steps:
         if step.kind == "send":
             start = sent[step.conn]
-            sent[step.conn] += len(recorded(step))
+            sent[step.conn] += len(read_bytes(step))
             renamed.append(_piece(step, whole[step.conn], start, names))
         elif step.kind == "request":
-            renamed.append(_piece(step, rename(recorded(step), names), 0, names))
+            renamed.append(_piece(step, rename(read_bytes(step), names), 0, names))
         else:
             renamed.append(step)
     return tuple(renamed)
 
 
-def _found(data: bytes, names: Names) -> Iterator[tuple[int, bytes]]:
-    """Return each place of a name, in order; a longer name is no place of a shorter one."""
+def _find_names(data: bytes, names: Names) -> Iterator[tuple[int, bytes]]:
+    """Yield the position of each name, in order; names inside longer names do not count."""
     at = 0
     while at < len(data):
         places = [(data.find(name, at), -len(name), name) for name in names]
@@ -82,16 +82,16 @@ def _found(data: bytes, names: Names) -> Iterator[tuple[int, bytes]]:
 
 
 def _piece(step: StepRecord, stream: Renamed, start: int, names: Names) -> StepRecord:
-    begin = stream.moved(start)
-    data = stream.data[begin : stream.moved(start + len(recorded(step)))]
+    begin = stream.move_offset(start)
+    data = stream.data[begin : stream.move_offset(start + len(read_bytes(step)))]
     parts: list[tuple[int, int, str, bool]] = []
     for offset, length, label, wrong in step.parts:
-        new = stream.moved(start + offset) - begin
-        end = stream.moved(start + offset + length) - begin
+        new = stream.move_offset(start + offset) - begin
+        end = stream.move_offset(start + offset + length) - begin
         parts.append((new, end - new, _renamed_text(label, names), wrong))
     return msgspec.structs.replace(
         step,
-        **{"hex": "", "deflate": "", **packed(data)},
+        **{"hex": "", "deflate": "", **pack_bytes(data)},
         length=len(data),
         parts=tuple(parts),
         note=_renamed_text(step.note, names),

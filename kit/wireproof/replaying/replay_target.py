@@ -19,7 +19,7 @@ from wireproof_spec.record import CaseRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class ReplaySetup:
     """The steps to repeat and the target; ``steps`` are the expected results."""
 
     case: CaseRecord
@@ -40,7 +40,7 @@ def open_scene(
     times: int,
     as_recorded: bool,
     hazardous: bool,
-) -> Generator[Scene]:
+) -> Generator[ReplaySetup]:
     """Open the target and prepare every repetition; a context manager that closes all."""
     protocol = bundle.header.target.protocol
     replayer = replayer_of(protocol)
@@ -57,7 +57,7 @@ def open_scene(
         stack.callback(session.close)
         arguments = None if as_recorded else _arguments(case, replayer)
         arranged = replayer.arrange(Occasion(case, arguments, target, session, times))
-        yield Scene(case, arranged.steps, protocol, target, arranged.rounds, replayer)
+        yield ReplaySetup(case, arranged.steps, protocol, target, arranged.rounds, replayer)
 
 
 def _refuse(case: CaseRecord, target: Target, protocol: str, *, hazardous: bool) -> None:

@@ -1,4 +1,4 @@
-"""Sending a recorded exchange again, and comparing what comes with what came."""
+"""Sends a recorded exchange again, and compares the answers with the recorded ones."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from typing import cast
 from wireproof.replaying.protocol_replay import Links, Replayer, replayer_of
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Part
-from wireproof_reports.exchange.evidence import received_parts, recorded
+from wireproof_reports.exchange.evidence import read_bytes, received_parts
 from wireproof_spec.record import StepRecord
 
 KINDS = ("receive", "response", "close")
@@ -36,13 +36,13 @@ def play(steps: Sequence[StepRecord], links: Links, replayer: Replayer) -> None:
     """Send the recorded bytes again and receive the answers."""
     came: list[bytes] = []
     for step in steps:
-        data = recorded(step)
+        data = read_bytes(step)
         if replayer.is_beat(data):
             continue
         if step.kind == "receive":
             came.append(data)
         if step.kind == "send":
-            data = replayer.renewed(data, came, _received(links))
+            data = replayer.renewed(data, came, _receive_all(links))
         _act(step, data, links)
 
 
@@ -50,7 +50,7 @@ def _act(step: StepRecord, data: bytes, links: Links) -> None:
     if step.kind == "open":
         links.open(step.conn)
     elif step.kind == "send":
-        links.send(step.conn, _outgoing(step, data))
+        links.send(step.conn, _make_outgoing(step, data))
     elif step.kind == "request":
         links.request(step.conn, data, step.note)
     elif step.kind == "receive":
@@ -80,7 +80,7 @@ def compare(
             # The kit ended it first; the target may have been about to.
             found = [answer for answer in found if answer.kind != "close"]
         for number, (old, new) in enumerate(zip(due, found, strict=False), 1):
-            fields = _differing(old, new, protocol)
+            fields = _find_differing(old, new, protocol)
             if any(_last_name(field) not in replayer.volatile for field in fields):
                 where = f"connection {name}, answer {number}"
                 return Comparison(same=False, words=f"different: {where}: {', '.join(fields)}")
@@ -92,20 +92,20 @@ def compare(
     return Comparison(same=True, words=words, changed=tuple(changed))
 
 
-def _outgoing(step: StepRecord, data: bytes) -> Outgoing:
+def _make_outgoing(step: StepRecord, data: bytes) -> Outgoing:
     return Outgoing(data, tuple(Part(*part) for part in step.parts), step.note)
 
 
-def _received(links: Links) -> list[bytes]:
+def _receive_all(links: Links) -> list[bytes]:
     return [step.data for step in links.transcript.steps() if step.kind == "receive"]
 
 
 def _answers(steps: Sequence[StepRecord], name: str, replayer: Replayer) -> list[_Answer]:
-    """Return what came on a connection, with its end by the target, in the protocol's order."""
+    """Return the answers on a connection and its close by the target, in the protocol's order."""
     sent: list[bytes] = []
     answers: list[_Answer] = []
     for step in steps:
-        data = recorded(step)
+        data = read_bytes(step)
         if step.conn != name or replayer.is_beat(data):
             continue
         if step.kind == "send":
@@ -123,7 +123,7 @@ def _last_name(field: str) -> str:
     return field.rpartition(".")[2]
 
 
-def _differing(old: _Answer, new: _Answer, protocol: str) -> list[str]:
+def _find_differing(old: _Answer, new: _Answer, protocol: str) -> list[str]:
     """Return the names of the fields in which two answers differ."""
     if old.kind != new.kind:
         return [f"{new.kind}, recorded {old.kind}"]
@@ -165,10 +165,10 @@ def _members(body: bytes) -> dict[str, object]:
         value: object = json.loads(body)
     except ValueError:
         return {}
-    return dict(_leaves(_unwrapped(value), ""))
+    return dict(_leaves(_unwrap(value), ""))
 
 
-def _unwrapped(value: object) -> object:
+def _unwrap(value: object) -> object:
     if not isinstance(value, dict):
         return value
     members = cast(dict[str, object], value)

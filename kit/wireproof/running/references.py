@@ -3,29 +3,31 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wireproof.options.target_choice import REFERENCE, Named
+from wireproof.options.target_choice import REFERENCE, NamedTarget
 from wireproof.running.request import RunParameters, collect_narrowed
-from wireproof_kit.protocols import protocol_of, referenced
+from wireproof_kit.protocols import list_with_reference, protocol_of
 from wireproof_spec.catalogue import is_below, load_catalogue
 
-Request = tuple[Named, RunParameters]
+Request = tuple[NamedTarget, RunParameters]
 
 
-def requests(named: Named, options: RunParameters) -> list[Request]:
-    """Return what is to be run: the target as named, or a reference of each protocol selected.
+def requests(named: NamedTarget, options: RunParameters) -> list[Request]:
+    """Return the run requests: one for the target, or one for the reference of each protocol.
 
-    An id that no protocol knows goes with the first of them, so that its run refuses it.
+    An id that no protocol knows goes to the first protocol, whose run rejects it.
     """
     if named.url != REFERENCE:
         return [(named, options)]
-    first, *others = _selected(named.prefixes, options)
+    first, *others = _select_protocols(named.prefixes, options)
     return [
         _request(named, options, first, strange=True),
         *(_request(named, options, protocol, strange=False) for protocol in others),
     ]
 
 
-def _request(named: Named, options: RunParameters, protocol: str, *, strange: bool) -> Request:
+def _request(
+    named: NamedTarget, options: RunParameters, protocol: str, *, strange: bool
+) -> Request:
     def own(ids: Sequence[str]) -> tuple[str, ...]:
         owners = {each: _owners(each) for each in ids}
         return tuple(
@@ -37,10 +39,12 @@ def _request(named: Named, options: RunParameters, protocol: str, *, strange: bo
     return replace(named, protocol=protocol, prefixes=own(named.prefixes)), part
 
 
-def _selected(prefixes: Sequence[str], options: RunParameters) -> list[str]:
+def _select_protocols(prefixes: Sequence[str], options: RunParameters) -> list[str]:
     """Return the protocols of which something is selected; at least one."""
     named = {protocol for prefix in prefixes for protocol in _owners(prefix)}
-    found = [each for each in referenced() if each in named] or list(referenced())
+    found = [each for each in list_with_reference() if each in named] or list(
+        list_with_reference()
+    )
     found = [each for each in found if each not in options["exclude"]] or found
     if len(found) > 1 and (options["expression"] or options["last_failed"]):
         kept = {protocol_of(item.id) for item in collect_narrowed(options)}
@@ -52,7 +56,7 @@ def _owners(prefix: str) -> list[str]:
     """Return the protocols among whose cases and clauses a prefix may select."""
     return [
         protocol
-        for protocol in referenced()
+        for protocol in list_with_reference()
         if is_below(prefix, protocol)
         or any(is_below(clause.id, prefix) for clause in load_catalogue(protocol).clauses())
     ]

@@ -22,9 +22,8 @@ def confirm_reset(command: str, found: Path) -> None:
     """
     named = f"give --config {found.name} to run it"
     if manner().no_input or not sys.stdin.isatty():
-        raise UsageFault(
-            f"{found.name}: [target] reset would run {command!r}, which nobody has asked for; {named}"
-        )
+        would = f"{found.name}: [target] reset would run {command!r}"
+        raise UsageFault(f"{would}, which nobody has asked for; {named}")
     echo(f"{found.name} lies in the current folder and would run before the cases: {command!r}")
     if not click.confirm("Run this command?", err=True):
         raise UsageFault(f"{found.name}: [target] reset {command!r} was not run; {named}")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from wireproof.view.style import flowed, wrapped
+from wireproof.view.style import flow_pieces, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.record import ClaimRecord, HeaderRecord
@@ -13,16 +13,20 @@ CLAIM_WORDS = {"shown": "yes", "absent": "no", "broken": "claimed, BROKEN", "unk
 
 def banner(header: HeaderRecord, *, bundle: Path | None) -> Iterator[str]:
     """Return the header lines of a run or of a bundle."""
-    known = len(list(load_catalogue(header.target.protocol).clauses()))
+    catalogue = load_catalogue(header.target.protocol)
+    own = catalogue.for_target(is_client=header.target.is_client())
+    known = len(list(own.clauses()))
     revisions = ", ".join(f"{name} r{revision}" for name, revision in header.spec.items())
     first = [f"spec {revisions} ({known} clauses)", f"seed {header.seed}"]
     if bundle is not None:
         first.append(f"bundle {bundle}")
-    yield from flowed(f"wireproof {header.kit}", first)
-    yield from flowed("target", _target(header))
-    yield from flowed("claims", [_claim(name, claim) for name, claim in header.claims.items()])
+    yield from flow_pieces(f"wireproof {header.kit}", first)
+    yield from flow_pieces("target", _target(header))
+    yield from flow_pieces(
+        "claims", [_claim(name, claim) for name, claim in header.claims.items()]
+    )
     for group, why in header.not_selected.items():
-        yield from wrapped("", f"not selected: {group} ({why})")
+        yield from wrap_after_heading("", f"not selected: {group} ({why})")
 
 
 def _target(header: HeaderRecord) -> Iterator[str]:
@@ -36,7 +40,7 @@ def _target(header: HeaderRecord) -> Iterator[str]:
     )
     if waits:
         yield f"patience: {waits}"
-    yield f"level {header.profile}, readings {header.reading}"
+    yield f"{header.scope()}, readings {header.reading}"
 
 
 def _claim(name: str, claim: ClaimRecord) -> str:

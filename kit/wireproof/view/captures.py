@@ -34,7 +34,7 @@ def write_all(bundle: Path, out: Path) -> None:
     _write(found, _cases(found), out)
 
 
-def lacking(asked: Mapping[str, Path]) -> str:
+def describe_missing(asked: Mapping[str, Path]) -> str:
     """Say what will be left out because the extra is not installed; empty if nothing is."""
     if pcap.is_installed():
         return ""

@@ -4,12 +4,12 @@ import os
 import sys
 from pathlib import Path
 
-from wireproof.options.global_options import Manner
+from wireproof.options.global_options import OutputStyle
 from wireproof.view.display import Display, EventDisplay, LineDisplay, LiveDisplay
 from wireproof.view.style import Style
 
 
-def choose_display(manner: Manner, *, bundle: Path | None, recorded: bool = False) -> Display:
+def choose_display(manner: OutputStyle, *, bundle: Path | None, recorded: bool = False) -> Display:
     """Return the display that fits the kind of stdout and the user's options.
 
     Cases that are only read come all at once: nothing is redrawn for them.

@@ -1,11 +1,11 @@
-"""The last lines of a run: what else was seen, what it comes to, the exit code."""
+"""The last lines of a run: notes, the statement, the exit code."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from wireproof.view.style import COLUMNS, Style, Tone, wrapped
+from wireproof.view.style import COLUMNS, Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
-from wireproof_reports.causes import Cause, counts_up_to
-from wireproof_reports.wording import counted
+from wireproof_reports.causes import Cause
+from wireproof_reports.wording import count_noun
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
@@ -26,9 +26,13 @@ def remarks(header: HeaderRecord, records: Sequence[CaseRecord]) -> Iterator[str
 def conclusion(header: HeaderRecord, footer: FooterRecord) -> Iterator[str]:
     """Return the deviations file's own faults, clause coverage and the statement."""
     for entry in footer.stale:
-        yield from wrapped("stale", f"{entry} passes now; remove it from the deviations file")
+        yield from wrap_after_heading(
+            "stale", f"{entry} passes now; remove it from the deviations file"
+        )
     for entry in footer.expired:
-        yield from wrapped("expired", f"{entry} is past its date in the deviations file")
+        yield from wrap_after_heading(
+            "expired", f"{entry} is past its date in the deviations file"
+        )
     covered = footer.coverage
     yield (
         f"clauses  {covered.get('clauses', 0)}: asserted {covered.get('asserted', 0)}, "
@@ -36,7 +40,7 @@ def conclusion(header: HeaderRecord, footer: FooterRecord) -> Iterator[str]:
         f"untested {covered.get('untested', 0)}"
     )
     for index, part in enumerate(footer.statement.split("; ")):
-        yield from wrapped("" if index else "judged", part)
+        yield from wrap_after_heading("" if index else "judged", part)
 
 
 def verdict(
@@ -52,30 +56,30 @@ def verdict(
 
 def _word(header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause]) -> tuple[Tone, str]:
     words: dict[int, tuple[Tone, str]] = {
-        0: ("good", f"NO FAILURE up to level {header.profile}"),
+        0: ("good", f"NO FAILURE up to {header.scope()}"),
         2: ("bad", "NOT JUDGED"),
         3: ("doubt", "UNDECIDED"),
         130: ("doubt", "INTERRUPTED"),
     }
     if footer.exit in words:
         return words[footer.exit]
-    if any(counts_up_to(header.profile, cause.level) for cause in causes):
+    if any(header.counts(cause.level, cause.origin) for cause in causes):
         return "bad", "NOT CONFORMANT"
     return "bad", "DEVIATIONS FILE OUT OF DATE"
 
 
 def _new(header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause]) -> str:
-    counting = [cause for cause in causes if counts_up_to(header.profile, cause.level)]
+    counting = [cause for cause in causes if header.counts(cause.level, cause.origin)]
     known = footer.verdicts.get("known", 0)
     pieces: list[str] = []
     if counting:
         cases = sum(len(cause.cases) for cause in counting)
-        pieces.append(f"{counted(len(counting), 'new cause')} ({counted(cases, 'case')})")
+        pieces.append(f"{count_noun(len(counting), 'new cause')} ({count_noun(cases, 'case')})")
     if known:
         pieces.append(f"{known} known")
     if footer.stale or footer.expired:
         pieces.append(f"{len(footer.stale)} stale, {len(footer.expired)} expired")
-    return ", ".join(pieces) or counted(sum(footer.verdicts.values()), "case")
+    return ", ".join(pieces) or count_noun(sum(footer.verdicts.values()), "case")
 
 
 def _by_reason(
@@ -89,11 +93,11 @@ def _by_reason(
             reasons.setdefault(reason, []).append(record.case)
             told_of.setdefault(reason, []).extend(_difference(record))
     for reason, cases in reasons.items():
-        yield from wrapped(f"{head:<9}{len(cases):>3}", reason, indent=INDENT)
+        yield from wrap_after_heading(f"{head:<9}{len(cases):>3}", reason, indent=INDENT)
         if head != "n/a":
-            yield from wrapped("", _listed(cases), indent=INDENT)
+            yield from wrap_after_heading("", _list_cases(cases), indent=INDENT)
         for told in list(dict.fromkeys(told_of[reason]))[:LISTED]:
-            yield from wrapped("", told, indent=INDENT)
+            yield from wrap_after_heading("", told, indent=INDENT)
 
 
 def _difference(record: CaseRecord) -> Iterator[str]:
@@ -103,7 +107,7 @@ def _difference(record: CaseRecord) -> Iterator[str]:
         yield f"{difference.field}: expected {due}, found {found}"
 
 
-def _listed(cases: Sequence[str]) -> str:
+def _list_cases(cases: Sequence[str]) -> str:
     more = f", … ({len(cases)} in all)" if len(cases) > LISTED else ""
     return ", ".join(cases[:LISTED]) + more
 
@@ -120,4 +124,4 @@ def _readings(header: HeaderRecord, records: Iterable[CaseRecord]) -> Iterator[s
         options = decision.option if decision else ()
         meaning = next((o.meaning for o in options if o.name == option_name), "")
         text = f'{decision_id}: follows "{option_name}": {meaning}'
-        yield from wrapped(f"{'reading':<9}{count:>3}", text, indent=INDENT)
+        yield from wrap_after_heading(f"{'reading':<9}{count:>3}", text, indent=INDENT)

@@ -2,22 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 
-from wireproof.view.comparison import summed, titled, verdicts
+from wireproof.view.comparison import display_name, format_counts, verdicts, why
 from wireproof_kit.verdicts.diff import KINDS, Change, Comparison
 from wireproof_reports.render.markdown import code, plain
 
 
 def comparison_markdown(found: Comparison) -> Iterator[str]:
     """Return the lines of a whole Markdown page; nothing in it is cut."""
-    yield f"# {plain(_named(found))}"
+    yield f"# {plain(_name_bundles(found))}"
     yield ""
-    yield f"**{plain(summed(found))}.**"
+    yield f"**{plain(format_counts(found))}.**"
     yield ""
     yield from _head(found)
     for kind in KINDS:
         changes = found.of(kind)
         if changes:
-            yield f"## {plain(titled(kind).capitalize())}: {len(changes)}"
+            yield f"## {plain(display_name(kind).capitalize())}: {len(changes)}"
             yield ""
             yield f"{plain(KINDS[kind].capitalize())}."
             yield ""
@@ -25,7 +25,7 @@ def comparison_markdown(found: Comparison) -> Iterator[str]:
             yield ""
 
 
-def _named(found: Comparison) -> str:
+def _name_bundles(found: Comparison) -> str:
     return f"{found.before.path.name} compared with {found.after.path.name}"
 
 
@@ -45,6 +45,6 @@ def _cases(changes: Sequence[Change]) -> Iterator[str]:
     for change in changes:
         record = change.pair.after or change.pair.before
         if record is not None:
-            why = "" if change.kind == "changed" else plain(record.reason)
             about = f"{record.level} {code(record.clause)}"
-            yield f"| {code(record.case)} | {about} | {verdicts(change.pair)} | {why} |"
+            told = plain(why(change))
+            yield f"| {code(record.case)} | {about} | {verdicts(change.pair)} | {told} |"

@@ -1,5 +1,6 @@
 """How a run is shown as it goes: line by line, redrawn on a terminal, or as events."""
 
+import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from wireproof.view.output import write_lines
 from wireproof.view.rows import COUNT_WORDS, by_interface, row
 from wireproof.view.style import COLUMNS, TONES, Style
 from wireproof.view.summary import Result, summary
-from wireproof_kit.decoding.printable import clipped, printable
+from wireproof_kit.decoding.printable import clip, printable
 from wireproof_reports.wording import shown_time
 from wireproof_spec.record import CaseRecord, HeaderRecord, Verdict
 
@@ -31,6 +32,10 @@ class Display(Protocol):
 
     def case(self, record: CaseRecord) -> None:
         """Show one judged case."""
+        ...
+
+    def wait(self, what: str, seconds: float) -> None:
+        """Show what the run has been waiting for; called from another thread."""
         ...
 
     def end(self, result: Result) -> None:
@@ -102,6 +107,11 @@ class LineDisplay:
             write_lines(self.out, [case_line(record, self.style)])
         self._tell_progress()
 
+    def wait(self, what: str, seconds: float) -> None:
+        """Write what is waited for beside the progress."""
+        if self.progress_to is not None:
+            write_lines(self.progress_to, [waiting_line(what, seconds)])
+
     def end(self, result: Result) -> None:
         """Write the summary."""
         if self.by_row and not self.quiet:
@@ -137,6 +147,7 @@ class LiveDisplay:
     _records: list[CaseRecord] = field(default_factory=list[CaseRecord])
     _drawn: int = 0
     _drawn_at: float = float("-inf")
+    _drawing: threading.RLock = field(default_factory=threading.RLock)
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
         """Write the banner."""
@@ -152,6 +163,12 @@ class LiveDisplay:
         if self.clock() - self._drawn_at >= REDRAW_EVERY_S:
             self._draw(whole=False)
 
+    def wait(self, what: str, seconds: float) -> None:
+        """Write what is waited for below the rows; the next case is drawn over it."""
+        with self._drawing:
+            write_lines(self.out, [waiting_line(what, seconds)])
+            self._drawn += 1 if self._drawn else 0
+
     def end(self, result: Result) -> None:
         """Write all rows and the summary below them."""
         self._draw(whole=True)
@@ -164,6 +181,10 @@ class LiveDisplay:
 
     def _draw(self, *, whole: bool) -> None:
         """Redraw; while the run goes on, never more than fits the screen."""
+        with self._drawing:
+            self._draw_rows(whole=whole)
+
+    def _draw_rows(self, *, whole: bool) -> None:
         lines = list(rows(self._records, self.style))
         progress = self._progress.line() if self._progress else ""
         lines.append(f"{progress:>{COLUMNS}}")
@@ -193,6 +214,10 @@ class EventDisplay:
         self.human.case(record)
         write_event(self.out, case_event(record))
 
+    def wait(self, what: str, seconds: float) -> None:
+        """Leave it to the other display."""
+        self.human.wait(what, seconds)
+
     def end(self, result: Result) -> None:
         """Write the verdict, the last event."""
         self.human.end(result)
@@ -202,6 +227,11 @@ class EventDisplay:
         """Write a verdict event for a run that could not be completed."""
         self.human.fault(sentence)
         write_event(self.out, {"event": "verdict", "exit": 2, "fault": sentence})
+
+
+def waiting_line(what: str, seconds: float) -> str:
+    """Return ``waiting  [ 40 s for nsq/cluster/moved ]``."""
+    return f"waiting  [ {seconds:.0f} s for {printable(what)} ]"
 
 
 def rows(records: Iterable[CaseRecord], style: Style) -> Iterable[str]:
@@ -215,9 +245,7 @@ def case_line(record: CaseRecord, style: Style) -> str:
     word = _WORDS[record.verdict]
     painted = style.paint(word, TONES[record.verdict])
     told = f"{painted} {record.case} {shown_time(record.duration_us)}"
-    return (
-        told if record.verdict == "pass" else f"{told}  {clipped(printable(record.reason), 200)}"
-    )
+    return told if record.verdict == "pass" else f"{told}  {clip(printable(record.reason), 200)}"
 
 
 _WORDS: dict[Verdict, str] = {

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from wireproof_kit.decoding.dump import BRIEF, Measure, dump_parts
-from wireproof_kit.decoding.printable import clipped, printable, width
+from wireproof_kit.decoding.printable import clip, printable, width
 from wireproof_kit.wire.transcript import Part
-from wireproof_reports.exchange.evidence import FIRST_SENT, received_parts, recorded
+from wireproof_reports.exchange.evidence import FIRST_SENT, read_bytes, received_parts
 from wireproof_reports.wording import shown_time
 from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, TranscriptRecord
 
@@ -27,8 +27,8 @@ def key_exchange(case: CaseRecord, protocol: str) -> Iterator[str]:
     """Return the lines of the exchange in which the case failed."""
     steps = case.transcript.steps
     shown = _Shower(protocol, case.difference)
-    asked = _asked(steps, case.observation)
-    answered = _differing(shown, steps)
+    asked = _find_shown_frame(steps, case.observation)
+    answered = _find_difference(shown, steps)
     if answered is None:
         answered = _answer(steps, asked)
     if asked is not None:
@@ -61,7 +61,7 @@ def step_line(step: StepRecord) -> Iterator[str]:
     verbs = {"send": "sends", "request": "sends", "receive": "gets", "response": "gets"}
     size = f" {step.length} bytes" if step.length else ""
     what = f"{step.conn} {verbs.get(step.kind, step.kind)}{size}".strip()
-    note = f"  {clipped(printable(step.note), 44)}" if step.note else ""
+    note = f"  {clip(printable(step.note), 44)}" if step.note else ""
     yield f"  {shown_time(step.at_us):>9}  {what}{note}"
 
 
@@ -79,7 +79,7 @@ class _Shower:
     def lines(self, title: str, steps: Sequence[StepRecord], index: int) -> list[str]:
         """Return the lines of one step's bytes."""
         step = steps[index]
-        data = recorded(step)
+        data = read_bytes(step)
         if step.kind in ("request", "response"):
             return _text(title, data)
         if step.kind == TEXT:
@@ -92,7 +92,7 @@ class _Shower:
         step = steps[index]
         if step.parts or step.kind not in FROM_TARGET:
             return [Part(*part) for part in step.parts]
-        named = self._namer(recorded(step), self._sent(steps, index))
+        named = self._namer(read_bytes(step), self._sent(steps, index))
         return [
             Part(part.offset, part.length, self._label(part.label, part.value)) for part in named
         ]
@@ -104,7 +104,7 @@ class _Shower:
             for at, step in enumerate(steps):
                 of_it = self._first_sent.setdefault(step.conn, [])
                 if step.kind == "send" and len(of_it) < FIRST_SENT:
-                    of_it.append((at, recorded(step)))
+                    of_it.append((at, read_bytes(step)))
         return [data for at, data in self._first_sent[steps[index].conn] if at < index]
 
     def has_difference(self, steps: Sequence[StepRecord], index: int) -> bool:
@@ -116,11 +116,11 @@ class _Shower:
         if self._difference is None:
             return text
         same = label.rpartition(".")[2] == self._difference.field.rpartition(".")[2]
-        return f"{clipped(text, 27)}{DIFFERS}" if same else text
+        return f"{clip(text, 27)}{DIFFERS}" if same else text
 
 
-def _asked(steps: Sequence[StepRecord], observation: str) -> int | None:
-    """Return what was made wrong on purpose, or what an answer answers, or the fullest frame."""
+def _find_shown_frame(steps: Sequence[StepRecord], observation: str) -> int | None:
+    """Return the step to show: a deliberate error, the answered request, or the longest frame."""
     sent = [index for index, step in enumerate(steps) if step.kind in TO_TARGET]
     wrong = [index for index in sent if any(part[3] for part in steps[index].parts)]
     plain = [index for index in sent if not steps[index].note.startswith(GOES_ON)] or sent
@@ -145,7 +145,7 @@ def _answer(steps: Sequence[StepRecord], asked: int | None) -> int | None:
     return None
 
 
-def _differing(shown: _Shower, steps: Sequence[StepRecord]) -> int | None:
+def _find_difference(shown: _Shower, steps: Sequence[StepRecord]) -> int | None:
     received = [index for index, step in enumerate(steps) if step.kind == "receive"]
     latest = reversed(received[-MOST_SEARCHED:])
     return next((index for index in latest if shown.has_difference(steps, index)), None)
@@ -160,13 +160,13 @@ def _marked_text(
     title: str, data: bytes, parts: Sequence[tuple[int, int, str, bool]]
 ) -> list[str]:
     """Return one line of text, and below it a mark where the part begins."""
-    lines = [f"  {title:<10}{clipped(_shown(data), 68)}".rstrip()]
+    lines = [f"  {title:<10}{clip(_format_bytes(data), 68)}".rstrip()]
     for offset, *_ in parts:
-        lines.append(" " * (12 + width(_shown(data[:offset]))) + "^")
+        lines.append(" " * (12 + width(_format_bytes(data[:offset]))) + "^")
     return lines
 
 
-def _shown(data: bytes) -> str:
+def _format_bytes(data: bytes) -> str:
     return printable(data.decode("utf-8", "backslashreplace"))
 
 
@@ -178,5 +178,5 @@ def _text(title: str, data: bytes) -> list[str]:
         shown.append(f"… {len(data)} bytes in all")
     heads = [title, *[""] * (len(shown) - 1)]
     return [
-        f"  {head:<10}{clipped(row, 68)}".rstrip() for head, row in zip(heads, shown, strict=True)
+        f"  {head:<10}{clip(row, 68)}".rstrip() for head, row in zip(heads, shown, strict=True)
     ]

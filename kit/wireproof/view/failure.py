@@ -5,19 +5,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wireproof.view.exchange import TO_TARGET, key_exchange, whole_exchange
-from wireproof.view.style import Style, flowed, wrapped
-from wireproof_kit.decoding.printable import printable
-from wireproof_reports.causes import Cause, counts_up_to
-from wireproof_reports.wording import counted, spoken
+from wireproof.view.style import COLUMNS, Style, flow_pieces, wrap_after_heading
+from wireproof_kit.decoding.printable import clip, printable
+from wireproof_kit.protocols import kit_part
+from wireproof_reports.causes import Cause
+from wireproof_reports.wording import count_noun, spoken
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.record import CaseRecord, DifferenceRecord, HeaderRecord
 
 INDENT = 12
 LISTED = 6
+COURSE_LINES = 14
+"""Of a case with a client its last steps are shown: they decided it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class FailureContext:
     """The context of failures and how much of them to show."""
 
     header: HeaderRecord
@@ -26,22 +29,23 @@ class Scene:
     style: Style
 
 
-def failure(cause: Cause, scene: Scene) -> Iterator[str]:
+def failure(cause: Cause, scene: FailureContext) -> Iterator[str]:
     """Return the block of one root cause."""
     case = cause.shown
     repeats = case.repeats
-    head, *rest = flowed(
+    head, *rest = flow_pieces(
         "FAIL",
         [
             case.case,
             f"{cause.level.upper()} {cause.clause}",
+            *([f"origin {cause.origin}"] if cause.origin else []),
             f"{repeats.same}/{repeats.runs} repeats",
         ],
     )
     yield scene.style.paint("FAIL", "bad") + head.removeprefix("FAIL")
     yield from rest
-    if not counts_up_to(scene.header.profile, cause.level):
-        yield f"  (not counted: this run counts levels up to {scene.header.profile})"
+    if not scene.header.counts(cause.level, cause.origin):
+        yield f"  (not counted: this run counts up to {scene.header.scope()})"
     yield from _law(cause.clause, scene.header.target.protocol)
     yield from _outcome(case)
     yield from _bytes(case, scene)
@@ -52,29 +56,34 @@ def failure(cause: Cause, scene: Scene) -> Iterator[str]:
 def _law(clause_id: str, protocol: str) -> Iterator[str]:
     clause = load_catalogue(protocol).clause(clause_id)
     if clause is not None:
-        yield from wrapped("", clause.law, indent=2)
+        yield from wrap_after_heading("", clause.law, indent=2)
 
 
 def _outcome(case: CaseRecord) -> Iterator[str]:
     conforming = (spoken(pattern.removesuffix(",*"), case.case) for pattern in case.accepted)
     expected = " | ".join(dict.fromkeys(conforming))
-    yield from wrapped("  expected", expected or "nothing is accepted", indent=INDENT)
-    yield from wrapped("  actual", printable(spoken(case.observation, case.case)), indent=INDENT)
+    yield from wrap_after_heading("  expected", expected or "nothing is accepted", indent=INDENT)
+    yield from wrap_after_heading(
+        "  actual", printable(spoken(case.observation, case.case)), indent=INDENT
+    )
     if case.note:
-        yield from wrapped("  note", printable(case.note), indent=INDENT)
+        yield from wrap_after_heading("  note", printable(case.note), indent=INDENT)
     if case.difference is not None:
-        yield from wrapped("  differs", _difference(case.difference), indent=INDENT)
+        yield from wrap_after_heading("  differs", _difference(case.difference), indent=INDENT)
 
 
 def _difference(difference: DifferenceRecord) -> str:
     place = "" if difference.offset is None else f" at byte {difference.offset}"
     found, due = printable(difference.found), printable(difference.expected)
-    return f"{difference.field}{place}: {due} was due, {found} came"
+    return f"{difference.field}{place}: expected {due}, found {found}"
 
 
-def _bytes(case: CaseRecord, scene: Scene) -> Iterator[str]:
+def _bytes(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
     protocol = scene.header.target.protocol
-    if scene.verbose:
+    tell = kit_part(protocol).tell_course if scene.header.target.is_client() else None
+    if tell is not None:
+        yield from _course(list(tell(case.transcript)), verbose=bool(scene.verbose))
+    elif scene.verbose:
         yield from whole_exchange(
             case.transcript,
             protocol,
@@ -85,24 +94,41 @@ def _bytes(case: CaseRecord, scene: Scene) -> Iterator[str]:
         yield from key_exchange(case, protocol)
 
 
-def _others(cause: Cause, scene: Scene) -> Iterator[str]:
+def _course(lines: Sequence[str], *, verbose: bool) -> Iterator[str]:
+    """Return the course of a case with a client; its last lines, unless asked for all."""
+    shown = lines if verbose else lines[-COURSE_LINES:]
+    if len(shown) < len(lines):
+        hidden = count_noun(len(lines) - len(shown), "line")
+        yield f"  course    … {hidden} before (-v shows all)"
+    for index, line in enumerate(shown):
+        head = "  course  " if not index and len(shown) == len(lines) else ""
+        yield clip(f"{head:<10}{printable(line)}", COLUMNS)
+
+
+def _others(cause: Cause, scene: FailureContext) -> Iterator[str]:
     others = [case.case for case in cause.cases if case.case != cause.shown.case]
     if not others:
         return
     listed = others if scene.verbose else others[:LISTED]
     names = ", ".join(_short(name, cause.shown.case) for name in listed)
     more = f", … (-v lists all {len(others)})" if len(listed) < len(others) else ""
-    text = f"{counted(len(others), 'more case')}: {names}{more}"
-    yield from wrapped("  same cause", text, indent=INDENT + 2)
+    text = f"{count_noun(len(others), 'more case')}: {names}{more}"
+    yield from wrap_after_heading("  same cause", text, indent=INDENT + 2)
 
 
 def _short(name: str, beside: str) -> str:
-    """Return the last word of an id that else equals the one beside it."""
+    """Return the last part of an id whose other parts equal those of the id beside it."""
     stem, _, last = name.rpartition("/")
     return f"/{last}" if beside.startswith(f"{stem}/") else name
 
 
-def _further(case: CaseRecord, scene: Scene) -> Iterator[str]:
+def _further(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
+    if scene.header.target.is_client():
+        yield from wrap_after_heading(
+            "  repeat", f"{scene.header.command} {case.case}", indent=INDENT
+        )
+        yield f"  explain   wireproof explain {case.clause}"
+        return
     where = f" --bundle {scene.bundle}" if scene.bundle else ""
     sent = any(step.kind in TO_TARGET for step in case.transcript.steps)
     if case.signature and where and sent:
@@ -110,7 +136,7 @@ def _further(case: CaseRecord, scene: Scene) -> Iterator[str]:
     yield f"  explain   wireproof explain {case.clause}"
 
 
-def failures(causes: Sequence[Cause], scene: Scene) -> Iterator[str]:
+def failures(causes: Sequence[Cause], scene: FailureContext) -> Iterator[str]:
     """Return all blocks, an empty line after each."""
     for cause in causes:
         yield from failure(cause, scene)

@@ -9,13 +9,13 @@ from typing import Protocol, TextIO
 
 import msgspec
 
-from wireproof.options.global_options import Manner
+from wireproof.options.global_options import OutputStyle
 from wireproof.view.events import write_event
 from wireproof.view.output import echo
-from wireproof.view.style import Style, Tone, wrapped
+from wireproof.view.style import Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.fuzz.campaign.coverage import Coverage
-from wireproof_kit.fuzz.campaign.plan import Plan
+from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import Status
 from wireproof_kit.fuzz.oracle.rules import MEANINGS
 from wireproof_spec.record import CampaignRecord, FindingRecord, FooterRecord
@@ -39,16 +39,16 @@ class FuzzView(Protocol):
     """The interface of a view of a fuzzing campaign."""
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
-        """Show who is fuzzed, with which seed."""
+        """Show the target and the seed."""
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
         """Show the progress of the campaign."""
 
-    def found(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
+    def show_finding(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
         """Show a finding."""
 
     def end(self, conclusion: Conclusion) -> None:
-        """Show the results of the campaign."""
+        """Show the result of the campaign."""
 
 
 UNWATCHED = (
@@ -62,7 +62,7 @@ def since_unwatched(told: Sequence[Status]) -> float | None:
     return min((each.unwatched_s for each in told if each.unwatched_s is not None), default=None)
 
 
-def choose_fuzz_view(manner: Manner, plan: Plan) -> FuzzView:
+def choose_fuzz_view(manner: OutputStyle, plan: WorkerPlan) -> FuzzView:
     """Return the view for the output options of the command."""
     if manner.json:
         return EventView(plan)
@@ -74,7 +74,7 @@ def choose_fuzz_view(manner: Manner, plan: Plan) -> FuzzView:
 class TextView:
     """Lines for people: findings on stdout, progress on stderr."""
 
-    plan: Plan
+    plan: WorkerPlan
     style: Style
     quiet: bool = False
     verbose: bool = False
@@ -86,7 +86,7 @@ class TextView:
     _is_unwatched: bool = False
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
-        """Show who is fuzzed, with which seed."""
+        """Show the target and the seed."""
         if self.quiet:
             return
         goes_on = f", goes on at batch {first}" if first else ""
@@ -108,12 +108,12 @@ class TextView:
             self.err.write(f"{line}\n")
         self.err.flush()
 
-    def found(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
+    def show_finding(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
         """Show a finding."""
         self._clear()
         if self.quiet:
             return
-        for line in _finding(finding, self.style):
+        for line in _format_finding(finding, self.style):
             echo(line)
         for words in left_out:
             if words not in self._left_out:
@@ -150,16 +150,16 @@ class TextView:
 class EventView:
     """One JSON object a line; the verdict last."""
 
-    plan: Plan
+    plan: WorkerPlan
     _told: float = 0.0
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
-        """Tell who is fuzzed, with which seed."""
+        """Print the target and the seed as an event."""
         event = {"event": "header", "target": url, "seed": seed, "first": first}
         write_event(sys.stdout, {**event, "bundle": str(bundle)})
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
-        """Tell how far it is, now and then."""
+        """Print the progress as an event, from time to time."""
         now = time.monotonic()
         if now - self._told < 1.0:
             return
@@ -170,8 +170,8 @@ class EventView:
         event |= {"rows": rows, "unwatched_s": since_unwatched(told)}
         write_event(sys.stdout, event)
 
-    def found(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
-        """Tell of a finding; its exchange stands in the bundle."""
+    def show_finding(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
+        """Print a finding as an event; its exchange is only in the bundle."""
         told = msgspec.to_builtins(finding)
         told.pop("transcript")
         told.pop("cases")
@@ -180,7 +180,7 @@ class EventView:
         write_event(sys.stdout, {"event": "finding", **told, **more})
 
     def end(self, conclusion: Conclusion) -> None:
-        """Tell what it came to."""
+        """Print the result of the campaign as an event."""
         told = msgspec.to_builtins(conclusion.campaign)
         told.pop("coverage")
         footer = conclusion.footer
@@ -200,7 +200,7 @@ class EventView:
         )
 
 
-def _progress(told: Sequence[Status], findings: int, elapsed: float, plan: Plan) -> str:
+def _progress(told: Sequence[Status], findings: int, elapsed: float, plan: WorkerPlan) -> str:
     executed = sum(each.executed for each in told)
     rows = max((each.rows for each in told), default=0)
     left = "" if plan.time_s is None else f"   {max(0.0, plan.time_s - elapsed):.0f} s left"
@@ -210,7 +210,7 @@ def _progress(told: Sequence[Status], findings: int, elapsed: float, plan: Plan)
     return f"{executed} cases{left}   {rate:.0f}/s   {findings} found   {rows} rows covered"
 
 
-def _finding(finding: FindingRecord, style: Style) -> Iterator[str]:
+def _format_finding(finding: FindingRecord, style: Style) -> Iterator[str]:
     listed = finding.deviation
     known = listed is not None and not listed.expired
     head = "known" if known else "FOUND" if finding.shown else "once"
@@ -219,8 +219,8 @@ def _finding(finding: FindingRecord, style: Style) -> Iterator[str]:
     where = f"{finding.violated}  {finding.frame} {finding.field}: {case.mutation}"
     times = finding.unconfirmed or f"{finding.shown}/{finding.runs} repeats"
     yield style.paint(f"{head:<6}", tone) + f"{finding.id}  {printable(where)}   {times}"
-    yield from wrapped("", MEANINGS.get(finding.violated, finding.violated) + ":")
-    yield from wrapped("", printable(finding.words))
+    yield from wrap_after_heading("", MEANINGS.get(finding.violated, finding.violated) + ":")
+    yield from wrap_after_heading("", printable(finding.words))
     size = sum(sent.length for each in finding.cases for sent in each.sent)
     sent = f"{len(finding.cases)} case(s), {size} bytes, state {finding.state}"
     yield f"         {sent}   wireproof replay {finding.id}"
@@ -240,10 +240,10 @@ def _summary(conclusion: Conclusion) -> Iterator[str]:
         "suspicions not seen again": campaign.not_again,
     }
     if campaign.unwatched_s is not None:
-        yield from wrapped("", UNWATCHED.format(campaign.unwatched_s))
+        yield from wrap_after_heading("", UNWATCHED.format(campaign.unwatched_s))
     if any(more.values()):
         told = ", ".join(f"{words} {count}" for words, count in more.items() if count)
-        yield from wrapped("", f"{told}; {campaign.hunting_s:.1f} s on suspicions")
+        yield from wrap_after_heading("", f"{told}; {campaign.hunting_s:.1f} s on suspicions")
     yield from _coverage(campaign)
 
 
@@ -260,7 +260,7 @@ def _coverage(campaign: CampaignRecord) -> Iterator[str]:
 
 
 def _table(campaign: CampaignRecord) -> Iterator[str]:
-    """Yield what was covered, field by field."""
+    """Yield the coverage table, one line per field."""
     yield ""
     yield from map(printable, Coverage.of_json(campaign.coverage).lines())
 

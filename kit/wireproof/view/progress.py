@@ -17,7 +17,7 @@ class Progress:
         self._started = self._told_at = time.monotonic()
         self._out = None if manner().quiet else sys.stderr
 
-    def told(self, done: int, total: int) -> None:
+    def update(self, done: int, total: int) -> None:
         """Store the number of completed items and report it every few seconds."""
         now = time.monotonic()
         if self._out is None or now - self._told_at < EVERY_S or not done:

@@ -10,13 +10,13 @@ from typing import IO
 
 import msgspec
 
-from wireproof.options.global_options import Manner
+from wireproof.options.global_options import OutputStyle
 from wireproof.view.output import write_lines
-from wireproof.view.style import COLUMNS, Style, Tone, wrapped
+from wireproof.view.style import COLUMNS, Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.selftest.matrix import Matrix
 from wireproof_kit.selftest.plan import TrialResult
-from wireproof_reports.wording import counted
+from wireproof_reports.wording import count_noun
 
 PROGRESS_EVERY_S = 5.0
 LISTED = 3
@@ -70,13 +70,13 @@ class SelftestView:
 
     def _lines(self, row: TrialResult) -> Iterator[str]:
         word = self.style.paint(f"{row.verdict.upper():<10}", TONES[row.verdict])
-        yield f"{word} {row.trial.name}   {row.seconds:.1f} s, {counted(row.cases, 'case')}"
+        yield f"{word} {row.trial.name}   {row.seconds:.1f} s, {count_noun(row.cases, 'case')}"
         if self.verbose:
             for clause, case in row.red.items():
                 yield f"{'':<10} red {clause}   {case}"
 
 
-def choose_view(manner: Manner, *, total: int) -> SelftestView:
+def choose_view(manner: OutputStyle, *, total: int) -> SelftestView:
     """Return the view for the output options of the command line."""
     out = sys.stderr if manner.json else sys.stdout
     return SelftestView(
@@ -94,7 +94,7 @@ def group_rows(matrix: Matrix) -> Iterator[str]:
     """Yield a row for each clause group: how many faults its clauses caught."""
     for group, tally in matrix.groups().items():
         died = f"{tally.died}/{tally.due} died"
-        clauses = counted(len(tally.clauses), "clause")
+        clauses = count_noun(len(tally.clauses), "clause")
         yield f"{group:<24}{clauses:>12}{died:>18}{tally.percent:>10.0f} %"
 
 
@@ -102,23 +102,31 @@ def problems(matrix: Matrix) -> Iterator[str]:
     """Yield faults that survived, unexpected failures, and trials that could not be run."""
     for row in matrix.rows:
         for clause in row.survived:
-            yield from wrapped("SURVIVED", f"{row.trial.name} breaks {clause}, no case saw it")
+            yield from wrap_after_heading(
+                "SURVIVED", f"{row.trial.name} breaks {clause}, no case saw it"
+            )
         word = "FALSE" if row.verdict == "alarm" else "RED"
         for each in row.unexpected[:LISTED]:
             reason = printable(each.reason)
             text = f"{row.trial.name} turned {each.case} ({each.clause}) {each.verdict}: {reason}"
-            yield from wrapped(word, text)
+            yield from wrap_after_heading(word, text)
         if len(row.unexpected) > LISTED:
-            yield from wrapped("", f"and {len(row.unexpected) - LISTED} more of {row.trial.name}")
+            yield from wrap_after_heading(
+                "", f"and {len(row.unexpected) - LISTED} more of {row.trial.name}"
+            )
         if row.trouble:
-            yield from wrapped("TROUBLE", f"{row.trial.name}: {printable(row.trouble)}")
+            yield from wrap_after_heading("TROUBLE", f"{row.trial.name}: {printable(row.trouble)}")
+    for line in matrix.unshown():
+        yield from wrap_after_heading("UNSHOWN", f"{line} is accepted; no legal trial showed it")
 
 
 def conclusion(matrix: Matrix, out: Path | None, style: Style) -> Iterator[str]:
     """Yield the totals, the path of the matrix, and the last line with the exit code."""
     figures = matrix.summary()
-    legal = f"{counted(int(figures['variants']), 'variant')}, {figures['mixes']} mixes"
-    faults = counted(int(figures["faults"]), "fault")
+    variants = count_noun(int(figures["variants"]), "variant")
+    alternatives = count_noun(int(figures["alternatives"]), "alternative")
+    legal = f"{variants}, {alternatives}, {figures['mixes']} mixes"
+    faults = count_noun(int(figures["faults"]), "fault")
     yield f"{faults}: {figures['died']} died, {figures['survived']} survived"
     yield f"{legal}: {figures['false_alarms']} false alarms"
     if out is not None:

@@ -51,10 +51,11 @@ class Style:
 PLAIN = Style()
 
 
-def flowed(head: str, pieces: Iterable[str]) -> Iterator[str]:
+def flow_pieces(head: str, pieces: Iterable[str]) -> Iterator[str]:
     """Return pieces side by side after a heading, as many per line as fit.
 
-    Like `wrapped` for texts that others wrote: what is unprintable is escaped, so no colours.
+    Like `wrap_after_heading` for texts that others wrote: what is unprintable is escaped, so no
+    colours.
     """
     head = escape_unprintable(head)
     line = f"{head:<{HEAD}}" if len(head) < HEAD else f"{head}   "
@@ -71,7 +72,7 @@ def flowed(head: str, pieces: Iterable[str]) -> Iterator[str]:
         yield line.rstrip()
 
 
-def wrapped(head: str, text: str, *, indent: int = HEAD) -> list[str]:
+def wrap_after_heading(head: str, text: str, *, indent: int = HEAD) -> list[str]:
     """Return a text wrapped to 80 columns after a heading; long words are kept whole.
 
     A head that leaves no room before the text has a line of its own. What is unprintable is

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wireproof.view.closing import conclusion, remarks, verdict
-from wireproof.view.failure import Scene, failures
+from wireproof.view.failure import FailureContext, failures
 from wireproof.view.style import Style
 from wireproof_reports.causes import Cause, fold
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
@@ -31,7 +31,7 @@ def summary(result: Result, *, verbose: int, quiet: bool, style: Style) -> Itera
     causes = result.causes()
     if not quiet:
         yield ""
-        scene = Scene(result.header, result.bundle, verbose, style)
+        scene = FailureContext(result.header, result.bundle, verbose, style)
         yield from failures(causes, scene)
         noted = list(remarks(result.header, result.records))
         yield from [*noted, ""] if noted else []

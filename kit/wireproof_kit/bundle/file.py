@@ -1,4 +1,4 @@
-"""The bundle: the one file a run leaves. JSON lines: header, one record per case, footer."""
+"""The bundle, the one file that a run writes: a header, one record per case, a footer."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -59,7 +59,7 @@ class BundleWriter:
         self._file.close()
 
     def _write(self, record: BundleRecord) -> None:
-        line = _encoded(record) + b"\n"
+        line = _encode(record) + b"\n"
         self._digest.update(line)
         self._file.write(line)
         self._file.flush()
@@ -102,7 +102,7 @@ def read_bundle(path: Path) -> Bundle:
     return Bundle(path, header, cases, footer, findings, campaigns[-1] if campaigns else None)
 
 
-def _encoded(record: BundleRecord) -> bytes:
+def _encode(record: BundleRecord) -> bytes:
     """Return a record as JSON; half a surrogate pair, which UTF-8 cannot hold, is escaped.
 
     Brokers' JSON may hold such halves: what was observed is to be kept, not to end the run.
@@ -110,17 +110,17 @@ def _encoded(record: BundleRecord) -> bytes:
     try:
         return _ENCODER.encode(record)
     except UnicodeEncodeError:
-        return _ENCODER.encode(_without_surrogates(msgspec.to_builtins(record)))
+        return _ENCODER.encode(_escape_surrogates(msgspec.to_builtins(record)))
 
 
-def _without_surrogates(value: object) -> object:
+def _escape_surrogates(value: object) -> object:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
         pairs = cast(dict[object, object], value).items()
-        return {_without_surrogates(key): _without_surrogates(each) for key, each in pairs}
+        return {_escape_surrogates(key): _escape_surrogates(each) for key, each in pairs}
     if isinstance(value, list | tuple):
-        return [_without_surrogates(each) for each in cast(Sequence[object], value)]
+        return [_escape_surrogates(each) for each in cast(Sequence[object], value)]
     return value
 
 
@@ -136,7 +136,7 @@ def _records(path: Path) -> Iterator[BundleRecord]:
     try:
         with open_bundle(path) as file:
             for number, line in enumerate(read_lines(file), 1):
-                record = _decoded(path, number, line)
+                record = _decode_line(path, number, line)
                 inflated += count_inflated(record)
                 refuse_inflated(inflated)
                 _check_seal(path, record, digest.hexdigest())
@@ -146,7 +146,7 @@ def _records(path: Path) -> Iterator[BundleRecord]:
         raise UsageFault(f"{path}: cannot be read ({why_unreadable(error)})") from error
 
 
-def _decoded(path: Path, number: int, line: bytes) -> BundleRecord:
+def _decode_line(path: Path, number: int, line: bytes) -> BundleRecord:
     try:
         return _DECODER.decode(line)
     except DAMAGED as error:

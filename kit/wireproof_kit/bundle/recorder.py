@@ -7,7 +7,7 @@ from pathlib import Path
 
 from wireproof_kit.bundle.file import BundleWriter
 from wireproof_kit.verdicts.deviations import Deviation, apply
-from wireproof_kit.verdicts.outcome import Standing, conclude
+from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
@@ -43,13 +43,13 @@ class Ledger:
             return None
         version = self.header.target.fingerprint.get("version", "")
         applied = apply(self.records, self.deviations, version=version, today=today)
-        standing = Standing(
-            profile=self.header.profile,
+        standing = RunFactors(
             stale=applied.stale,
             expired=applied.expired,
             interrupted=interrupted,
             allow_unstable=self.allow_unstable,
         )
-        catalogue = load_catalogue(self.header.target.protocol)
+        target = self.header.target
+        catalogue = load_catalogue(target.protocol).for_target(is_client=target.is_client())
         footer = conclude(self.header, self.records, catalogue, standing)
         return self._writer.close(footer) if self._writer is not None else footer

@@ -9,7 +9,7 @@ content can reach a terminal as a control sequence.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from wireproof_kit.decoding.printable import clipped, padded, printable, width, wrapped
+from wireproof_kit.decoding.printable import clip, pad, printable, width, wrap_text
 from wireproof_kit.wire.transcript import Part
 
 COLUMNS = 80
@@ -46,7 +46,7 @@ def dump_parts(
 ) -> list[str]:
     """Return the lines of an annotated hex dump under a title such as ``sent``."""
     lines = list(_lines(data, parts, measure=measure, base=None))
-    return _headed(title, lines)
+    return _add_heading(title, lines)
 
 
 def dump_numbered(
@@ -73,24 +73,24 @@ def dump_bytes(
         if pointer is not None and row == aim:
             lines.extend(_carets(pointer, place - start, len(data) - start))
         before = row
-    return _headed(title, lines)
+    return _add_heading(title, lines)
 
 
-def whole(data: bytes, parts: Sequence[Part]) -> list[Part]:
+def fill_gaps(data: bytes, parts: Sequence[Part]) -> list[Part]:
     """Return the parts in order, with an unnamed part for each gap between them."""
     complete: list[Part] = []
     end = 0
     for part in sorted(parts, key=lambda part: (part.offset, -part.length)):
         if part.offset > end:
-            complete.append(_unnamed(data, end, part.offset))
+            complete.append(_name_gap(data, end, part.offset))
         complete.append(part)
         end = max(end, part.offset + part.length)
     if end < len(data):
-        complete.append(_unnamed(data, end, len(data)))
+        complete.append(_name_gap(data, end, len(data)))
     return complete
 
 
-def _unnamed(data: bytes, start: int, end: int) -> Part:
+def _name_gap(data: bytes, start: int, end: int) -> Part:
     text = data[start : min(end, start + 4 * LABEL)].decode("ascii", "replace")
     readable = "".join(sign if " " <= sign <= "~" else "." for sign in text)
     return Part(start, end - start, readable)
@@ -99,7 +99,7 @@ def _unnamed(data: bytes, start: int, end: int) -> Part:
 def _lines(
     data: bytes, parts: Sequence[Part], *, measure: Measure, base: int | None
 ) -> Iterator[str]:
-    complete = whole(data, parts)
+    complete = fill_gaps(data, parts)
     before = -1
     for index in _kept_parts(complete, measure.parts):
         if index > before + 1:
@@ -122,9 +122,9 @@ def _kept_parts(parts: Sequence[Part], most: int) -> Iterable[int]:
 
 def _part_lines(data: bytes, part: Part, *, rows: int, base: int | None) -> Iterator[str]:
     hex_rows = _hex_rows(data, part, rows)
-    label_rows = wrapped(printable(part.label), columns=COLUMNS - LABEL, rows=rows) or [""]
+    label_rows = wrap_text(printable(part.label), columns=COLUMNS - LABEL, rows=rows) or [""]
     if part.wrong:
-        label_rows[:1] = _marked(label_rows[0])
+        label_rows[:1] = _add_mark(label_rows[0])
     missing = len(label_rows) - len(hex_rows)
     hex_rows += [(None, "")] * missing
     label_rows += [""] * -missing
@@ -133,11 +133,11 @@ def _part_lines(data: bytes, part: Part, *, rows: int, base: int | None) -> Iter
         yield f"{head:<{HEAD}}{text:<{LABEL - HEAD}}{label}".rstrip()
 
 
-def _marked(label: str) -> list[str]:
+def _add_mark(label: str) -> list[str]:
     """Return the label followed by the mark, or the mark on the next line if both do not fit."""
     if LABEL + width(label) + 2 + len(MARK) > COLUMNS:
         return [label, MARK]
-    return [padded(label, max(17, width(label) + 2)) + MARK]
+    return [pad(label, max(17, width(label) + 2)) + MARK]
 
 
 def _hex_rows(data: bytes, part: Part, rows: int) -> list[tuple[int | None, str]]:
@@ -145,13 +145,13 @@ def _hex_rows(data: bytes, part: Part, rows: int) -> list[tuple[int | None, str]
     end = min(part.offset + part.length, len(data))
     starts = range(part.offset, end, BYTES)
 
-    def shown(start: int) -> tuple[int | None, str]:
+    def format_row(start: int) -> tuple[int | None, str]:
         return start, data[start : min(start + BYTES, end)].hex(" ")
 
     if len(starts) <= rows:
-        return [shown(start) for start in starts] or [(part.offset, "")]
+        return [format_row(start) for start in starts] or [(part.offset, "")]
     if rows == 1:
-        offset, text = shown(part.offset)
+        offset, text = format_row(part.offset)
         return [(offset, f"{text} {ELLIPSIS}")]
     head = rows // 2
     tail = rows - 1 - head
@@ -159,7 +159,7 @@ def _hex_rows(data: bytes, part: Part, rows: int) -> list[tuple[int | None, str]
     last = hidden[-1] + BYTES if tail else end
     gap = f"{ELLIPSIS} {last - hidden[0]} bytes left out"
     after = starts[len(starts) - tail :]
-    return [*map(shown, starts[:head]), (None, gap), *map(shown, after)]
+    return [*map(format_row, starts[:head]), (None, gap), *map(format_row, after)]
 
 
 def _kept_rows(count: int, most: int, *, aim: int | None) -> list[int]:
@@ -178,7 +178,7 @@ def _carets(pointer: Pointer, first: int, size: int) -> list[str]:
     text = printable(pointer.text)
     if width(line) + 1 + width(text) <= COLUMNS:
         return [f"{line} {text}"]
-    rows = wrapped(text, columns=COLUMNS - HEAD, rows=3)
+    rows = wrap_text(text, columns=COLUMNS - HEAD, rows=3)
     return [line, *(" " * HEAD + row for row in rows)]
 
 
@@ -186,8 +186,8 @@ def _left_out(count: int, *, what: str = "") -> str:
     return f"{'':{HEAD}}{ELLIPSIS} {what}{count} bytes left out"
 
 
-def _headed(title: str, lines: list[str]) -> list[str]:
+def _add_heading(title: str, lines: list[str]) -> list[str]:
     if not lines:
         return [f"  {title}".rstrip()]
-    head = f"  {clipped(printable(title), HEAD - 3)}"
+    head = f"  {clip(printable(title), HEAD - 3)}"
     return [f"{head:<{HEAD}}{lines[0][HEAD:]}".rstrip(), *lines[1:]]

@@ -20,10 +20,10 @@ def escape_unprintable(text: str) -> str:
     """Return the whole text with control, bidirectional and other unprintable signs escaped."""
     if text.isprintable():
         return text
-    return "".join(sign if sign.isprintable() else _escaped(sign) for sign in text)
+    return "".join(sign if sign.isprintable() else _escape(sign) for sign in text)
 
 
-def _escaped(sign: str) -> str:
+def _escape(sign: str) -> str:
     return sign.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
@@ -40,24 +40,24 @@ def _sign_width(sign: str) -> int:
     return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
 
 
-def padded(text: str, columns: int) -> str:
+def pad(text: str, columns: int) -> str:
     """Return the text padded with spaces to the given number of columns."""
     return text + " " * (columns - width(text))
 
 
-def clipped(text: str, columns: int) -> str:
+def clip(text: str, columns: int) -> str:
     """Return the text shortened in its middle to at most the given number of columns."""
     if len(text) > 4 * columns:
         text = text[: 2 * columns] + ELLIPSIS + text[-2 * columns :]
     if width(text) <= columns:
         return text
     room = columns - 1
-    head = _fitting(text, room - room // 3)
-    tail = _fitting(text[::-1], room - width(head))[::-1]
+    head = _fit_prefix(text, room - room // 3)
+    tail = _fit_prefix(text[::-1], room - width(head))[::-1]
     return head + ELLIPSIS + tail
 
 
-def wrapped(text: str, *, columns: int, rows: int) -> list[str]:
+def wrap_text(text: str, *, columns: int, rows: int) -> list[str]:
     """Return the text as rows of the given number of columns, broken after spaces if possible.
 
     What does not fit so many rows is left out of the middle of the last one.
@@ -67,16 +67,16 @@ def wrapped(text: str, *, columns: int, rows: int) -> list[str]:
         line = _row(text, columns)
         lines.append(line.rstrip(" "))
         text = text[len(line) :]
-    return [*lines, clipped(text, columns)] if text else lines
+    return [*lines, clip(text, columns)] if text else lines
 
 
 def _row(text: str, columns: int) -> str:
-    line = _fitting(text, columns)
+    line = _fit_prefix(text, columns)
     space = line.rfind(" ") + 1
     return line[:space] if len(line) < len(text) and space > columns // 2 else line
 
 
-def _fitting(text: str, columns: int) -> str:
+def _fit_prefix(text: str, columns: int) -> str:
     """Return the longest prefix of the text that fits in the given number of columns."""
     if text.isascii():
         return text[:columns]

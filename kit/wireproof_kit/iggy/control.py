@@ -2,7 +2,7 @@
 
 from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
 from wireproof_kit.iggy.wire.http import HttpClient, is_success
-from wireproof_kit.wire.http import Transferred
+from wireproof_kit.wire.http import TransferResult
 
 PATH = "/control/message"
 
@@ -13,11 +13,11 @@ class ControlClient:
     def __init__(self, http: HttpClient) -> None:
         self._http = http
 
-    def set_state(self, topic: Topic, offset: int, state: int) -> Transferred:
+    def set_state(self, topic: Topic, offset: int, state: int) -> TransferResult:
         """Set the state of a stored message to any code from 0 to 255."""
         return self._change(topic, offset, "state", state)
 
-    def flip(self, topic: Topic, offset: int, bit: int) -> Transferred:
+    def flip(self, topic: Topic, offset: int, bit: int) -> TransferResult:
         """Invert one bit of a message's payload; bit 0 is the lowest bit of the first byte."""
         return self._change(topic, offset, "flip", bit)
 
@@ -25,7 +25,7 @@ class ControlClient:
         """Set the state of a stored message; return True if the server did so."""
         return is_success(self.set_state(topic, offset, state))
 
-    def _change(self, topic: Topic, offset: int, what: str, value: int) -> Transferred:
+    def _change(self, topic: Topic, offset: int, what: str, value: int) -> TransferResult:
         query = {
             "stream": topic.stream.number,
             "topic": topic.number,

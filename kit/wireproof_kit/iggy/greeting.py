@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from wireproof_kit.errors import TargetSilent
 from wireproof_kit.iggy.observe.observations import observe
 from wireproof_kit.iggy.wire import requests
-from wireproof_kit.iggy.wire.answers import Answer, Done, Nonsense, Refused, Silent
-from wireproof_kit.iggy.wire.connection import Connection, connected
+from wireproof_kit.iggy.wire.answers import Answer, Done, ErrorStatus, Nonsense, Silent
+from wireproof_kit.iggy.wire.connection import Connection, connect_socket
 from wireproof_kit.iggy.wire.login import Credentials, Login, log_in
 from wireproof_kit.runner.patience import ANSWER, Patience
 from wireproof_kit.wire.http import Address
@@ -36,11 +36,11 @@ def greet(address: Address, credentials: Credentials) -> Greeting:
         TargetUnreachable: the target accepts no connection.
         TargetSilent: it does not answer, or does not let the kit in.
     """
-    seconds = pinged(address)
+    seconds = time_ping(address)
     login = Login("published", credentials)
     with _connection(address, GREETING_SECONDS) as connection:
         answer = connection.ask(requests.request(commands.GET_STREAMS, Nothing()))
-        if not isinstance(answer, Refused):
+        if not isinstance(answer, ErrorStatus):
             return Greeting(login, seconds)
         entered = log_in(connection, credentials, ANSWER)
     if isinstance(entered, Done):
@@ -52,7 +52,7 @@ def greet(address: Address, credentials: Credentials) -> Greeting:
     )
 
 
-def pinged(address: Address, *, seconds: float | None = None) -> float:
+def time_ping(address: Address, *, seconds: float | None = None) -> float:
     """Connect and ping; return the seconds this took.
 
     Raises:
@@ -62,7 +62,7 @@ def pinged(address: Address, *, seconds: float | None = None) -> float:
     started = time.monotonic()
     with _connection(address, GREETING_SECONDS if seconds is None else seconds) as connection:
         answer = connection.ask(requests.ping())
-    if isinstance(answer, Done | Refused) or _has_head(answer):
+    if isinstance(answer, Done | ErrorStatus) or _has_head(answer):
         return time.monotonic() - started
     name = _name(address)
     if isinstance(answer, Silent):
@@ -75,7 +75,7 @@ def pinged(address: Address, *, seconds: float | None = None) -> float:
 
 def _connection(address: Address, seconds: float) -> Connection:
     patience = Patience(answer=seconds, push=seconds, redelivery=seconds)
-    sock = connected(address)
+    sock = connect_socket(address)
     return Connection(sock, transcript=Transcript(), patience=patience, address=address)
 
 

@@ -10,17 +10,18 @@ ROUND_TRIPS = 5
 ANSWER_LEAST, ANSWER_MOST = 1.0, 5.0
 FACTOR = 20
 PREPARING = 10.0
-# Servers write to disk every few seconds, or when so many messages have come.
+# Servers write to disk now and then, or after a number of messages. The published server waits
+# 30 s by default, longer than this: a case is then undecided (docs/peers/iggy.md).
 DISK = 15.0
 BEFORE_MEASURING = Patience(answer=2.0, push=PREPARING, redelivery=DISK)
 
 
-def fixed(seconds: float) -> Patience:
+def make_fixed(seconds: float) -> Patience:
     """Return a patience with the same limit, given by the user, for every wait."""
     return Patience(answer=seconds, push=seconds, redelivery=seconds)
 
 
-def measured(round_trip: Callable[[], float], so_far: float) -> Patience:
+def measure(round_trip: Callable[[], float], so_far: float) -> Patience:
     """Measure round trips; return limits far above the slowest of them."""
     times = [so_far, *(round_trip() for _ in range(ROUND_TRIPS - 1))]
     budget = max(FACTOR * statistics.median(times), 4 * max(times))

@@ -47,7 +47,7 @@ def poll(server: Server) -> Observation:
     sent = server.send(topic, MESSAGE, wait=PUSH)
     if not isinstance(sent, Done):
         return observe(sent)
-    polled = server.polled(topic, 1)
+    polled = server.poll_until(topic, 1)
     if isinstance(polled.answer, Done):
         return observed("ok" if PAYLOAD[:-1] in polled.answer.body else MISSING)
     return observe(polled.answer)
@@ -68,7 +68,7 @@ def disk(server: Server) -> Observation:
     """Send a message and look for its payload in the data directory: ``ok`` or ``missing``."""
     stored = server.disk
     topic = server.new_topic()
-    server.sent(topic, MESSAGE)
+    server.send_accepted(topic, MESSAGE)
     segments = stored.wait_for(topic, PAYLOAD[:-1])
     found = any(PAYLOAD[:-1] in segment.log for segment in segments)
     return observed("ok" if found else MISSING)
@@ -78,7 +78,7 @@ def control(server: Server) -> Observation:
     """Set the state of a message over the control API: ``ok``, or the observed token."""
     api = server.control
     topic = server.new_topic()
-    server.sent(topic, MESSAGE)
+    server.send_accepted(topic, MESSAGE)
     answer = api.set_state(topic, 0, POISONED)
     return observed("ok") if is_success(answer) else observe_http(answer)
 
@@ -132,7 +132,7 @@ def unknown_state(server: Server) -> Observation:
     """Poll a message of no known state: ``state:as-set``, ``state:NAME``, ``missing``, or WORD."""
     api = server.control
     topic = server.new_topic()
-    server.sent(topic, MESSAGE)
+    server.send_accepted(topic, MESSAGE)
     _must_set(api.is_set(topic, 0, NO_STATE), topic)
     polled = server.poll(topic)
     unread = observe_unread(polled)

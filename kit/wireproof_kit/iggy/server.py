@@ -6,18 +6,18 @@ from dataclasses import replace
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.iggy.access import Access
 from wireproof_kit.iggy.control import ControlClient
-from wireproof_kit.iggy.observe.disk import Stored
+from wireproof_kit.iggy.observe.disk import DataDirectory
 from wireproof_kit.iggy.observe.observations import observe
 from wireproof_kit.iggy.observe.polled import Polled, read_polled
 from wireproof_kit.iggy.topics import FIRST_PARTITION, Stream, Topic
 from wireproof_kit.iggy.wire import generations, payloads, requests
 from wireproof_kit.iggy.wire.answers import Answer, Closed, Done
-from wireproof_kit.iggy.wire.connection import Connection, connected
+from wireproof_kit.iggy.wire.connection import Connection, connect_socket
 from wireproof_kit.iggy.wire.http import HttpClient, JsonPolled, json_polled, messages_body
 from wireproof_kit.iggy.wire.payloads import POLLING, Polling
 from wireproof_kit.observation import Observation
 from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY, Patience, Wait
-from wireproof_kit.wire.http import Address, Query, Transferred
+from wireproof_kit.wire.http import Address, Query, TransferResult
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_kit.wire.waiting import until
@@ -57,7 +57,7 @@ class Server:
             ArrangementFailed: it does not let the kit in.
         """
         connection = Connection(
-            connected(self.access.address),
+            connect_socket(self.access.address),
             transcript=self.transcript,
             patience=self.patience,
             address=self.access.address,
@@ -107,13 +107,13 @@ class Server:
     def new_stream(self, *, apart: bool = False) -> Stream:
         """Create a stream that is deleted at the end of the case.
 
-        `apart`: what is made of its name by changing one character is no other stream's.
+        `apart`: no other stream has a name that differs from its name in one character.
 
         Raises:
-            ArrangementFailed: it could not be made.
+            ArrangementFailed: it could not be created.
         """
         stream = self.access.identifiers.stream()
-        stream = self._made(stream.apart() if apart else stream)
+        stream = self._create_stream(stream.apart() if apart else stream)
         self._streams.append(stream)
         return stream
 
@@ -124,7 +124,7 @@ class Server:
             ArrangementFailed: it could not be made.
         """
         home = stream or self.access.identifiers.shared_stream(
-            lambda: self._made(self.access.identifiers.stream())
+            lambda: self._create_stream(self.access.identifiers.stream())
         )
         number = self.access.identifiers.topic_number()
         topic = Topic(home, number, self.access.identifiers.topic_name(number), partitions)
@@ -173,7 +173,7 @@ class Server:
         )
         return self.client.ask(outgoing, wait)
 
-    def sent(
+    def send_accepted(
         self,
         topic: Topic,
         *messages: SentMessage,
@@ -216,7 +216,7 @@ class Server:
             client.ask(self.poll_request(topic, polling, by=by)), self.access.head()
         )
 
-    def polled(self, topic: Topic, due: int, polling: Polling = POLLING) -> Polled:
+    def poll_until(self, topic: Topic, due: int, polling: Polling = POLLING) -> Polled:
         """Poll until enough messages arrive or patience has passed; return the last response.
 
         A server may take a moment between its answer to a send and the next poll.
@@ -231,8 +231,8 @@ class Server:
 
     def sent_and_polled(self, topic: Topic, *messages: SentMessage) -> Polled:
         """Send messages in one request, which must succeed, and poll them."""
-        self.sent(topic, *messages)
-        return self.polled(topic, len(messages), Polling(count=len(messages) + 1))
+        self.send_accepted(topic, *messages)
+        return self.poll_until(topic, len(messages), Polling(count=len(messages) + 1))
 
     def store_offset(
         self, topic: Topic, offset: int, *, consumer: int = 1, partition: int = FIRST_PARTITION
@@ -286,7 +286,7 @@ class Server:
         *messages: SentMessage | Mapping[str, object],
         partition: int = FIRST_PARTITION,
         partitioning: Partitioning | None = None,
-    ) -> Transferred:
+    ) -> TransferResult:
         """Send messages over HTTP; a case may give its own JSON objects."""
         body = messages_body(messages, partitioning or partition_id(partition))
         return self.http.post(f"{topic.path}/messages", body)
@@ -308,7 +308,7 @@ class Server:
         who = {"id": str(consumer), "consumer_id": str(consumer)}
         return {**who, "partition_id": FIRST_PARTITION, "offset": offset}
 
-    def got(self, topic: Topic, due: int, **query: object) -> JsonPolled:
+    def get_until(self, topic: Topic, due: int, **query: object) -> JsonPolled:
         """Poll over HTTP until enough messages arrive or patience has passed."""
 
         def look() -> JsonPolled | None:
@@ -330,16 +330,16 @@ class Server:
         return ControlClient(self._http_at(self.access.control, self.access.control_token))
 
     @property
-    def disk(self) -> Stored:
+    def disk(self) -> DataDirectory:
         """Return the reader of the target's data directory.
 
         Raises:
-            ArrangementFailed: none is known.
+            ArrangementFailed: the directory is not known.
         """
-        return Stored(self.access.data, self.patience.seconds(REDELIVERY))
+        return DataDirectory(self.access.data, self.patience.seconds(REDELIVERY))
 
     def close(self, *, leave: bool = False) -> None:
-        """Close the case's connections and delete what it created, unless told to leave it."""
+        """Close the case's connections, and delete what it created unless `leave`."""
         for connection in self._open:
             connection.close()
         if not leave and (self._topics or self._streams):
@@ -365,7 +365,7 @@ class Server:
         finally:
             cleaner.close()
 
-    def _made(self, stream: Stream) -> Stream:
+    def _create_stream(self, stream: Stream) -> Stream:
         payload = CreateStream(stream.number, stream.name)
         self._must("create_stream", commands.CREATE_STREAM, payload)
         return stream

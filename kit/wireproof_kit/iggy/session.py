@@ -14,7 +14,7 @@ from wireproof_kit.errors import (
 )
 from wireproof_kit.iggy import patience
 from wireproof_kit.iggy.access import Access
-from wireproof_kit.iggy.greeting import GREETING_SECONDS, Greeting, greet, pinged
+from wireproof_kit.iggy.greeting import GREETING_SECONDS, Greeting, greet, time_ping
 from wireproof_kit.iggy.identifiers import Identifiers
 from wireproof_kit.iggy.observe.polled import COUNT, PARTITION_OFFSET_COUNT, Head
 from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES, UNAVAILABLE
@@ -59,7 +59,7 @@ class IggySession:
         )
         self.patience = patience.BEFORE_MEASURING
         if options.timeout is not None:
-            self.patience = patience.fixed(options.timeout)
+            self.patience = patience.make_fixed(options.timeout)
         elif options.patience is not None:
             self.patience = options.patience
         self._measuring = threading.Lock()
@@ -119,7 +119,7 @@ class IggySession:
         """Make a control round trip on a new connection."""
 
         def trip(seconds: float) -> float:
-            return pinged(self._address, seconds=seconds)
+            return time_ping(self._address, seconds=seconds)
 
         return control_round_trip(trip, self.patience)
 
@@ -167,11 +167,11 @@ class IggySession:
         with self._measuring:
             if not self._is_measured:
                 self._is_measured = True
-                self.patience = patience.measured(self._round_trip, self._greeting.seconds)
+                self.patience = patience.measure(self._round_trip, self._greeting.seconds)
 
     def _round_trip(self) -> float:
         try:
-            return pinged(self._address)
+            return time_ping(self._address)
         except (TargetUnreachable, TargetSilent):
             return GREETING_SECONDS
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from wireproof_spec.iggy.bodies.identifier import Identifier, named, numeric
+from wireproof_spec.iggy.bodies.identifier import Identifier, make_named, numeric
 
 FIRST_PARTITION = 1
 
@@ -42,7 +42,7 @@ class Topic:
     @property
     def by_name(self) -> tuple[Identifier, Identifier]:
         """Return the identifiers of stream and topic by name."""
-        return named(self.stream.name), named(self.name)
+        return make_named(self.stream.name), make_named(self.name)
 
     @property
     def path(self) -> str:

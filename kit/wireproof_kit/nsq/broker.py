@@ -35,7 +35,7 @@ OPEN = Login()
 
 
 @dataclass(frozen=True, slots=True)
-class Upgraded:
+class UpgradeResult:
     """The response to an upgrade request, and the topic in its new kind."""
 
     answer: HttpAnswer
@@ -75,7 +75,7 @@ class Broker:
         self._open: list[Connection] = []
         self.channels: dict[str, Topic] = {}
 
-    def recording(self, transcript: Transcript) -> "Broker":
+    def record_to(self, transcript: Transcript) -> "Broker":
         """Return a copy of this broker without connections that records in another transcript."""
         other = copy.copy(self)
         other.transcript = transcript
@@ -113,7 +113,7 @@ class Broker:
         """
         address = topic.address if topic else self.address
         connection = Connection(
-            connected(address),
+            connect_socket(address),
             transcript=self.transcript,
             patience=self.patience,
             address=address,
@@ -194,7 +194,7 @@ class Broker:
             return connection.ask(frames.pub_trace(topic, trace_id, body), wait)
         return connection.ask(frames.pub(topic, body), wait)
 
-    def published(
+    def publish_accepted(
         self,
         topic: Topic,
         body: bytes,
@@ -212,7 +212,7 @@ class Broker:
             raise ArrangementFailed(f"a right publish was answered {observe(answer).value}")
         return answer
 
-    def upgrade(self, topic: Topic) -> Upgraded:
+    def upgrade(self, topic: Topic) -> UpgradeResult:
         """Send the request that upgrades a topic to extend support, and return its result.
 
         Raises:
@@ -222,7 +222,7 @@ class Broker:
             raise ArrangementFailed("there is no way to upgrade a topic of the target")
         answer = self._upgrade(topic)
         extend = topic.extend or answer.status == 200
-        return Upgraded(answer, replace(topic, extend=extend))
+        return UpgradeResult(answer, replace(topic, extend=extend))
 
     def layout(self, topic: Topic, *, ordered: bool) -> Layout:
         """Return the layout that deliveries of a topic must have."""
@@ -242,10 +242,10 @@ class Broker:
             connection.close()
 
 
-def connected(address: Address) -> socket:
+def connect_socket(address: Address) -> socket:
     """Return a socket connected to an address.
 
     Raises:
         TargetUnreachable: it accepts no connection.
     """
-    return wire.connected(address, "nsq")
+    return wire.connect_socket(address, "nsq")

@@ -115,7 +115,7 @@ class Consumer:
         return isinstance(self.answer, Closed | Nonsense)
 
     def _read(self, data: bytes, own: bytes | None) -> Delivery:
-        owed = frozenset((own,)) if own is not None else self._bodies.known()
+        owed = frozenset((own,)) if own is not None else self._bodies.list_known()
         return read_delivery(data, self.layout, owed)
 
     def _is_wanted(self, delivery: Delivery, own: bytes | None) -> bool:

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 from wireproof_kit.errors import TargetSilent
-from wireproof_kit.nsq.broker import connected
+from wireproof_kit.nsq.broker import connect_socket
 from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.topic import Address
 from wireproof_kit.nsq.wire import frames
@@ -36,7 +36,7 @@ def greet(address: Address, *, seconds: float | None = None, login: Login = OPEN
     seconds = GREETING_SECONDS if seconds is None else seconds
     started = time.monotonic()
     patience = Patience(answer=seconds, push=seconds, redelivery=seconds)
-    sock = connected(address)
+    sock = connect_socket(address)
     transcript = Transcript()
     with Connection(sock, transcript=transcript, patience=patience, address=address) as connection:
         connection.send(frames.magic())

@@ -4,11 +4,12 @@ from wireproof_kit.nsq.lookup.servers import LookupClient
 from wireproof_kit.nsq.topics.topic import Address
 from wireproof_kit.nsq.wire.http import HttpClient
 from wireproof_kit.targets.target import Target
-from wireproof_kit.wire.http import Line, address_of
+from wireproof_kit.wire.http import ConnectionPool, address_of
 from wireproof_kit.wire.transcript import Transcript
 
 LOOKUPD = "lookupd"
 """The target key by which lookup servers are given."""
+# Longer than for a broker: a busy lookup server was seen to answer late.
 LOOKUP_SECONDS = 30.0
 PING_SECONDS = 1.0
 
@@ -30,7 +31,9 @@ def lookup_client(target: Target) -> LookupClient | None:
         return None
     transcript = Transcript()
     servers = [
-        HttpClient(address, transcript=transcript, seconds=LOOKUP_SECONDS, line=Line(address))
+        HttpClient(
+            address, transcript=transcript, seconds=LOOKUP_SECONDS, line=ConnectionPool(address)
+        )
         for address in lookup_addresses(target)
     ]
     return LookupClient(servers)

@@ -17,7 +17,7 @@ from wireproof_kit.nsq.greeting import GREETING_SECONDS, Greeting, greet
 from wireproof_kit.nsq.lookup.answer import Node
 from wireproof_kit.nsq.lookup.discovery import check_servers, discover
 from wireproof_kit.nsq.lookup.servers import LookupClient, is_same
-from wireproof_kit.nsq.probes.context import UNAVAILABLE, ProbeBench
+from wireproof_kit.nsq.probes.context import UNAVAILABLE, ProbeContext
 from wireproof_kit.nsq.probes.context import Probe as ProbeFunction
 from wireproof_kit.nsq.probes.tables import CAPABILITY_PROBES, READING_PROBES
 from wireproof_kit.nsq.services import (
@@ -30,7 +30,7 @@ from wireproof_kit.nsq.services import (
 from wireproof_kit.nsq.topics.bodies import Bodies
 from wireproof_kit.nsq.topics.channels import ChannelSweeper
 from wireproof_kit.nsq.topics.pool import TopicPool
-from wireproof_kit.nsq.topics.sources import KINDS, Surroundings, TopicMaker
+from wireproof_kit.nsq.topics.sources import KINDS, ReachableServices, TopicMaker
 from wireproof_kit.nsq.topics.topic import Address, Topic
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.http import HttpClient
@@ -48,6 +48,7 @@ LOOKUP = "lookup"
 CLUSTER = "cluster"
 NEW_TOPIC_NAME = "new_topic_name"
 HTTP_SECONDS = 5.0
+# A repeat of a failing case needs a fresh topic, which a cluster takes up to 90 s to make.
 CLUSTER_SPARES = 4
 PROBE_TOPICS = (
     "ext_topic",
@@ -72,7 +73,7 @@ class NsqSession:
         self.address: Address = (target.host, target.port)
         self.patience = patience.BEFORE_MEASURING
         if options.timeout is not None:
-            self.patience = patience.fixed(options.timeout)
+            self.patience = patience.make_fixed(options.timeout)
         elif options.patience is not None:
             self.patience = options.patience
         self._probe_patience = self.patience
@@ -187,11 +188,13 @@ class NsqSession:
         topics = tuple(self._probe_topics.values())
         broker = self._broker(transcript, topics, patience=self._probe_patience)
         cluster = self._cluster(transcript)
-        bench = ProbeBench(broker, self._pool, self._lookup, cluster, self._probe_topics)
+        bench = ProbeContext(broker, self._pool, self._lookup, cluster, self._probe_topics)
         try:
             observation = function(bench)
         except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
             observation = observed(UNAVAILABLE, note=str(error))
+            if isinstance(error, ArrangementFailed) and error.transcript is not None:
+                transcript.extend(error.transcript)
         finally:
             cluster.close()
             self._close(broker)
@@ -227,7 +230,7 @@ class NsqSession:
     def _lookup_for(self, transcript: Transcript) -> LookupClient:
         if self._lookup is None:
             raise ArrangementFailed("no lookup server of the target is known; give --lookupd")
-        return self._lookup.recording(transcript)
+        return self._lookup.record_to(transcript)
 
     def _cluster(self, transcript: Transcript) -> Cluster:
         return Cluster(
@@ -255,18 +258,18 @@ class NsqSession:
         seconds = self._options.timeout or HTTP_SECONDS
         return HttpClient(address, transcript=transcript, seconds=seconds) if address else None
 
-    def _surroundings(self) -> Surroundings:
-        return Surroundings(
+    def _surroundings(self) -> ReachableServices:
+        return ReachableServices(
             address=self.address,
             connect=self._connect,
             http=self._http_client(Transcript(), self._http),
             lookup=self._lookup,
         )
 
-    def _connect(self) -> Connection:
+    def _connect(self, transcript: Transcript) -> Connection:
         return Broker(
             self.address,
-            transcript=Transcript(),
+            transcript=transcript,
             patience=patience.BEFORE_MEASURING,
             bodies=Bodies(""),
             login=self._login,
@@ -295,11 +298,11 @@ class NsqSession:
             broker = self._broker(Transcript())
             try:
                 topic = self._any_topic()
-                self.patience = self._probe_patience = patience.measured(
+                self.patience = self._probe_patience = patience.measure(
                     broker, topic, answer=answer
                 )
             except (ArrangementFailed, TargetUnreachable):
-                self.patience = patience.unmeasured(answer)
+                self.patience = patience.make_longest(answer)
                 self._probe_patience = patience.hasty(answer)
             finally:
                 self._close(broker)
@@ -337,7 +340,7 @@ def open_session(target: Target, options: SessionOptions) -> NsqSession:
         if servers:
             check_servers(servers)
         return NsqSession(target, options, greeting, login)
-    found = [_found(target, node) for node in discover(servers)]
+    found = [_move_to_node(target, node) for node in discover(servers)]
     for here in found[:-1]:
         with contextlib.suppress(TargetUnreachable):
             return NsqSession(here, options, _let_in(here, login), login)
@@ -355,7 +358,7 @@ def _let_in(target: Target, login: Login) -> Greeting:
     return greeting
 
 
-def _found(target: Target, node: Node) -> Target:
+def _move_to_node(target: Target, node: Node) -> Target:
     """Return the target with the address of a node that a lookup server listed."""
     host, port = node.address
     return replace(target, host=host, port=port, http=target.http or text_of(node.http_address))

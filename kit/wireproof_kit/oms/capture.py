@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.oms.captured import Captured
+from wireproof_kit.oms.captured import CapturedDocument
 from wireproof_kit.wire.transcript import Part, Transcript
-from wireproof_spec.json_places import Place
+from wireproof_spec.json_positions import TextPosition
 from wireproof_spec.oms.document import Document, read
 from wireproof_spec.oms.names import Kind
+from wireproof_spec.oms.rule_result import Breach
 from wireproof_spec.oms.rules import RULES
-from wireproof_spec.oms.sight import Fault
 
 FILE = "file"
 MOST_TOLD = 4
@@ -24,7 +24,7 @@ class Capture:
     """The captured documents of a target, for one run of one case."""
 
     def __init__(
-        self, documents: Mapping[str, Captured], kind: Kind, transcript: Transcript
+        self, documents: Mapping[str, CapturedDocument], kind: Kind, transcript: Transcript
     ) -> None:
         self._documents = documents
         self._kind = kind
@@ -46,14 +46,14 @@ class Capture:
             return observed(sight.state)
         for fault in sight.faults[:MOST_TOLD]:
             self._show(captured, document.place(fault))
-        return _observation(sight.state, _Shown(captured, document, sight.faults))
+        return _observation(sight.state, _FaultTexts(captured, document, sight.faults))
 
-    def _note(self, captured: Captured) -> None:
+    def _note(self, captured: CapturedDocument) -> None:
         digest = hashlib.sha256(captured.data).hexdigest()[:16]
         note = f"{captured.name}: {len(captured.data)} bytes, sha256 {digest}"
         self._transcript.add("note", FILE, note=note)
 
-    def _show(self, captured: Captured, place: Place) -> None:
+    def _show(self, captured: CapturedDocument, place: TextPosition) -> None:
         """Record the line that contains the fault, or the text around it."""
         before = _text(captured.data[: place.offset]).rpartition("\n")[2][-BEFORE:]
         after = _text(captured.data[place.offset :]).partition("\n")[0][:AFTER]
@@ -63,10 +63,12 @@ class Capture:
         self._transcript.add("text", FILE, data=data, parts=(part,), note=where)
 
 
-class _Shown:
+class _FaultTexts:
     """The faults of a document, in words."""
 
-    def __init__(self, captured: Captured, document: Document, faults: Sequence[Fault]) -> None:
+    def __init__(
+        self, captured: CapturedDocument, document: Document, faults: Sequence[Breach]
+    ) -> None:
         self.faults = faults
         self.places = [document.place(fault) for fault in faults[:MOST_TOLD]]
         self.sentences = [
@@ -81,19 +83,19 @@ class _Shown:
         return f"{told}; and {more} more" if more else told
 
 
-def _observation(state: str, shown: _Shown) -> Observation:
+def _observation(state: str, shown: _FaultTexts) -> Observation:
     first, place = shown.faults[0], shown.places[0]
     field = printable(first.pointer) or "document"
     difference = Difference(field, place.offset, first.expected, first.found)
     return observed(state, difference=difference, note=shown.note())
 
 
-def _where(captured: Captured, place: Place) -> str:
+def _where(captured: CapturedDocument, place: TextPosition) -> str:
     line = (captured.line or 1) + place.line - 1
     return f"{captured.file} line {line}, column {place.column}"
 
 
-def _pointer(fault: Fault) -> str:
+def _pointer(fault: Breach) -> str:
     return f" ({printable(fault.pointer)})" if fault.pointer else ""
 
 

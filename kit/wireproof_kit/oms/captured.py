@@ -23,7 +23,7 @@ _SAFE = "/:._-~"
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class CapturedDocument:
     """One captured document.
 
     `file` is the path below the target, escaped like a URL's; `line` is the line of a document
@@ -49,7 +49,7 @@ def document_names(target: Target) -> Sequence[str]:
     return [document.name for document in read_documents(_path(target))]
 
 
-def documents_of(target: Target) -> tuple[Captured, ...]:
+def documents_of(target: Target) -> tuple[CapturedDocument, ...]:
     """Return the documents of a target, in the order of the files.
 
     Raises:
@@ -58,14 +58,14 @@ def documents_of(target: Target) -> tuple[Captured, ...]:
     return read_documents(_path(target))
 
 
-def read_documents(path: Path) -> tuple[Captured, ...]:
+def read_documents(path: Path) -> tuple[CapturedDocument, ...]:
     """Return the documents of a file or folder.
 
     Raises:
         UsageFault: it is not there, cannot be read, holds no document, or too much.
     """
     files = list(_files(path))
-    found: list[Captured] = []
+    found: list[CapturedDocument] = []
     size = 0
     for file in files:
         data = _bytes(file, MOST_BYTES - size)
@@ -116,13 +116,13 @@ def _bytes(file: Path, room: int) -> bytes:
     return data
 
 
-def _documents(file: str, data: bytes, *, lines: bool) -> Iterator[Captured]:
+def _documents(file: str, data: bytes, *, lines: bool) -> Iterator[CapturedDocument]:
     if not lines:
-        yield Captured(file, data)
+        yield CapturedDocument(file, data)
         return
     for number, line in enumerate(data.split(b"\n"), start=1):
         if line.strip():
-            yield Captured(file, line, number)
+            yield CapturedDocument(file, line, number)
 
 
 def _nothing(path: Path) -> str:

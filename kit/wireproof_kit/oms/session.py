@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from wireproof_kit.errors import ArrangementFailed, UsageFault
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.oms.capture import Capture
-from wireproof_kit.oms.captured import Captured, documents_of
+from wireproof_kit.oms.captured import CapturedDocument, documents_of
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.session import Control, Probe, SessionOptions
 from wireproof_kit.targets.target import Target
@@ -23,7 +23,7 @@ UNAVAILABLE = "unavailable"
 class DocumentSession:
     """The documents of one run, read once."""
 
-    def __init__(self, documents: Sequence[Captured], kind: Kind) -> None:
+    def __init__(self, documents: Sequence[CapturedDocument], kind: Kind) -> None:
         self.patience = Patience(answer=0.0, push=0.0, redelivery=0.0)
         self._documents = {document.name: document for document in documents}
         self._kind = kind
@@ -91,7 +91,7 @@ class DocumentSession:
             return observed("ok")
         return observed("ok" if any(map(self._has_one, self._documents.values())) else "none")
 
-    def _has_one(self, captured: Captured) -> bool:
+    def _has_one(self, captured: CapturedDocument) -> bool:
         return not isinstance(read(captured.data, self._kind).extension_header, Gap)
 
 
@@ -99,14 +99,14 @@ def open_session(target: Target, options: SessionOptions) -> DocumentSession:
     """Read the documents of a target.
 
     Raises:
-        UsageFault: they cannot be read, there are none or too many, or their kind is unknown.
+        UsageFault: they cannot be read, are missing or too many, or are of an unknown kind.
     """
     if options.topics:
         raise UsageFault("--topic says nothing about documents; leave it out")
     return DocumentSession(documents_of(target), _kind(target))
 
 
-def _fingerprint(documents: Sequence[Captured], kind: Kind) -> dict[str, str]:
+def _fingerprint(documents: Sequence[CapturedDocument], kind: Kind) -> dict[str, str]:
     digest = hashlib.sha256()
     for document in documents:
         digest.update(f"{document.name}\0{len(document.data)}\0".encode())

@@ -40,7 +40,7 @@ _JSON: dict[str, Made] = {
 @cache
 def valid(name: str) -> Made:
     """Return a strategy for documents that are valid under the schema ``name``."""
-    return _valid(_Place(_schema(name), name))
+    return _valid(_ResolvedSchema(_schema(name), name))
 
 
 @cache
@@ -52,13 +52,13 @@ def invalid(name: str) -> Made:
 @cache
 def faults(name: str) -> tuple[Made, ...]:
     """Return a strategy for violations of each keyword of the schema ``name``."""
-    return tuple(_broken(_Place(_schema(name), name)))
+    return tuple(_break_schema(_ResolvedSchema(_schema(name), name)))
 
 
 def texts(value: object) -> st.SearchStrategy[bytes]:
     """Return a strategy for the spellings of a JSON value: spaces, escapes and member order."""
     return st.builds(
-        _written,
+        _write_json,
         st.just(value),
         st.randoms(use_true_random=False),
         ascii_only=st.booleans(),
@@ -67,7 +67,7 @@ def texts(value: object) -> st.SearchStrategy[bytes]:
     )
 
 
-class _Place:
+class _ResolvedSchema:
     """A schema with its references resolved, and the file they are relative to."""
 
     def __init__(self, schema: JsonValue, file: str) -> None:
@@ -75,21 +75,21 @@ class _Place:
         self.schema: Schema = cast(Schema, schema)
         reference = self.schema.get("$ref")
         if isinstance(reference, str):
-            there = _resolved(reference, file)
+            there = _resolve(reference, file)
             self.file = there.file
             beside = {name: below for name, below in self.schema.items() if name != "$ref"}
-            self.schema = {**there.schema, **beside, **_narrowed(there.schema, beside)}
+            self.schema = {**there.schema, **beside, **_narrow(there.schema, beside)}
 
-    def below(self, keyword: str) -> "_Place":
+    def below(self, keyword: str) -> "_ResolvedSchema":
         """Return the schema under a keyword."""
-        return _Place(self.schema[keyword], self.file)
+        return _ResolvedSchema(self.schema[keyword], self.file)
 
-    def properties(self) -> dict[str, "_Place"]:
+    def properties(self) -> dict[str, "_ResolvedSchema"]:
         """Return the schemas of the object's properties."""
         found = cast(Schema, self.schema.get("properties", {}))
-        return {name: _Place(below, self.file) for name, below in found.items()}
+        return {name: _ResolvedSchema(below, self.file) for name, below in found.items()}
 
-    def required(self) -> Sequence[str]:
+    def list_required(self) -> Sequence[str]:
         """Return the names of the required properties."""
         return cast(list[str], self.schema.get("required", []))
 
@@ -99,16 +99,16 @@ def _schema(name: str) -> JsonValue:
     return document(name)
 
 
-def _resolved(reference: str, file: str) -> _Place:
+def _resolve(reference: str, file: str) -> _ResolvedSchema:
     whole, _, fragment = reference.partition("#")
     there = whole.removeprefix(_NAMESPACE) or file
     found = _schema(there)
     for step in fragment.split("/")[1:]:
         found = cast(Schema, found)[step]
-    return _Place(found, there)
+    return _ResolvedSchema(found, there)
 
 
-def _narrowed(there: Schema, beside: Schema) -> Schema:
+def _narrow(there: Schema, beside: Schema) -> Schema:
     """Return the stricter of the bounds in a reference and beside it."""
     narrow: dict[str, Callable[[int, int], int]] = {"minimum": max, "maximum": min}
     return {
@@ -118,11 +118,11 @@ def _narrowed(there: Schema, beside: Schema) -> Schema:
     }
 
 
-def _valid(place: _Place) -> Made:
+def _valid(place: _ResolvedSchema) -> Made:
     if "anyOf" in place.schema:
         options = cast(list[JsonValue], place.schema["anyOf"])
-        return st.one_of([_valid(_Place(each, place.file)) for each in options])
-    makers: dict[str, Callable[[_Place], Made]] = {
+        return st.one_of([_valid(_ResolvedSchema(each, place.file)) for each in options])
+    makers: dict[str, Callable[[_ResolvedSchema], Made]] = {
         "object": _object,
         "string": _string,
         "integer": _integer,
@@ -131,15 +131,15 @@ def _valid(place: _Place) -> Made:
     return makers[cast(str, place.schema.get("type", "object"))](place)
 
 
-def _object(place: _Place, without: Sequence[str] = ()) -> Made:
+def _object(place: _ResolvedSchema, without: Sequence[str] = ()) -> Made:
     named = {name: _valid(below) for name, below in place.properties().items()}
-    needed = {name: named[name] for name in place.required() if name not in without}
+    needed = {name: named[name] for name in place.list_required() if name not in without}
     others = {name: each for name, each in named.items() if name not in (*needed, *without)}
     known = st.fixed_dictionaries(needed, optional=others)
-    return st.builds(_joined, _further(place, tuple(named)), known)
+    return st.builds(_join_members, _further(place, tuple(named)), known)
 
 
-def _further(place: _Place, taken: Sequence[str]) -> st.SearchStrategy[dict[str, object]]:
+def _further(place: _ResolvedSchema, taken: Sequence[str]) -> st.SearchStrategy[dict[str, object]]:
     if "additionalProperties" not in place.schema and "propertyNames" not in place.schema:
         return st.just({})
     allowed = "additionalProperties" in place.schema
@@ -147,7 +147,7 @@ def _further(place: _Place, taken: Sequence[str]) -> st.SearchStrategy[dict[str,
     return st.dictionaries(_name(place, taken), value, max_size=_FURTHER)
 
 
-def _string(place: _Place) -> st.SearchStrategy[str]:
+def _string(place: _ResolvedSchema) -> st.SearchStrategy[str]:
     least = cast(int, place.schema.get("minLength", 0))
     pattern = place.schema.get("pattern")
     if not isinstance(pattern, str):
@@ -157,7 +157,7 @@ def _string(place: _Place) -> st.SearchStrategy[str]:
     )
 
 
-def _integer(place: _Place) -> Made:
+def _integer(place: _ResolvedSchema) -> Made:
     lowest = cast(int, place.schema["minimum"])
     highest = cast(int, place.schema["maximum"])
     edges = st.sampled_from([lowest, highest, max(lowest, 0), min(highest, 1)])
@@ -165,7 +165,7 @@ def _integer(place: _Place) -> Made:
     return st.integers(lowest, highest) | edges | as_fraction
 
 
-def _broken(place: _Place) -> Iterator[Made]:
+def _break_schema(place: _ResolvedSchema) -> Iterator[Made]:
     """Return a strategy per keyword for values that violate a schema."""
     yield _of_other_type(place)
     beyond = st.integers(1, 4) | st.integers(1, 2**70)
@@ -183,12 +183,12 @@ def _broken(place: _Place) -> Iterator[Made]:
         yield from _broken_objects(place)
 
 
-def _broken_objects(place: _Place) -> Iterator[Made]:
+def _broken_objects(place: _ResolvedSchema) -> Iterator[Made]:
     right = _valid(place)
-    for name in place.required():
+    for name in place.list_required():
         yield _object(place, without=[name])
     for name, below in place.properties().items():
-        yield from (_with(right, st.just(name), wrong) for wrong in _broken(below))
+        yield from (_with(right, st.just(name), wrong) for wrong in _break_schema(below))
     if "propertyNames" in place.schema:
         pattern = str(place.below("propertyNames").schema["pattern"])
         yield _with(right, _against(pattern), st.just(1))
@@ -197,31 +197,31 @@ def _broken_objects(place: _Place) -> Iterator[Made]:
         yield _with(right, other, _of_other_type(place.below("additionalProperties")))
 
 
-def _name(place: _Place, taken: Sequence[str]) -> st.SearchStrategy[str]:
+def _name(place: _ResolvedSchema, taken: Sequence[str]) -> st.SearchStrategy[str]:
     return _string(place.below("propertyNames")).filter(lambda text: text not in taken)
 
 
 def _with(right: Made, name: st.SearchStrategy[str], value: Made) -> Made:
-    return st.builds(_joined, right, st.builds(_member, name, value))
+    return st.builds(_join_members, right, st.builds(_member, name, value))
 
 
 def _member(name: str, value: object) -> dict[str, object]:
     return {name: value}
 
 
-def _joined(members: object, more: object) -> dict[str, object]:
+def _join_members(members: object, more: object) -> dict[str, object]:
     return {**cast(dict[str, object], members), **cast(dict[str, object], more)}
 
 
-def _of_other_type(place: _Place) -> Made:
+def _of_other_type(place: _ResolvedSchema) -> Made:
     taken = _types(place)
     return st.one_of([made for kind, made in _JSON.items() if kind not in taken])
 
 
-def _types(place: _Place) -> set[str]:
+def _types(place: _ResolvedSchema) -> set[str]:
     """Return the JSON types that a value may have; an integer may be any whole number."""
     options = cast(list[JsonValue], place.schema.get("anyOf", []))
-    found = {kind for each in options for kind in _types(_Place(each, place.file))}
+    found = {kind for each in options for kind in _types(_ResolvedSchema(each, place.file))}
     named = cast(str, place.schema.get("type", ""))
     return found | {named} | ({"number", "integer"} if named in ("number", "integer") else set())
 
@@ -238,7 +238,7 @@ def _has_surrogate(text: str) -> bool:
     return any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
-def _written(
+def _write_json(
     value: object,
     chance: Random,
     *,
@@ -246,16 +246,16 @@ def _written(
     indent: int | None,
     around: str,
 ) -> bytes:
-    text = json.dumps(_shuffled(value, chance), ensure_ascii=ascii_only, indent=indent)
+    text = json.dumps(_shuffle(value, chance), ensure_ascii=ascii_only, indent=indent)
     return f"{around}{text}{around}".encode()
 
 
-def _shuffled(value: object, chance: Random) -> object:
+def _shuffle(value: object, chance: Random) -> object:
     if isinstance(value, list):
-        return [_shuffled(each, chance) for each in cast(list[object], value)]
+        return [_shuffle(each, chance) for each in cast(list[object], value)]
     if not isinstance(value, dict):
         return value
     members = cast(dict[str, object], value)
     names = list(members)
     chance.shuffle(names)
-    return {name: _shuffled(members[name], chance) for name in names}
+    return {name: _shuffle(members[name], chance) for name in names}

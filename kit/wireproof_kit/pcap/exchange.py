@@ -1,7 +1,7 @@
-"""What a case sent and received, as the TCP segments that would have carried it.
+"""Turns the bytes of a case into the TCP segments that could have carried them.
 
-The kit records what it wrote and what it read, not packets: how the bytes were cut, and when
-which of them was acknowledged, is made up here. Nothing needs scapy yet.
+The kit records writes and reads, not packets: how the bytes are divided and when each part is
+acknowledged is made up. This module does not need scapy.
 """
 
 import ipaddress

@@ -11,27 +11,27 @@ KIND = "scapy"
 """The kind of frames that are made so."""
 
 
-def fuzzed(layer: Packet, number: int) -> bytes:
+def fill_randomly(layer: Packet, number: int) -> bytes:
     """Return the bytes of a layer with random values in every field that is not set.
 
     Lengths and counts stay true: to make those wrong is what mutations of frames are for.
     """
     with _drawing_from(number):
-        return bytes(_settled(fuzz(layer)))
+        return bytes(_settle(fuzz(layer)))
 
 
-def _settled(layer: Packet) -> Packet:
+def _settle(layer: Packet) -> Packet:
     """Replace each random value by one choice; scapy would draw again at each access."""
     chosen = next(iter(layer))
     for each in chosen.fields_desc:
         value = chosen.getfieldval(each.name)
         if isinstance(value, Packet):
-            chosen.setfieldval(each.name, _settled(value))
+            chosen.setfieldval(each.name, _settle(value))
         elif isinstance(value, list) and each.holds_packets:
             layers = cast(list[Packet], value)
-            chosen.setfieldval(each.name, [_settled(item) for item in layers])
+            chosen.setfieldval(each.name, [_settle(item) for item in layers])
     if not isinstance(chosen.payload, NoPayload):
-        inner = _settled(chosen.payload)
+        inner = _settle(chosen.payload)
         chosen.remove_payload()
         chosen.add_payload(inner)
     return chosen

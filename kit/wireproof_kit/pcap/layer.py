@@ -9,6 +9,7 @@ import struct
 from collections.abc import Callable
 from typing import ClassVar, TypeVar, cast
 
+# Never `scapy.all`: it takes 717 ms to import, scapy.packet 148 ms.
 from scapy.base_classes import BasePacket
 from scapy.fields import Field, PacketField, PacketListField, StrField
 from scapy.packet import Packet, Padding
@@ -19,11 +20,11 @@ Read = Callable[[Packet], int]
 """Reads a length or a count off the fields that stand before."""
 
 
-class Refused(ValueError):
+class LayerViolation(ValueError):
     """The bytes violate the layer; the message names the field and the reason."""
 
 
-class Short(Refused):
+class Short(LayerViolation):
     """The bytes end before the layer does; more bytes may complete it."""
 
 
@@ -43,7 +44,7 @@ class Layer(Packet):
         return s
 
     def check(self) -> None:
-        """Raise `Refused` where a field has a value that none may have; most may have any."""
+        """Raise `LayerViolation` for a field value that is never allowed; few fields have one."""
 
     def extract_padding(self, s: bytes) -> tuple[bytes, bytes | None]:
         """Take nothing of what stands behind the fields."""
@@ -87,7 +88,7 @@ class Enclosing(Layer):
     def do_dissect_payload(self, s: bytes) -> None:
         """Read what is enclosed, also where it is no bytes; refuse what does not fill it."""
         kind = self.guess_payload_class(s)
-        self.add_payload(filling(kind, s) if issubclass(kind, Layer) else kind(s))
+        self.add_payload(decode_filling(kind, s) if issubclass(kind, Layer) else kind(s))
 
 
 class Octets(StrField):
@@ -123,7 +124,7 @@ class Always(StrField):
         """
         due = self.default or b""
         if not s.startswith(due):
-            kind = Short if due.startswith(s) else Refused
+            kind = Short if due.startswith(s) else LayerViolation
             raise kind(f"{self.name}: expected {due!r}, found {s[: len(due)]!r}")
         return s[len(due) :], due
 
@@ -166,7 +167,7 @@ class Bounded(Inner):
         length = self.length_from(pkt)
         expect(self.name, f"{self.least} bytes or more", length, holds=length >= self.least)
         require(self.name, s, length)
-        return s[length:], filling(cast(type[Layer], self.cls), s[:length])
+        return s[length:], decode_filling(cast(type[Layer], self.cls), s[:length])
 
 
 class Layers(PacketListField):
@@ -194,7 +195,7 @@ class Layers(PacketListField):
         rest, behind = s[:length], s[length:]
         count = None if self.count_from is None else self.count_from(pkt)
         if count is not None and count < 0:
-            raise Refused(f"{self.name}: expected a count, found {count}")
+            raise LayerViolation(f"{self.name}: expected a count, found {count}")
         found: list[BasePacket] = []
         while len(found) < count if count is not None else rest:
             layer, rest = cut(cast(type[Layer], self.cls), rest)
@@ -209,7 +210,7 @@ def expect(name: str, due: str, found: object, *, holds: bool) -> None:
         Refused: it does not.
     """
     if not holds:
-        raise Refused(f"{name}: expected {due}, found {found!r}")
+        raise LayerViolation(f"{name}: expected {due}, found {found!r}")
 
 
 def require(name: str, data: bytes, length: int) -> None:
@@ -220,7 +221,7 @@ def require(name: str, data: bytes, length: int) -> None:
         Short: fewer bytes are there.
     """
     if length < 0:
-        raise Refused(f"{name}: expected a length, found {length}")
+        raise LayerViolation(f"{name}: expected a length, found {length}")
     if len(data) < length:
         raise Short(f"{name}: expected {length} bytes, found {len(data)}")
 
@@ -247,10 +248,10 @@ def within(kind: type[L], data: bytes) -> tuple[L, bytes]:
     try:
         return cut(kind, data)
     except Short as error:
-        raise Refused(str(error)) from error
+        raise LayerViolation(str(error)) from error
 
 
-def filling(kind: type[L], data: bytes) -> L:
+def decode_filling(kind: type[L], data: bytes) -> L:
     """Decode one layer that must fill all of the bytes.
 
     Raises:
@@ -258,7 +259,7 @@ def filling(kind: type[L], data: bytes) -> L:
     """
     layer, behind = within(kind, data)
     if behind:
-        raise Refused(f"{layer.name}: {len(behind)} bytes stand behind its end")
+        raise LayerViolation(f"{layer.name}: {len(behind)} bytes stand behind its end")
     return layer
 
 

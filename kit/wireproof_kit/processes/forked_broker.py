@@ -41,6 +41,7 @@ class BrokerForkServer:
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 env=environment,
+                start_new_session=True,  # as a reference that is started: Ctrl-C is not for it
             )
 
     def __enter__(self) -> Self:

@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Generic, NoReturn, TypeVar
 
+# As in the fork server: collections find next to nothing and unshare memory.
 COLLECT_EVERY = 50_000
 POLL_S = 0.2
 
@@ -29,7 +30,7 @@ Work = Callable[[J, Callable[[R], None]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class JobLost:
     """The reason why a job was not completed."""
 
     why: str
@@ -47,9 +48,8 @@ class _Worker(Generic[J]):
 class WorkerPool(Generic[J, R]):
     """Runs jobs in several processes; replaces a worker that exits or takes too long.
 
-    ``job_within_s`` is how long a job may take, ``jobs_each`` how many a process does before
-    another one takes its place, ``ends_within_s`` how long the last ones may take to end by
-    themselves when nobody wants more results. ``attend`` is called a few times a second.
+    ``job_within_s`` is the time limit of a job; ``jobs_each`` is how many jobs a process runs
+    before it is replaced; ``ends_within_s`` is the time limit for the processes to end.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class WorkerPool(Generic[J, R]):
         self._attend = attend
         self._workers: list[_Worker[J]] = []
 
-    def run(self, jobs: Iterable[J]) -> Generator[tuple[J, R | Lost], None, None]:
+    def run(self, jobs: Iterable[J]) -> Generator[tuple[J, R | JobLost], None, None]:
         """Yield each job with each of its results; closing the generator ends the workers."""
         waiting = iter(jobs)
         # Workers notice at its end that this process has ended, however it did.
@@ -125,7 +125,7 @@ class WorkerPool(Generic[J, R]):
 
     def _take(
         self, worker: _Worker[J], waiting: Iterator[J]
-    ) -> Generator[tuple[J, R | Lost], None, None]:
+    ) -> Generator[tuple[J, R | JobLost], None, None]:
         if not worker.pipe.poll():
             yield self._lose(worker, f"its worker was ended after {self._job_within_s:g} s")
             return
@@ -151,9 +151,9 @@ class WorkerPool(Generic[J, R]):
                 return
         self._dismiss(worker)
 
-    def _lose(self, worker: _Worker[J], why: str) -> tuple[J, R | Lost]:
+    def _lose(self, worker: _Worker[J], why: str) -> tuple[J, R | JobLost]:
         self._dismiss(worker)
-        return worker.job, Lost(why)
+        return worker.job, JobLost(why)
 
     def _dismiss(self, worker: _Worker[J]) -> None:
         self._workers.remove(worker)

@@ -1,5 +1,7 @@
 """The run inside a pytest session: opened after collection, its cases run as pytest's items."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import msgspec
@@ -7,7 +9,7 @@ import pytest
 
 from wireproof_kit.bundle.recorder import Ledger
 from wireproof_kit.errors import KitError
-from wireproof_kit.pytest_plugin.options import make_request, today
+from wireproof_kit.pytest_plugin.options import make_request, narrowing_options, today
 from wireproof_kit.runner.pytest_items import INSTANCE
 from wireproof_kit.runner.run_cases import COUNTED, OpenRun, read_baseline, turn
 from wireproof_spec.record import CaseRecord, HeaderRecord
@@ -37,7 +39,7 @@ def worker_output(config: pytest.Config) -> dict[str, str] | None:
 
 
 class Conductor:
-    """Opens the target, keeps what is selected, runs each case when pytest comes to its item.
+    """Opens the target, keeps the selected cases, and runs each case when pytest runs its item.
 
     It lives in the process that runs the items: the only one, or an xdist worker.
     """
@@ -45,13 +47,21 @@ class Conductor:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self.opened: OpenRun | None = None
+        self._narrowed: tuple[str, ...] = ()
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Remember the options of pytest's own that left out cases before the target is open."""
+        if self.opened is None and any(INSTANCE in item.stash for item in items):
+            self._narrowed = narrowing_options(self._config)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Open the target and keep only what is selected, in the order in which cases may run."""
+        """Open the target; keep only selected cases, in the order in which they may run."""
         instances = [item.stash[INSTANCE] for item in items if INSTANCE in item.stash]
         try:
-            opened = self.opened = OpenRun.open(make_request(self._config), instances)
+            request = make_request(self._config)
+            request = replace(request, plan=replace(request.plan, narrowed=self._narrowed))
+            opened = self.opened = OpenRun.open(request, instances)
         except KitError as error:
             give_up(self._config, items, str(error))
             return
@@ -73,7 +83,11 @@ class Conductor:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Close the target."""
+        """Conclude the run and close the bundle.
+
+        pytest's exit code is 0 if all cases are skipped. It is replaced if the run judged nothing
+        of the selection, or if listed deviations are outdated.
+        """
         if self.opened is not None:
             self.opened.close()
 

@@ -11,11 +11,18 @@ import pytest
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import target_keys
 from wireproof_kit.runner.engine import RunOptions
-from wireproof_kit.runner.request import RunRequest, check_seconds, read_claims, read_topics
+from wireproof_kit.runner.request import (
+    RunRequest,
+    check_seconds,
+    read_claims,
+    read_origins,
+    read_topics,
+)
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import TargetKey, option_of
-from wireproof_spec.record import Level, ReadingChoice
+from wireproof_spec.catalogue import Level
+from wireproof_spec.record import ReadingChoice
 
 _LEVELS = ("must", "should", "may", "observed")
 _READINGS = ("any", "published", "deployed")
@@ -59,6 +66,7 @@ _SINGLE = {
     "--waiters": "how many cases may wait at once",
     "--repeat-failed": "how often a failing case is run in all",
     "--seed": "seed of names and bodies",
+    "--origin": "origins whose musts count: text,base,premise or some of them",
     "--spec-rev": "only clauses known at that revision",
     "--baseline": "deviations file",
     "--bundle": "file the run's bundle is written to",
@@ -74,6 +82,15 @@ _FLAGS = {
 def broker_url(config: pytest.Config) -> str | None:
     """Return the target's URL, ``reference``, or None when no target was named."""
     return cast(str | None, config.getoption("--broker-url"))
+
+
+def narrowing_options(config: pytest.Config) -> tuple[str, ...]:
+    """Return pytest's own options by which cases can be left out, as given."""
+    given = (
+        (option, config.getoption(name))
+        for option, name in (("-k", "keyword"), ("-m", "markexpr"))
+    )
+    return tuple(f"{option} {value}" for option, value in given if value)
 
 
 def make_request(config: pytest.Config) -> RunRequest:
@@ -102,11 +119,12 @@ def _plan(config: pytest.Config) -> RunPlan:
         topics=read_topics(_many(config, "--topic")),
         reading=cast(ReadingChoice, config.getoption("--reading")),
         profile=cast(Level, config.getoption("--profile")),
-        spec_revision=_whole(config, "--spec-rev"),
+        origins=read_origins(_one(config, "--origin")),
+        spec_revision=_read_whole_number(config, "--spec-rev"),
         hazardous=bool(config.getoption("--hazardous")),
         timeout=_seconds(config, "--timeout-seconds"),
-        seed=_whole(config, "--seed"),
-        command=_typed(config),
+        seed=_read_whole_number(config, "--seed"),
+        command=_quote_command_line(config),
         reference_options=tuple(shlex.split(_one(config, "--reference-option") or "")),
     )
 
@@ -115,8 +133,8 @@ def _engine_options(config: pytest.Config) -> RunOptions:
     usual = RunOptions()
     command = _one(config, "--restart")
     return RunOptions(
-        repeats=_whole(config, "--repeat-failed") or usual.repeats,
-        waiters=_whole(config, "--waiters") or usual.waiters,
+        repeats=_read_whole_number(config, "--repeat-failed") or usual.repeats,
+        waiters=_read_whole_number(config, "--waiters") or usual.waiters,
         case_timeout_s=_seconds(config, "--case-timeout") or usual.case_timeout_s,
         restart=restart_with(command) if command else None,
     )
@@ -132,7 +150,7 @@ def today() -> date:
     return date.today()
 
 
-def _typed(config: pytest.Config) -> str:
+def _quote_command_line(config: pytest.Config) -> str:
     """Return the command line by which pytest itself was called."""
     return shlex.join(["pytest", *(str(word) for word in config.invocation_params.args)])
 
@@ -156,7 +174,7 @@ def _one(config: pytest.Config, option: str) -> str | None:
     return cast(str | None, config.getoption(option))
 
 
-def _whole(config: pytest.Config, option: str) -> int | None:
+def _read_whole_number(config: pytest.Config, option: str) -> int | None:
     text = _one(config, option)
     if text is None:
         return None

@@ -2,7 +2,7 @@
 
 A case runs in a thread with a deadline; what it owes to the target's slowness is settled by a
 control round trip; a failure is repeated with fresh names; a death of the target is charged to
-the case during which it happened, and what cannot run afterwards says so.
+one case, and what ran at the time or cannot run afterwards says so.
 """
 
 import threading
@@ -11,14 +11,24 @@ import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 
 import msgspec
 
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
 from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.runner.deaths import Deaths
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.targets.session import Session
-from wireproof_kit.verdicts.judge import DIED, KIT_ERROR, UNAVAILABLE, UNDECIDED, Bench, judge
+from wireproof_kit.verdicts.judge import (
+    CONFORMING,
+    KIT_ERROR,
+    UNAVAILABLE,
+    UNDECIDED,
+    WITHHELD,
+    JudgeContext,
+    judge,
+)
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import (
     CaseRecord,
@@ -27,12 +37,13 @@ from wireproof_spec.record import (
     SeenRecord,
     StepRecord,
     TranscriptRecord,
-    packed,
+    pack_bytes,
 )
 
 CASE_TIMEOUT_S = 120.0
 HURRY = 0.1
-_DEATH_HINTS = ("closed", "silence", "missing", "unreachable", "no-sentinel", UNDECIDED)
+WAITING_SHARE = 0.5
+"""A case that spends more of its time than this waiting in vain was kept waiting by the target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +80,17 @@ class Engine:
     """Runs instances against one session; one per run."""
 
     session: Session
-    bench: Bench
+    bench: JudgeContext
     options: RunOptions = RunOptions()
     _pool: ThreadPoolExecutor | None = None
     _waiting: dict[str, Future[CaseRecord]] = field(default_factory=dict[str, Future[CaseRecord]])
-    _died_at: str | None = None
     _repeating_s: float = 0.0
     _overdue: int = 0
+    _deaths: Deaths = field(init=False)
+    _running: set[SimpleQueue[Observation]] = field(default_factory=set[SimpleQueue[Observation]])
+
+    def __post_init__(self) -> None:
+        self._deaths = Deaths(self.session, self.options.restart)
 
     def start(self, instances: Iterable[Instance]) -> None:
         """Start waiting cases early, each in a thread of a bounded pool."""
@@ -89,34 +104,60 @@ class Engine:
         return started.result() if started is not None else self._run(instance)
 
     def close(self) -> None:
-        """Give up what was not collected."""
+        """Give up what was not collected: the process must not outlast its waits."""
+        for finished in list(self._running):
+            finished.put(observed(f"{UNDECIDED}:given-up", note="the run ended first"))
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _run(self, instance: Instance) -> CaseRecord:
-        if self._died_at is not None:
-            return self._not_run(instance)
+        if self._deaths.is_final:
+            empty = _Outcome(observed(UNDECIDED), Transcript(), 0.0)
+            return self._undecided(instance, empty)
+        since = self._deaths.number
         outcome = self._perform(instance)
-        first = self._seen(instance, outcome)
+        first = self._record_seen(instance, outcome, since)
         record = self._record(instance, first, outcome)
-        if judge(record, self.bench).verdict == "fail" and not self._died_at:
+        if judge(record, self.bench).verdict == "fail" and not self._deaths.is_final:
             record = self._repeat(instance, record, outcome.seconds)
-        return judged(record, self.bench)
+        record = judge_record(record, self.bench)
+        is_other_death = self._deaths.number != since and not self._deaths.has_killed(instance.id)
+        if is_other_death and record.verdict not in CONFORMING:
+            return self._undecided(instance, outcome, first.value)
+        return record
+
+    def _undecided(self, instance: Instance, outcome: _Outcome, seen: str = "") -> CaseRecord:
+        """Return the record of a case that another case's death of the target concerned."""
+        return judge_record(
+            self._record(instance, self._deaths.undecided(seen), outcome), self.bench
+        )
 
     def _perform(self, instance: Instance) -> _Outcome:
         transcript = Transcript()
-        results: list[Observation] = []
+        finished: SimpleQueue[Observation] = SimpleQueue()
         started = time.monotonic()
-        thread = threading.Thread(
-            target=lambda: results.append(self._experiment(instance, transcript)),
+        self._running.add(finished)
+        threading.Thread(
+            target=lambda: finished.put(self._experiment(instance, transcript)),
             name=f"case-{instance.id}",
             daemon=True,
-        )
-        thread.start()
-        thread.join(self.options.case_timeout_s)
-        limit = f"{self.options.case_timeout_s:g} s"
-        late = observed(f"{KIT_ERROR}:timeout", note=f"the case did not end within {limit}")
-        return _Outcome(results[0] if results else late, transcript, time.monotonic() - started)
+        ).start()
+        try:
+            observation = finished.get(timeout=self.options.case_timeout_s)
+        except Empty:
+            observation = self._late(transcript)
+        finally:
+            self._running.discard(finished)
+        return _Outcome(observation, transcript, time.monotonic() - started)
+
+    def _late(self, transcript: Transcript) -> Observation:
+        """Return what is seen of a case that does not end: the target's fault, or ours."""
+        limit, waited = self.options.case_timeout_s, transcript.vain_s
+        note = f"the case did not end within {limit:g} s"
+        if waited < WAITING_SHARE * limit:
+            return observed(f"{KIT_ERROR}:timeout", note=note)
+        note = f"{note}: for {waited:.0f} s it waited in vain for what the target owed"
+        return observed(WITHHELD, overdue=True, note=note)
 
     def _experiment(self, instance: Instance, transcript: Transcript) -> Observation:
         """Run the case's function once; the outermost loop of the kit."""
@@ -124,7 +165,11 @@ class Engine:
         try:
             arguments = self.session.arguments(instance.arguments, transcript)
             return instance.function(**arguments, **instance.parameters)
-        except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
+        except ArrangementFailed as error:
+            if error.transcript is not None:
+                transcript.extend(error.transcript)
+            return observed(f"{UNDECIDED}:arrangement", note=str(error))
+        except (TargetUnreachable, TargetSilent) as error:
             return observed(f"{UNDECIDED}:arrangement", note=str(error))
         except Exception as error:
             last = traceback.format_exception_only(error)[-1].strip()
@@ -134,20 +179,29 @@ class Engine:
         finally:
             self.session.release(arguments)
 
-    def _seen(self, instance: Instance, outcome: _Outcome) -> SeenRecord:
+    def _record_seen(self, instance: Instance, outcome: _Outcome, since: int) -> SeenRecord:
         observation = outcome.observation
-        control = self.session.control().state if observation.overdue else None
-        if control == "prompt" and self._hurries():
-            return _hurried(observation, self.options.hurry_after)
-        if self._may_be_dead(instance, observation) and not self.session.is_alive():
-            return self._bury(instance, observation)
-        return SeenRecord(
+        seen = SeenRecord(
             value=observation.value,
             overdue=observation.overdue,
-            control=control,
-            difference=_difference(observation.difference),
+            difference=difference_record(observation.difference),
             note=observation.note,
         )
+        if instance.mark.hazard or not self._conforms(instance, seen):
+            found = self._deaths.notice(instance.id, observation, since=since)
+            if found is not None:
+                return found
+        if not observation.overdue:
+            return seen
+        control = self.session.control().state
+        if control == "prompt" and self._hurries():
+            return _record_hurried(observation, self.options.hurry_after)
+        return msgspec.structs.replace(seen, control=control)
+
+    def _conforms(self, instance: Instance, seen: SeenRecord) -> bool:
+        nothing = _Outcome(observed(seen.value), Transcript(), 0.0)
+        record = self._record(instance, seen, nothing)
+        return judge(record, self.bench).verdict in CONFORMING
 
     def _hurries(self) -> bool:
         """Count an overdue answer; tell whether the kit had already begun to hurry."""
@@ -156,35 +210,22 @@ class Engine:
             self.session.patience = self.session.patience.cut(HURRY)
         return self._overdue > self.options.hurry_after
 
-    def _may_be_dead(self, instance: Instance, observation: Observation) -> bool:
-        return instance.mark.hazard or any(hint in observation.value for hint in _DEATH_HINTS)
-
-    def _bury(self, instance: Instance, observation: Observation) -> SeenRecord:
-        note = f"the target no longer accepts connections (seen: {observation.value})"
-        if self.options.restart is None or not self.options.restart():
-            self._died_at = instance.id
-        return SeenRecord(value=DIED, note=note)
-
-    def _not_run(self, instance: Instance) -> CaseRecord:
-        seen = SeenRecord(value=f"{UNDECIDED}:target-died", note=f"target died at {self._died_at}")
-        empty = _Outcome(observed(seen.value), Transcript(), 0.0)
-        return judged(self._record(instance, seen, empty), self.bench)
-
     def _repeat(self, instance: Instance, record: CaseRecord, seconds: float) -> CaseRecord:
         """Run a failing case again with fresh names; no repeat ever turns a failure green."""
-        first, *_ = record.seen()
+        first, *_ = record.list_seen()
         same, others = 1, list[SeenRecord]()
         left = min(self.options.repeat_budget_s, self.options.all_repeats_s - self._repeating_s)
         while same + len(others) < self.options.repeats and seconds < left:
+            since = self._deaths.number
             outcome = self._perform(instance)
-            seen = self._seen(instance, outcome)
+            seen = self._record_seen(instance, outcome, since)
             left -= outcome.seconds
             self._repeating_s += outcome.seconds
             if seen.value == first.value:
                 same += 1
             else:
                 others.append(seen)
-            if self._died_at:
+            if self._deaths.is_final:
                 break
         repeats = RepeatsRecord(runs=same + len(others), same=same, others=tuple(others))
         return _with(record, repeats=repeats)
@@ -212,11 +253,15 @@ class Engine:
         )
 
 
-def judged(record: CaseRecord, bench: Bench) -> CaseRecord:
-    """Return the record with the judge's verdict in it."""
+def judge_record(record: CaseRecord, bench: JudgeContext) -> CaseRecord:
+    """Return the record with the judge's verdict and today's clause, its level and origin."""
     judgement = judge(record, bench)
+    clause = bench.catalogue.clause_of(record.case)
     return _with(
         record,
+        clause=clause.id if clause else record.clause,
+        level=clause.level if clause else record.level,
+        origin=clause.origin if clause else record.origin,
         verdict=judgement.verdict,
         reason=judgement.reason,
         reading=judgement.reading,
@@ -226,7 +271,7 @@ def judged(record: CaseRecord, bench: Bench) -> CaseRecord:
     )
 
 
-def unsupported(instance: Instance, bench: Bench) -> CaseRecord:
+def record_unsupported(instance: Instance, bench: JudgeContext) -> CaseRecord:
     """Return the record of a case that is not run because the target lacks what it needs."""
     empty = _Outcome(observed(UNAVAILABLE), Transcript(), 0.0)
     record = CaseRecord(
@@ -241,7 +286,7 @@ def unsupported(instance: Instance, bench: Bench) -> CaseRecord:
         needs=instance.needs,
         hazard=instance.mark.hazard,
     )
-    return judged(record, bench)
+    return judge_record(record, bench)
 
 
 def transcript_record(transcript: Transcript) -> TranscriptRecord:
@@ -255,21 +300,22 @@ def transcript_record(transcript: Transcript) -> TranscriptRecord:
                 length=len(step.data),
                 parts=tuple((p.offset, p.length, p.label, p.wrong) for p in step.parts),
                 note=step.note,
-                **packed(step.data),
+                **pack_bytes(step.data),
             )
             for step in transcript.steps()
         )
     )
 
 
-def _hurried(observation: Observation, after: int) -> SeenRecord:
+def _record_hurried(observation: Observation, after: int) -> SeenRecord:
     note = (
         f"saw {observation.value}, but the kit no longer waits long after {after} overdue answers"
     )
     return SeenRecord(value=f"{UNDECIDED}:hurried", note=note)
 
 
-def _difference(difference: Difference | None) -> DifferenceRecord | None:
+def difference_record(difference: Difference | None) -> DifferenceRecord | None:
+    """Return what a bundle keeps of a difference."""
     if difference is None:
         return None
     return DifferenceRecord(

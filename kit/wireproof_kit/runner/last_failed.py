@@ -31,7 +31,7 @@ def keep_last_failed(
 
 
 def write_last_failed(path: Path, records: Sequence[CaseRecord]) -> None:
-    """Bring the file up to date; what was not run stays as it was."""
+    """Update the file; cases that were not run keep their state."""
     before = read_last_failed(path)
     failed = {record.case for record in records if record.verdict in COUNTED}
     now = (before - {record.case for record in records}) | failed

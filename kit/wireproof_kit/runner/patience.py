@@ -11,19 +11,25 @@ class Wait(Enum):
     ANSWER = "answer"
     PUSH = "push"
     REDELIVERY = "redelivery"
+    SETTLING = "settling"
 
 
 BUSY_LIMIT = 4.0
+# A case is given up after two minutes: it must have seen before that its wait was in vain.
+SETTLING_MOST = 80.0
 
 ANSWER = Wait.ANSWER
 PUSH = Wait.PUSH
 REDELIVERY = Wait.REDELIVERY
+SETTLING = Wait.SETTLING
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
     """Seconds granted to each kind of wait.
 
+    ``settling`` is for what several nodes have to agree on, such as a leader: no text says how
+    soon they must, and measured clusters took 30 s under load. It is ``redelivery`` unless given.
     ``in_rounds``: the target looks for due messages now and then, more seldom on a busy machine.
     """
 
@@ -31,6 +37,7 @@ class Patience:
     push: float
     redelivery: float
     in_rounds: bool = False
+    settling: float | None = None
 
     def seconds(self, wait: Wait) -> float:
         """Return the budget of one wait in seconds."""
@@ -38,6 +45,7 @@ class Patience:
             Wait.ANSWER: self.answer,
             Wait.PUSH: self.push,
             Wait.REDELIVERY: self.redelivery,
+            Wait.SETTLING: self.redelivery if self.settling is None else self.settling,
         }
         return budgets[wait]
 
@@ -48,7 +56,13 @@ class Patience:
             answer=self.answer * factor,
             push=self.push * factor,
             redelivery=self.redelivery * factor,
+            settling=self.seconds(SETTLING) * factor,
         )
+
+    def settling_seconds(self) -> float:
+        """Return how long several nodes may take to agree, longer on a busy machine."""
+        seconds = self.seconds(SETTLING)
+        return max(seconds, min(seconds * machine_load(), SETTLING_MOST))
 
 
 def machine_load() -> float:

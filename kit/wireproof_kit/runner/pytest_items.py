@@ -18,7 +18,7 @@ INSTANCE: pytest.StashKey[Instance] = pytest.StashKey()
 
 
 class CaseCollector:
-    """A pytest plug-in that keeps the cases of a collection, or why there are none."""
+    """A pytest plug-in that keeps the collected cases, or the reason why there are none."""
 
     def __init__(self, url: str | None) -> None:
         self._several = several_of(url)

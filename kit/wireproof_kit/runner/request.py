@@ -7,6 +7,7 @@ from pathlib import Path
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.run import RunPlan
+from wireproof_spec.origin import BINDING, Binding
 
 LONGEST_S = 86400
 _CLAIMS = {"true": True, "false": False, "yes": True, "no": False}
@@ -43,6 +44,22 @@ def read_claims(items: Iterable[str]) -> dict[str, bool]:
         elif value != "probe":
             raise UsageFault(f"--claim {item!r}: expected true, false or probe; found {value!r}")
     return claims
+
+
+def read_origins(text: str | None, where: str = "--origin") -> tuple[Binding, ...]:
+    """Return the origins whose musts count, from a text such as ``text,base``; None means all.
+
+    Raises:
+        UsageFault: it names none, or something else than an origin that a must may have.
+    """
+    names = BINDING if text is None else [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in BINDING:
+            raise UsageFault(
+                f"{where} {text!r}: expected {', '.join(BINDING)} or some of them, separated by "
+                f"commas; found {name!r}"
+            )
+    return tuple(name for name in BINDING if name in names)
 
 
 def read_topics(items: Iterable[str]) -> dict[str, str]:

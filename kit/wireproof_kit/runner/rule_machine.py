@@ -56,8 +56,8 @@ def usual_effort(short: Effort = SHORT) -> Effort:
     return DEEP if profile == "deep" else short
 
 
-class Broken(Exception):
-    """A history broke the law: the word of the observation, and what was seen."""
+class LawBroken(Exception):
+    """A history violated the law: the word of the observation, and what was seen."""
 
     def __init__(self, word: str, note: str, *, overdue: bool = False) -> None:
         super().__init__(f"{word}: {note}")
@@ -102,7 +102,7 @@ class Failure:
 
     moves: tuple[Move, ...]
     words: tuple[str, ...]
-    broken: Broken
+    broken: LawBroken
 
     def observation(self) -> Observation:
         """Name the failure; the steps stand in the note."""
@@ -136,14 +136,14 @@ class _Search:
             self.ended = True
             raise _Enough
         run = _Run(self)
-        self.guarded(run.start)
+        self.guard(run.start)
         return run
 
     def is_over(self) -> bool:
         """Tell whether no other history is to be begun, and the one at hand to be ended."""
         return time.monotonic() - self.started > self.effort.seconds
 
-    def guarded(self, act: Callable[[], None]) -> None:
+    def guard(self, act: Callable[[], None]) -> None:
         """Do something with the target; what keeps the kit from it ends the search."""
         try:
             act()
@@ -154,7 +154,7 @@ class _Search:
 
 
 class _Run:
-    """One history of a search: what was done so far."""
+    """One history of a search, with its moves so far."""
 
     def __init__(self, search: _Search) -> None:
         self._search = search
@@ -170,21 +170,21 @@ class _Run:
     def move(self, name: str, choice: int) -> None:
         """Make a move, unless time is over: then the history only has to end."""
         if not self._over and not self._search.is_over():
-            self._search.guarded(lambda: self._judged(lambda: self._move(name, choice)))
+            self._search.guard(lambda: self._judge(lambda: self._move(name, choice)))
 
     def end(self, *, checked: bool) -> None:
         """Let go of the history, after the last check if it got so far."""
         try:
             if checked and not self._over:
-                self._search.guarded(lambda: self._judged(self._end))
+                self._search.guard(lambda: self._judge(self._end))
         finally:
             if self._history is not None:
                 self._history.close()
 
-    def _judged(self, act: Callable[[], None]) -> None:
+    def _judge(self, act: Callable[[], None]) -> None:
         try:
             act()
-        except Broken as broken:
+        except LawBroken as broken:
             self._over = True
             self._search.first = Failure(tuple(self._moves), tuple(self._words), broken)
             raise
@@ -227,7 +227,7 @@ def search(
     state = _Search(begin, effort, tell)
     _explore(state, moves, seed)
     if state.first is not None:
-        return _shown(begin, state.first, effort).observation()
+        return _find_shown(begin, state.first, effort).observation()
     if state.trouble is not None:
         raise state.trouble
     if not state.runs:
@@ -235,14 +235,14 @@ def search(
     return observed(KEPT, note=f"{state.runs} histories, {state.made} moves")
 
 
-def _shown(begin: Begin, first: Failure, effort: Effort) -> Failure:
-    """Return the shortest failure of the same word that comes again, else the first one."""
+def _find_shown(begin: Begin, first: Failure, effort: Effort) -> Failure:
+    """Return the shortest failure with the same word that repeats, else the first failure."""
     word = first.broken.word
-    best = _shortened(begin, first, effort)
+    best = _shorten(begin, first, effort)
     return _play(begin, best.moves, word, shown=True) or first
 
 
-def _shortened(begin: Begin, first: Failure, effort: Effort) -> Failure:
+def _shorten(begin: Begin, first: Failure, effort: Effort) -> Failure:
     """Leave out one part of the moves after another, halves first, single moves last."""
     best, plays = first, 0
     started = time.monotonic()
@@ -272,7 +272,7 @@ def _play(begin: Begin, moves: Sequence[Move], word: str, *, shown: bool) -> Fai
             words.append(name)
             words[-1] = history.move(name, choice) or f"({name})"
         history.end()
-    except Broken as broken:
+    except LawBroken as broken:
         made = tuple(moves[: len(words)])
         return Failure(made, tuple(words), broken) if broken.word == word else None
     except KitError:
@@ -283,7 +283,7 @@ def _play(begin: Begin, moves: Sequence[Move], word: str, *, shown: bool) -> Fai
 
 
 def _explore(state: _Search, moves: Sequence[str], seed: int) -> None:
-    """Let Hypothesis look for a failure; what it found is in the search."""
+    """Let Hypothesis search for a failure; the result is stored in the search."""
     import hypothesis
     from hypothesis.errors import Flaky
 
@@ -315,7 +315,7 @@ def _explore(state: _Search, moves: Sequence[str], seed: int) -> None:
         )
     except _Enough:
         return
-    except (Broken, Flaky):
+    except (LawBroken, Flaky):
         # Cut short, a history looks to Hypothesis like one that draws otherwise than before.
         if state.first is None and not state.ended:
             raise

@@ -9,24 +9,38 @@ from datetime import UTC, datetime
 from typing import Self
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import kit_part, protocol_of, read_target, referenced
+from wireproof_kit.protocols import kit_part, list_with_reference, protocol_of, read_target
+from wireproof_kit.runner.activity import Activity
 from wireproof_kit.runner.engine import transcript_record
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.runner.patience import Wait
+from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
-from wireproof_kit.targets.session import Session, SessionOptions
+from wireproof_kit.targets.session import Probe, Session, SessionOptions
 from wireproof_kit.targets.target import Target
-from wireproof_kit.verdicts.judge import Bench, claim_state, missing_capability
-from wireproof_kit.verdicts.revision import refuse_later
+from wireproof_kit.verdicts.judge import (
+    JudgeContext,
+    claim_state,
+    missing_capability,
+)
+from wireproof_kit.verdicts.outcome import EXCLUDED
+from wireproof_kit.verdicts.revision import check_revision
 from wireproof_kit.version import KIT_VERSION
-from wireproof_spec.catalogue import Catalogue, is_below, load_catalogue
+from wireproof_spec.catalogue import (
+    CLIENT,
+    Capability,
+    Catalogue,
+    Level,
+    is_below,
+    load_catalogue,
+    matches,
+)
+from wireproof_spec.origin import BINDING, Binding
 from wireproof_spec.record import (
     FORMAT,
     BindingRecord,
     ClaimRecord,
     HeaderRecord,
-    Level,
     ReadingChoice,
     TargetRecord,
 )
@@ -41,8 +55,9 @@ class RunPlan:
     ``url`` is a target URL or ``reference``: that of ``protocol``, or else of the first one whose
     cases are asked for; ``keys`` are target keys given beside the URL;
     ``claims`` are NAME → true or false; ``selection`` and ``exclude`` are prefixes of case or
-    clause ids; ``timeout`` in seconds replaces measured patience; a ``passing`` target ends with
-    the run, as the embedded reference does.
+    clause ids, ``narrowed`` the options that left cases out before; ``timeout`` in seconds
+    replaces measured patience; a ``passing`` target ends with the run, as the embedded reference
+    does.
     """
 
     url: str
@@ -50,10 +65,12 @@ class RunPlan:
     keys: tuple[tuple[str, str], ...] = ()
     selection: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    narrowed: tuple[str, ...] = ()
     claims: Mapping[str, bool] = field(default_factory=dict[str, bool])
     topics: Mapping[str, str] = field(default_factory=dict[str, str])
     reading: ReadingChoice = "any"
     profile: Level = "must"
+    origins: tuple[Binding, ...] = BINDING
     spec_revision: int | None = None
     hazardous: bool = False
     timeout: float | None = None
@@ -82,11 +99,16 @@ class Run:
     target: Target
     session: Session
     catalogue: Catalogue
-    bench: Bench
+    bench: JudgeContext
     embedded: EmbeddedReference | None = None
 
     @classmethod
-    def open(cls, plan: RunPlan, instances: Sequence[Instance] = ()) -> Self:
+    def open(
+        cls,
+        plan: RunPlan,
+        instances: Sequence[Instance] = (),
+        activity: Activity | None = None,
+    ) -> Self:
         """Open the target, or the embedded reference.
 
         What the cases among ``instances`` that are asked for need is begun before anything is
@@ -100,15 +122,17 @@ class Run:
         embedded = None
         url = plan.url
         is_embedded = url == REFERENCE
-        protocol = (
-            reference_of(plan, instances) if is_embedded else read_target(url, plan.keys).protocol
-        )
-        _refuse_unmatched(plan, protocol, instances)
+        if is_embedded:
+            protocol, is_client = reference_of(plan, instances), False
+        else:
+            named = read_target(url, plan.keys)
+            protocol, is_client = named.protocol, named.is_client()
+        _refuse_unmatched(plan, protocol, instances, is_client=is_client)
         if is_embedded:
             embedded = start_reference(protocol, plan.reference_options)
             url = embedded.url
         try:
-            return cls._open_target(plan, url, seed, embedded, instances)
+            return cls._open_target(plan, url, seed, embedded, instances, activity or Activity())
         except BaseException:
             if embedded is not None:
                 embedded.close()
@@ -122,10 +146,11 @@ class Run:
         seed: int,
         embedded: EmbeddedReference | None,
         instances: Sequence[Instance],
+        activity: Activity,
     ) -> Self:
         target = read_target(url, plan.keys)
-        catalogue = load_catalogue(target.protocol)
-        refuse_later(catalogue, plan.spec_revision)
+        catalogue = load_catalogue(target.protocol).for_target(is_client=target.is_client())
+        check_revision(catalogue, plan.spec_revision)
         token = f"{random.Random(seed).randrange(36**4):x}{secrets.token_hex(3)}"
         options = SessionOptions(
             seed=seed,
@@ -136,14 +161,14 @@ class Run:
         )
         session = kit_part(target.protocol).open_session(target, options)
         try:
-            own = _of_protocol(target.protocol, instances)
-            session.begin(_needed(item for item in own if _is_asked_for(plan, item)))
-            claims = _probe_claims(session, catalogue, plan.claims)
-            readings = _bind_readings(session, catalogue)
+            own = _of_target(target.protocol, instances, is_client=target.is_client())
+            session.begin(_count_needed(item for item in own if _is_asked_for(plan, item)))
+            claims = _probe_claims(session, catalogue, plan.claims, activity)
+            readings = _bind_readings(session, catalogue, activity)
         except BaseException:
             session.close()
             raise
-        bench = Bench(catalogue, claims, readings, plan.reading)
+        bench = JudgeContext(catalogue, claims, readings, plan.reading)
         return cls(plan, seed, target, session, catalogue, bench, embedded)
 
     def choose(self, instances: Sequence[Instance]) -> Choice:
@@ -152,9 +177,10 @@ class Run:
         Raises:
             UsageFault: nothing is selected, or what was asked for by id cannot be run.
         """
-        own = _of_protocol(self.target.protocol, instances)
+        is_client = self.target.is_client()
+        own = _of_target(self.target.protocol, instances, is_client=is_client)
         asked = [item for item in own if _is_asked_for(self.plan, item)]
-        _refuse_unmatched(self.plan, self.target.protocol, own)
+        _refuse_unmatched(self.plan, self.target.protocol, own, is_client=is_client)
         run: list[Instance] = []
         unsupported: list[Instance] = []
         left_out: list[Instance] = []
@@ -175,11 +201,12 @@ class Run:
 
     def prepare(self, instances: Sequence[Instance]) -> None:
         """Create what the chosen cases need."""
-        self.session.prepare(_needed(instances))
+        self.session.prepare(_count_needed(instances))
 
     def header(self, choice: Choice) -> HeaderRecord:
         """Return the bundle's first record."""
-        patience = {wait.value: self.session.patience.seconds(wait) for wait in Wait}
+        limits, shown = self.session.patience, (ANSWER, PUSH, REDELIVERY)
+        patience = {wait.value: limits.seconds(wait) for wait in shown}
         return HeaderRecord(
             format=FORMAT,
             kit=KIT_VERSION,
@@ -189,15 +216,22 @@ class Run:
                 url=REFERENCE if self.embedded else self.target.url,
                 protocol=self.target.protocol,
                 fingerprint=self.session.fingerprint(),
-                given=self.target.given(),
+                given=self.target.list_given(),
+                role=CLIENT if self.target.is_client() else "",
             ),
             claims=dict(self.bench.claims),
             readings=dict(self.bench.readings),
             patience=patience,
             profile=self.plan.profile,
+            origins=self.plan.origins,
             reading=self.plan.reading,
             selection=self.plan.selection,
-            not_selected={**choice.not_selected, **_excluded()},
+            not_selected={
+                **choice.not_selected,
+                **dict.fromkeys(self.plan.exclude, EXCLUDED),
+                **_list_excluded(),
+            },
+            narrowed=self.plan.narrowed,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             command=self.plan.command,
         )
@@ -227,7 +261,7 @@ class Run:
 
     def _has(self, need: str) -> bool:
         capability = self.catalogue.capability(need)
-        return capability is not None and capability.given_by in self.target.given()
+        return capability is not None and capability.given_by in self.target.list_given()
 
     def _refuse_emptied(
         self, kept: Sequence[Instance], left_out: Sequence[Instance], reasons: Mapping[str, str]
@@ -242,28 +276,44 @@ class Run:
 
 
 def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
-    """Return whose reference is meant.
+    """Return the protocol whose reference to run.
 
     Raises:
-        UsageFault: a protocol is named that has none.
+        UsageFault: the given protocol has no reference.
     """
-    known = referenced()
+    known = list_with_reference()
     if plan.protocol is not None and plan.protocol not in known:
         raise UsageFault(f"{plan.protocol!r} has no reference; expected one of {', '.join(known)}")
     asked = {protocol_of(item.id) for item in instances if _is_asked_for(plan, item)}
     return plan.protocol or next((name for name in known if name in asked), known[0])
 
 
-def _refuse_unmatched(plan: RunPlan, protocol: str, instances: Sequence[Instance]) -> None:
-    """Refuse what selects or excludes no case; who only opens a target brings none."""
-    own = _of_protocol(protocol, instances)
+def _refuse_unmatched(
+    plan: RunPlan, protocol: str, instances: Sequence[Instance], *, is_client: bool
+) -> None:
+    """Refuse a prefix that matches no case; nothing is checked if only the target is opened."""
+    own = _of_target(protocol, instances, is_client=is_client)
+    others = _of_target(protocol, instances, is_client=not is_client)
     for prefix in (*plan.selection, *plan.exclude):
         if instances and not any(item.is_selected_by(prefix) for item in own):
-            raise UsageFault(unmatched(prefix, own, [load_catalogue(protocol)]))
+            if any(item.is_selected_by(prefix) for item in others):
+                raise UsageFault(_of_others(prefix, is_client=is_client))
+            raise UsageFault(describe_unmatched(prefix, own, [load_catalogue(protocol)]))
 
 
-def _of_protocol(protocol: str, instances: Iterable[Instance]) -> list[Instance]:
-    return [item for item in instances if is_below(item.id, protocol)]
+def _of_others(prefix: str, *, is_client: bool) -> str:
+    if is_client:
+        return f"{prefix!r} holds cases for brokers, not for clients; use `wireproof run`"
+    return f"{prefix!r} holds cases for clients, not for brokers; use `wireproof client`"
+
+
+def _of_target(protocol: str, instances: Iterable[Instance], *, is_client: bool) -> list[Instance]:
+    """Return the cases of a protocol that are for clients, or those that are not."""
+    return [
+        item
+        for item in instances
+        if is_below(item.id, protocol) and (item.clause.role == CLIENT) == is_client
+    ]
 
 
 def _is_asked_for(plan: RunPlan, item: Instance) -> bool:
@@ -274,12 +324,12 @@ def _is_asked_for(plan: RunPlan, item: Instance) -> bool:
     return not plan.selection or any(item.is_selected_by(p) for p in plan.selection)
 
 
-def _needed(instances: Iterable[Instance]) -> Counter[str]:
+def _count_needed(instances: Iterable[Instance]) -> Counter[str]:
     """Count the arguments of cases by name."""
     return Counter(name for item in instances for name in item.arguments)
 
 
-def _excluded() -> dict[str, str]:
+def _list_excluded() -> dict[str, str]:
     """Name what the kit itself leaves out, and why."""
     return {
         entry.id: f"known to be wrong, to be mended by {entry.until}: {entry.why}"
@@ -287,7 +337,9 @@ def _excluded() -> dict[str, str]:
     }
 
 
-def unmatched(prefix: str, instances: Sequence[Instance], catalogues: Sequence[Catalogue]) -> str:
+def describe_unmatched(
+    prefix: str, instances: Sequence[Instance], catalogues: Sequence[Catalogue]
+) -> str:
     """Say in one sentence that a prefix selects no case, with the nearest ids."""
     import difflib
 
@@ -310,7 +362,7 @@ def _prefixes(identifier: str, separator: str) -> list[str]:
 
 
 def _probe_claims(
-    session: Session, catalogue: Catalogue, claimed: Mapping[str, bool]
+    session: Session, catalogue: Catalogue, claimed: Mapping[str, bool], activity: Activity
 ) -> dict[str, ClaimRecord]:
     unknown = set(claimed) - {capability.id for capability in catalogue.capabilities}
     if unknown:
@@ -318,8 +370,9 @@ def _probe_claims(
         raise UsageFault(f"claim {sorted(unknown)[0]!r} is unknown; known claims: {known}")
     claims: dict[str, ClaimRecord] = {}
     for capability in catalogue.capabilities:
-        probe = session.probe_capability(capability.probe)
+        activity.begin(f"the probe of {capability.id}, and the topics that it needs")
         said = claimed.get(capability.id)
+        probe = _probe(session, capability)
         seen = probe.observation.value
         state = claim_state(capability, seen, claimed=said is True)
         claims[capability.id] = ClaimRecord(
@@ -327,17 +380,33 @@ def _probe_claims(
             observation=seen,
             claimed=said is True,
             transcript=transcript_record(probe.transcript),
+            note=probe.observation.note,
         )
     return claims
 
 
-def _bind_readings(session: Session, catalogue: Catalogue) -> dict[str, BindingRecord]:
+def _probe(session: Session, capability: Capability) -> Probe:
+    """Return what the first witness of a capability shows that shows it, else the probe's own."""
+    first = session.probe_capability(capability.probe)
+    if matches(first.observation.value, capability.shown_by):
+        return first
+    for witness in capability.witnesses:
+        probe = session.probe_capability(witness)
+        if matches(probe.observation.value, capability.shown_by):
+            return probe
+    return first
+
+
+def _bind_readings(
+    session: Session, catalogue: Catalogue, activity: Activity
+) -> dict[str, BindingRecord]:
     bound: dict[str, BindingRecord] = {}
     for decision in catalogue.decisions:
+        activity.begin(f"the probe of the reading {decision.id}")
         probe = session.probe_reading(decision.probe)
         seen = probe.observation.value
         bound[decision.id] = BindingRecord(
-            reading=decision.shown(seen),
+            reading=decision.find_shown(seen),
             observation=seen,
             transcript=transcript_record(probe.transcript),
         )

@@ -1,4 +1,4 @@
-"""Running the cases of a request in their order, and telling listeners what comes of each."""
+"""Runs the cases of a request in their order, and passes each record to listeners."""
 
 import contextlib
 from collections.abc import Callable, Sequence
@@ -8,7 +8,8 @@ from typing import Protocol, Self
 
 from wireproof_kit.bundle.recorder import Ledger
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.runner.engine import Engine, unsupported
+from wireproof_kit.runner.activity import Activity, Tell
+from wireproof_kit.runner.engine import Engine, record_unsupported
 from wireproof_kit.runner.instance import Instance, known_ids
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run import Choice, Run
@@ -20,7 +21,7 @@ COUNTED: tuple[Verdict, ...] = ("fail", "error", "inconclusive", "unstable")
 
 
 class Listener(Protocol):
-    """What is told of a run as it happens."""
+    """Receives the events of a run."""
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
         """Tell that the target is open, claims are probed and the cases are chosen."""
@@ -51,9 +52,15 @@ class OpenRun:
     _engine: Engine
     _choice: Choice
     _unsupported: frozenset[str]
+    _activity: Activity
 
     @classmethod
-    def open(cls, request: RunRequest, instances: Sequence[Instance]) -> Self:
+    def open(
+        cls,
+        request: RunRequest,
+        instances: Sequence[Instance],
+        activity: Activity | None = None,
+    ) -> Self:
         """Open the target and choose among cases.
 
         Raises:
@@ -63,14 +70,17 @@ class OpenRun:
         if not instances:
             raise UsageFault("no case was collected; see `wireproof list`")
         deviations = read_baseline(request, known_ids(instances))
-        run = Run.open(request.plan, instances)
+        activity = activity or Activity()
+        run = Run.open(request.plan, instances, activity)
         try:
             choice = run.choose(instances)
+            activity.begin("the topics that the cases need")
             run.prepare(choice.run)
             engine = Engine(run.session, run.bench, request.engine)
             cases = _in_order(choice, instances)
             lacking = frozenset(item.id for item in choice.unsupported)
-            return cls(run, cases, run.header(choice), deviations, engine, choice, lacking)
+            header = run.header(choice)
+            return cls(run, cases, header, deviations, engine, choice, lacking, activity)
         except BaseException:
             run.close()
             raise
@@ -81,8 +91,9 @@ class OpenRun:
 
     def run_case(self, instance: Instance) -> CaseRecord:
         """Run a case and judge it; a failure that the deviations file lists is known."""
+        self._activity.begin(instance.id)
         if instance.id in self._unsupported:
-            record = unsupported(instance, self.run.bench)
+            record = record_unsupported(instance, self.run.bench)
         else:
             record = self._engine.run(instance)
         version = self.run.session.fingerprint().get("version", "")
@@ -100,14 +111,21 @@ def run_cases(
     listeners: Sequence[Listener],
     *,
     is_stopped: Callable[[], bool],
+    tell_wait: Tell = lambda what, seconds: None,
 ) -> RunRecords:
     """Run what the request asks for; ``is_stopped`` is asked after every case.
+
+    ``tell_wait`` is told what is waited for, and how long, when that takes some time.
 
     Raises:
         KitError: as `OpenRun.open`.
         KeyboardInterrupt: interrupted before the first case.
     """
-    with contextlib.closing(OpenRun.open(request, instances)) as opened:
+    activity = Activity()
+    with (
+        activity.watched(tell_wait),
+        contextlib.closing(OpenRun.open(request, instances, activity)) as opened,
+    ):
         ledger = Ledger(request.bundle, opened.deviations, request.allow_unstable)
         told = [ledger, *listeners]
         for listener in told:
@@ -143,7 +161,7 @@ def _run_all(
             record = opened.run_case(instance)
             for listener in listeners:
                 listener.case(record)
-            failures += record.verdict in COUNTED
+            failures += record.verdict in COUNTED and _counts(opened.header, record)
             if failures == maxfail:
                 return False
             if is_stopped():
@@ -151,6 +169,11 @@ def _run_all(
     except KeyboardInterrupt:
         return True
     return False
+
+
+def _counts(header: HeaderRecord, record: CaseRecord) -> bool:
+    """Return True if a failure counts; an error of ours always does."""
+    return record.verdict == "error" or header.counts(record.level, record.origin)
 
 
 def _in_order(choice: Choice, instances: Sequence[Instance]) -> tuple[Instance, ...]:

@@ -7,7 +7,14 @@ from pathlib import Path
 import msgspec
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.selftest.plan import FAULT, MIX, VARIANT, TrialResult
+from wireproof_kit.selftest.plan import (
+    ALTERNATIVE,
+    FAULT,
+    MIX,
+    VARIANT,
+    TrialResult,
+)
+from wireproof_kit.selftest.shown import unshown
 
 FORMAT = "wireproof-selftest-1"
 PAGE = ".md"
@@ -24,6 +31,8 @@ class Matrix:
     planned: int
     seconds: float = 0.0
     interrupted: bool = False
+    complete: bool = False
+    """Whether all legal trials were run with every case."""
     rows: list[TrialResult] = field(default_factory=list[TrialResult])
 
     def add(self, result: TrialResult) -> None:
@@ -39,9 +48,16 @@ class Matrix:
         """Return the results with this verdict."""
         return [row for row in self.rows if row.verdict == verdict]
 
-    def unexpected(self) -> list[TrialResult]:
+    def list_unexpected(self) -> list[TrialResult]:
         """Return the results of faults that made a case fail whose clause they do not declare."""
         return [row for row in self.rows if row.trial.kind == FAULT and row.unexpected]
+
+    def unshown(self) -> list[str]:
+        """Return what is accepted and no legal trial showed, if every case was tried in each."""
+        legal = [row for row in self.rows if row.trial.kind != FAULT]
+        if not legal or self.interrupted or not self.complete:
+            return []
+        return unshown(self.protocol, (line for row in legal for line in row.shown))
 
     def groups(self) -> dict[str, "Tally"]:
         """Return, for each clause group, how many of the faults declared for it were caught."""
@@ -58,10 +74,12 @@ class Matrix:
             "faults": len(self.of(FAULT)),
             "died": len(self.with_verdict("died")),
             "survived": sum(1 for row in self.rows if row.survived),
-            "unexpected": len(self.unexpected()),
+            "unexpected": len(self.list_unexpected()),
             "variants": len(self.of(VARIANT)),
+            "alternatives": len(self.of(ALTERNATIVE)),
             "mixes": len(self.of(MIX)),
             "false_alarms": len(self.with_verdict("alarm")),
+            "unshown": len(self.unshown()),
             "troubles": len(self.with_verdict("trouble")),
             "planned": self.planned,
             "seed": self.seed,
@@ -121,7 +139,7 @@ def write_matrix(path: Path, matrix: Matrix) -> None:
         path.write_text("\n".join(page(matrix)) + "\n", encoding="utf-8")
         return
     lines: list[object] = [{"format": FORMAT, "seed": matrix.seed}]
-    for kind in (FAULT, VARIANT, MIX):
+    for kind in (FAULT, VARIANT, ALTERNATIVE, MIX):
         lines += [{"verdict": row.verdict, **_fields(row)} for row in matrix.of(kind)]
     lines.append(matrix.summary())
     path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
@@ -136,25 +154,31 @@ def page(matrix: Matrix) -> Iterator[str]:
     yield f"Made by `{command}`; not edited by hand."
     yield ""
     yield (
-        f"{figures['faults']} faults, {figures['variants']} variants and {figures['mixes']} mixes "
-        f"of variants in {matrix.seconds:.0f} s, seed {matrix.seed}: {figures['died']} faults "
-        f"died, {figures['survived']} survived, {figures['unexpected']} turned red what they did "
-        f"not declare; {figures['false_alarms']} false alarms."
+        f"{figures['faults']} faults, {figures['variants']} variants, "
+        f"{figures['alternatives']} permitted alternatives and {figures['mixes']} mixes of "
+        f"variants in {matrix.seconds:.0f} s, seed {matrix.seed}: {figures['died']} faults died, "
+        f"{figures['survived']} survived, {figures['unexpected']} turned red what they did not "
+        f"declare; {figures['false_alarms']} false alarms."
     )
     yield ""
     yield (
         "A fault meets all cases of its clauses, until they are red. Of what must not turn red, "
         "the other clauses of its interfaces, and everything when what is on is legal, a trial "
-        f"meets {_met(matrix)}. Where what is on is legal, random histories are searched a "
-        "thirteenth as far as in a run."
+        f"meets {_describe_met(matrix)}. Where what is on is legal, random histories are searched "
+        "a thirteenth as far as in a run."
     )
     yield from _group_table(matrix)
     yield from _fault_table(matrix.of(FAULT))
-    for title, kind in (("Variants", VARIANT), ("Mixes of variants", MIX)):
+    for title, kind in (
+        ("Variants", VARIANT),
+        ("Permitted alternatives", ALTERNATIVE),
+        ("Mixes of variants", MIX),
+    ):
         yield from _legal_table(title, matrix.of(kind))
+    yield from _unshown_list(matrix.unshown())
 
 
-def _met(matrix: Matrix) -> str:
+def _describe_met(matrix: Matrix) -> str:
     if all(row.trial.every for row in matrix.rows):
         return "every case"
     return (
@@ -162,6 +186,12 @@ def _met(matrix: Matrix) -> str:
         "or, a mix, of a quarter: other ones in each trial, and at least one of each clause; "
         "`make matrix` tries all"
     )
+
+
+def _unshown_list(lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield from ("", "## Accepted, and shown by no legal trial", "")
+        yield from (f"- {line}" for line in lines)
 
 
 def _group_table(matrix: Matrix) -> Iterator[str]:

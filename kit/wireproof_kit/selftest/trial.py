@@ -14,14 +14,26 @@ from zlib import crc32
 from wireproof_kit.runner.engine import Engine, RunOptions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.run import Run, RunPlan
-from wireproof_kit.selftest.plan import FAULT, MIX, VARIANT, RedCase, Trial, TrialResult
+from wireproof_kit.selftest.plan import (
+    ALTERNATIVE,
+    FAULT,
+    MIX,
+    VARIANT,
+    RedCase,
+    Trial,
+    TrialResult,
+)
+from wireproof_kit.selftest.shown import accepted_patterns, pattern_shown, reading_shown
+from wireproof_spec.catalogue import Catalogue, matches
 from wireproof_spec.record import CaseRecord
 
+# Late twins of faults act after 3 s; a case must still be waiting then.
 PATIENCE_S = {FAULT: 4.0}
 LEGAL_PATIENCE_S = 6.0
 WAITERS = 12
 SEEDS = 1_000_000
 SHARE = {FAULT: 3, VARIANT: 3, MIX: 4}
+_RED = ("fail", "unstable")
 
 
 def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
@@ -33,13 +45,15 @@ def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     other functions in each trial, and at least one case of each clause.
     """
     if trial.kind != FAULT:
-        return _drawn(trial, instances)
+        return _draw_cases(trial, instances)
     own = [item for item in instances if item.clause.id in trial.breaks]
+    if trial.candidates:
+        return own
     interfaces = {interface(item.id) for item in own}
     others = [item for item in instances if item.clause.id not in trial.breaks]
     near = [item for item in others if interface(item.id) in interfaces]
     by_clause: dict[str, list[Instance]] = {}
-    for item in own + _drawn(trial, near):
+    for item in own + _draw_cases(trial, near):
         by_clause.setdefault(item.clause.id, []).append(item)
     must_fail = [by_clause.pop(clause, []) for clause in trial.breaks]
     rounds = zip_longest(*must_fail)
@@ -47,7 +61,7 @@ def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     return first + [item for items in by_clause.values() for item in items]
 
 
-def _drawn(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
+def _draw_cases(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     """Return the cases that must not fail: all, or a random part of them."""
     if trial.every:
         return list(instances)
@@ -56,10 +70,10 @@ def _drawn(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     for item in instances:
         alike.setdefault((item.function, item.clause.id), []).append(item)
     drawn = [source.choice(items) for items in alike.values()]
-    return _thinned(drawn, SHARE.get(trial.kind, 1), source)
+    return _thin_out(drawn, SHARE.get(trial.kind, 1), source)
 
 
-def _thinned(drawn: list[Instance], share: int, source: random.Random) -> list[Instance]:
+def _thin_out(drawn: list[Instance], share: int, source: random.Random) -> list[Instance]:
     """Return one case in ``share`` and one of each clause, in the order they had."""
     mixed = source.sample(drawn, len(drawn))
     first = {item.clause.id: item.id for item in reversed(mixed)}
@@ -108,6 +122,11 @@ class _TrialRun:
         self._records: list[CaseRecord] = []
         self._red: dict[str, str] = {}
         self._spared = 0
+        self._shown: set[str] = {
+            reading_shown(name, binding.reading)
+            for name, binding in engine.bench.readings.items()
+            if binding.reading is not None
+        }
 
     def run(self, chosen: Sequence[Instance]) -> None:
         """Run harmless cases in parallel, then one at a time those that disturb or may kill."""
@@ -130,6 +149,7 @@ class _TrialRun:
             unexpected=tuple(_red_case(record) for record in unexpected),
             cases=len(self._records),
             spared=self._spared,
+            shown=() if trial.kind == FAULT else tuple(sorted(self._shown)),
         )
 
     @staticmethod
@@ -148,6 +168,7 @@ class _TrialRun:
     def _keep(self, record: CaseRecord) -> None:
         with self._lock:
             self._records.append(record)
+            self._shown.update(patterns_shown(record, self._engine.bench.catalogue))
             if record.verdict == "fail":
                 self._red.setdefault(record.clause, record.case)
 
@@ -160,17 +181,30 @@ class _TrialRun:
                 self._run(chosen[record.case])
 
 
+def patterns_shown(record: CaseRecord, catalogue: Catalogue) -> Iterator[str]:
+    """Yield each pattern that a must case accepts and its observation matches."""
+    law = catalogue.law(record.clause, record.case)
+    if law is None or record.level != "must":
+        return
+    for pattern in accepted_patterns(law):
+        if matches(record.observation, (pattern,)):
+            yield pattern_shown(record.clause, law.id, pattern)
+
+
 def is_unexpected(trial: Trial, record: CaseRecord) -> bool:
     """Return True if a case must not have this verdict under the fault or variants of a trial.
 
-    Variants must leave no case without a verdict: `unsupported` would hide what they break.
+    Variants must leave no case without a verdict: `unsupported` would hide what they break. An
+    alternative may lack what a case needs, but no must case may fail.
     """
+    if trial.kind == ALTERNATIVE:
+        return record.verdict == "error" or (record.level == "must" and record.verdict in _RED)
     if trial.kind != FAULT:
         return record.verdict not in ("pass", "reading")
     if record.verdict == "error":
         return True
     allowed = {*trial.breaks, *trial.may_break}
-    return record.verdict in ("fail", "unstable") and record.clause not in allowed
+    return record.verdict in _RED and record.clause not in allowed
 
 
 def _red_case(record: CaseRecord) -> RedCase:

@@ -1,7 +1,8 @@
-"""Temporary folders that are removed even after their process was killed.
+"""Temporary folders that are removed even if their process was killed.
 
-Whoever makes one holds a lock on it for as long as it lives. The kernel lets go of it however the
-process ends; so what can be locked belongs to nobody any more, whoever else sees the folder.
+A process holds a lock on each of its folders while it lives. The kernel releases the lock however
+the process ends. So a folder that can be locked belongs to no process, and is removed by the next
+process that looks.
 """
 
 import fcntl

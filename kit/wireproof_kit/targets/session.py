@@ -32,9 +32,9 @@ class Control:
 
 
 def control_round_trip(trip: Callable[[float], float], patience: Patience) -> Control:
-    """Compare a round trip with the patience for an answer, longer on a busy machine.
+    """Compare a round trip with the patience for an answer, which is longer on a busy machine.
 
-    ``trip`` is told how many seconds it may take, and returns how many it took.
+    ``trip`` gets its time limit in seconds, and returns the seconds it took.
     """
     try:
         seconds = trip(CONTROL_SECONDS)

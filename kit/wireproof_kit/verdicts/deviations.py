@@ -14,7 +14,8 @@ from pathlib import Path
 import msgspec
 
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.catalogue import is_below
+from wireproof_spec.catalogue import is_below, load_catalogue, named_fault
+from wireproof_spec.protocol import protocols
 from wireproof_spec.record import CaseRecord, DeviationRecord
 
 LONGEST = timedelta(days=366)
@@ -41,7 +42,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedDeviations:
     """The records after known deviations were applied, and the problems in the file itself.
 
     ``stale`` names entries whose cases pass now, ``expired`` entries past their date,
@@ -87,14 +88,24 @@ def parse_deviations(
 
 
 def is_known(entry_id: str, known_ids: Iterable[str]) -> bool:
-    """Return True if an id is that of a case or a prefix of one.
+    """Return True if an id is the id of a case or a prefix of one.
 
-    A known id that ends in a slash stands for every id that begins so.
+    A known id that ends in a slash stands for all ids that begin with it.
     """
     return any(
         is_below(known, entry_id) or (known.endswith("/") and entry_id.startswith(known))
         for known in known_ids
     )
+
+
+def absence(entry: Deviation, known_ids: Iterable[str]) -> str:
+    """Say what an entry names that the law does not have, or no longer has; else nothing."""
+    if not is_known(entry.id, known_ids):
+        return f"id {entry.id!r} is no case and no prefix of one"
+    protocol = entry.id.partition("/")[0]
+    if protocol in protocols() and load_catalogue(protocol).clause(entry.clause) is None:
+        return f"{entry.id}: the law has no clause {entry.clause!r}"
+    return ""
 
 
 def apply(
@@ -103,15 +114,15 @@ def apply(
     *,
     version: str,
     today: date,
-) -> Applied:
+) -> AppliedDeviations:
     """Change listed failures to `known`, and report stale and expired entries.
 
     A failure whose only entry is past its date stays a failure and names that entry.
     """
     valid = [entry for entry in entries if _is_about(entry, version)]
     live = [entry for entry in valid if entry.expires >= today]
-    return Applied(
-        records=tuple(_marked(record, valid, today) for record in records),
+    return AppliedDeviations(
+        records=tuple(_mark_record(record, valid, today) for record in records),
         stale=tuple(entry.id for entry in live if _passes(entry, records)),
         expired=tuple(entry.id for entry in valid if entry.expires < today),
         unseen=tuple(entry.id for entry in live if not _cases(entry, records)),
@@ -135,9 +146,11 @@ def _toml_value(value: object) -> str:
 
 
 def _check(path: Path, entry: Deviation, ids: Sequence[str] | None, today: date) -> None:
-    if ids is not None and not is_known(entry.id, ids):
+    absent = "" if ids is None else absence(entry, ids)
+    if absent:
         raise UsageFault(
-            f"deviations file {path}: id {entry.id!r} is no case and no prefix of one"
+            f"deviations file {path}: {absent}; if a revision of the law took it away, remove the "
+            "entry with `wireproof baseline prune`"
         )
     if not entry.reason.strip():
         raise UsageFault(f"deviations file {path}: {entry.id} has no reason")
@@ -161,10 +174,20 @@ def _passes(entry: Deviation, records: Sequence[CaseRecord]) -> bool:
     return bool(cases) and all(record.verdict in ("pass", "reading") for record in cases)
 
 
-def _marked(record: CaseRecord, entries: Sequence[Deviation], today: date) -> CaseRecord:
+def _lists(entry: Deviation, record: CaseRecord) -> bool:
+    """Return True if an entry with the signature of a failure is about it.
+
+    A fault that the observation names is one fault in whatever case it shows: a run of another
+    selection meets it in cases that the file does not have.
+    """
+    is_its_case = bool(_cases(entry, (record,)))
+    return is_its_case or bool(named_fault(record.case, record.observation))
+
+
+def _mark_record(record: CaseRecord, entries: Sequence[Deviation], today: date) -> CaseRecord:
     if record.verdict != "fail":
         return record
-    about = [e for e in entries if _cases(e, (record,)) and e.signature == record.signature]
+    about = [e for e in entries if e.signature == record.signature and _lists(e, record)]
     if not about:
         return record
     entry = next((e for e in about if e.expires >= today), about[-1])

@@ -11,7 +11,8 @@ from typing import Literal
 
 from wireproof_kit.bundle.file import Bundle
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.catalogue import is_below
+from wireproof_kit.verdicts.judge import CONFORMING
+from wireproof_spec.catalogue import is_below, level_rank
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, HeaderRecord, Verdict
 
 Kind = Literal[
@@ -20,31 +21,36 @@ Kind = Literal[
     "unstable",
     "otherwise",
     "no-longer-tested",
+    "doubtful-fix",
     "fixed",
     "settled",
     "now-tested",
     "reading",
+    "still-conforming",
     "rejudged",
     "changed",
 ]
 
 KINDS: dict[Kind, str] = {
-    "regressed": "conformed in A, fails in B",
+    "regressed": "conformed in A, fails in B or can no longer be judged",
     "expired": "fails as before, but the deviation that listed it is past its date",
     "unstable": "repeats disagree in B",
     "otherwise": "fails in both, in another way",
     "no-longer-tested": "came to a conclusion in A only",
+    "doubtful-fix": "failed in A, conforms in B with an answer with which other cases got worse",
     "fixed": "failed in A, conforms in B",
     "settled": "repeats disagreed in A, and no longer do",
     "now-tested": "comes to a conclusion in B only",
     "reading": "conforms in both, under another reading",
+    "still-conforming": "conforms in both, but the observation changed",
     "rejudged": "did the same; the law, the readings asked for or the deviations file differ",
     "changed": "the case itself changed, so nothing is said about the target",
 }
 
-CONFORMING: frozenset[Verdict] = frozenset({"pass", "reading"})
 FAILING: frozenset[Verdict] = frozenset({"fail", "known"})
 TESTED: frozenset[Verdict] = CONCLUSIVE | frozenset[Verdict]({"unstable"})
+LOST: frozenset[Verdict] = frozenset({"unsupported", "error"})
+"""What a case that counts must not become: the target no longer shows what it did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,17 @@ class Pair:
         """The case id."""
         record = self.after or self.before
         return record.case if record else ""
+
+    @property
+    def level(self) -> str:
+        """The level of the case's clause."""
+        record = self.after or self.before
+        return record.level if record else ""
+
+    def counts(self, header: HeaderRecord) -> bool:
+        """Return True if a failure of the case would count in a run."""
+        record = self.after or self.before
+        return record is not None and header.counts(record.level, record.origin)
 
     def is_aligned(self) -> bool:
         """Return True if both runs have the case with the same definition."""
@@ -98,17 +115,22 @@ class Comparison:
     compared: int
 
     def of(self, kind: Kind) -> tuple[Change, ...]:
-        """Return the changes of one class, sorted by case id."""
+        """Return the changes of one class, the strictest level first, then by case id."""
         return tuple(change for change in self.changes if change.kind == kind)
 
+    def counted(self, kind: Kind) -> tuple[Change, ...]:
+        """Return the changes of one class that count in B: by their level, and by its origins."""
+        return tuple(c for c in self.of(kind) if c.pair.counts(self.after.header))
+
     def meets(self, kinds: Sequence[Kind]) -> bool:
-        """Return True if there is a change in one of these classes.
+        """Return True if there is a change that counts in one of these classes.
 
         A case that fails as its deviations file lists is no news.
         """
         return any(
-            change.kind in kinds and not (change.kind == "regressed" and change.pair.is_listed())
-            for change in self.changes
+            not (kind == "regressed" and change.pair.is_listed())
+            for kind in kinds
+            for change in self.counted(kind)
         )
 
 
@@ -119,7 +141,7 @@ class _Scene:
     footer: FooterRecord | None
 
     def same_bindings(self) -> bool:
-        return _bound(self.before) == _bound(self.after)
+        return _list_bound(self.before) == _list_bound(self.after)
 
 
 def compare(before: Bundle, after: Bundle) -> Comparison:
@@ -136,8 +158,10 @@ def compare(before: Bundle, after: Bundle) -> Comparison:
     if not compared:
         raise UsageFault(_nothing_in_common(before, after, len(old.keys() & new.keys())))
     scene = _Scene(before.header, after.header, after.footer)
-    changes = tuple(_changes(pairs, scene))
-    return Comparison(before, after, tuple(_differences(before, after)), changes, compared)
+    changes = sorted(
+        _doubted(list(_changes(pairs, scene))), key=lambda c: level_rank(c.pair.level)
+    )
+    return Comparison(before, after, tuple(_differences(before, after)), tuple(changes), compared)
 
 
 def _changes(pairs: Sequence[Pair], scene: _Scene) -> Iterator[Change]:
@@ -145,6 +169,32 @@ def _changes(pairs: Sequence[Pair], scene: _Scene) -> Iterator[Change]:
         kind = _kind(pair, scene)
         if kind is not None:
             yield Change(kind, pair)
+
+
+def _doubted(changes: Sequence[Change]) -> Iterator[Change]:
+    """Yield the changes; a fix is doubtful where its new answer made as strict a case worse.
+
+    A broker that refuses everything refuses what it must, too, and has not been mended.
+    """
+    worse = [change.pair for change in changes if change.kind in ("regressed", "otherwise")]
+    for change in changes:
+        is_doubtful = change.kind == "fixed" and any(
+            _explains(pair, change.pair) for pair in worse
+        )
+        yield Change("doubtful-fix", change.pair) if is_doubtful else change
+
+
+def _explains(worse: Pair, fixed: Pair) -> bool:
+    """Return True if a case of at least the same level got worse with the same new answer."""
+    is_as_strict = level_rank(worse.level) <= level_rank(fixed.level)
+    return is_as_strict and bool(_news(worse) & _news(fixed))
+
+
+def _news(pair: Pair) -> set[str]:
+    """Return the parts of the observation in B that are not in A's."""
+    if pair.before is None or pair.after is None:
+        return set()
+    return {*pair.after.observation.split(",")} - {*pair.before.observation.split(",")}
 
 
 def _check(before: Bundle, after: Bundle) -> None:
@@ -179,16 +229,24 @@ def _kind(pair: Pair, scene: _Scene) -> Kind | None:
     before, after = pair.before, pair.after
     if before and after and before.case_hash != after.case_hash:
         return "changed"
+    if before and after and _is_lost(before, after, scene):
+        return "regressed"
     was = before.verdict if before and before.verdict in TESTED else None
     now = after.verdict if after and after.verdict in TESTED else None
     if was is None or now is None:
-        return _tested(was, now)
+        return _compare_tested(was, now)
     if before is None or after is None:
         return None
     return _both_tested(before, after, scene)
 
 
-def _tested(was: Verdict | None, now: Verdict | None) -> Kind | None:
+def _is_lost(before: CaseRecord, after: CaseRecord, scene: _Scene) -> bool:
+    """Return True if a case that conformed and counts can no longer be judged in B."""
+    is_lost = before.verdict in CONFORMING and after.verdict in LOST
+    return is_lost and scene.after.counts(after.level, after.origin)
+
+
+def _compare_tested(was: Verdict | None, now: Verdict | None) -> Kind | None:
     if now == "unstable":
         return "unstable"
     if was is None:
@@ -216,8 +274,10 @@ def _both_tested(before: CaseRecord, after: CaseRecord, scene: _Scene) -> Kind |
 def _same_verdict(before: CaseRecord, after: CaseRecord) -> Kind | None:
     if before.verdict == "reading" and before.reading != after.reading:
         return "reading"
-    fails_otherwise = before.verdict in FAILING and before.signature != after.signature
-    return "otherwise" if fails_otherwise else None
+    if before.verdict in FAILING:
+        return "otherwise" if before.signature != after.signature else None
+    conforms_otherwise = before.verdict in CONFORMING and before.observation != after.observation
+    return "still-conforming" if conforms_otherwise else None
 
 
 def _is_expired(before: CaseRecord, after: CaseRecord, scene: _Scene) -> bool:
@@ -250,7 +310,7 @@ def _is_rejudged(before: CaseRecord, after: CaseRecord, scene: _Scene) -> bool:
 
 
 def _values(record: CaseRecord) -> set[tuple[str, bool]]:
-    return {(seen.value, seen.overdue) for seen in record.seen()}
+    return {(seen.value, seen.overdue) for seen in record.list_seen()}
 
 
 def _differences(before: Bundle, after: Bundle) -> Iterator[Difference]:
@@ -267,23 +327,24 @@ def _head(bundle: Bundle) -> dict[str, str]:
     cut = bundle.footer is not None and bundle.footer.interrupted
     return {
         "target": target.url,
-        **_named("target", target.fingerprint),
+        **_add_kind("target", target.fingerprint),
         "given": ", ".join(target.given),
         "kit": header.kit,
-        **_named("spec", {name: f"r{revision}" for name, revision in header.spec.items()}),
+        **_add_kind("spec", {name: f"r{revision}" for name, revision in header.spec.items()}),
         "level": header.profile,
+        "origins": ", ".join(header.origins),
         "readings": header.reading,
         "selection": ", ".join(header.selection) or "everything",
-        **_named("left out", header.not_selected),
-        **_named("reading", _bound(header)),
-        **_named("claim", {name: claim.state for name, claim in header.claims.items()}),
+        **_add_kind("left out", header.not_selected),
+        **_add_kind("reading", _list_bound(header)),
+        **_add_kind("claim", {name: claim.state for name, claim in header.claims.items()}),
         "interrupted": "yes" if cut else "no",
     }
 
 
-def _bound(header: HeaderRecord) -> dict[str, str]:
+def _list_bound(header: HeaderRecord) -> dict[str, str]:
     return {name: bound.reading or "none" for name, bound in header.readings.items()}
 
 
-def _named(kind: str, values: Mapping[str, str]) -> dict[str, str]:
+def _add_kind(kind: str, values: Mapping[str, str]) -> dict[str, str]:
     return {f"{kind} {name}": value for name, value in values.items()}

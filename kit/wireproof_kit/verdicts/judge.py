@@ -22,7 +22,11 @@ from wireproof_spec.record import (
 UNAVAILABLE = "unavailable"
 KIT_ERROR = "kit-error"
 UNDECIDED = "inconclusive"
+UNSUPPORTED = "unsupported"
 DIED = "died"
+WITHHELD = "withheld"
+"""Observation of a case that the target kept waiting for longer than a case may take."""
+CONFORMING: frozenset[Verdict] = frozenset({"pass", "reading"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class JudgeContext:
     """Everything that a verdict depends on besides the observation."""
 
     catalogue: Catalogue
@@ -50,23 +54,28 @@ class Bench:
     reading: ReadingChoice = "any"
 
 
-def judge(record: CaseRecord, bench: Bench) -> Judgement:
+def judge(record: CaseRecord, bench: JudgeContext) -> Judgement:
     """Return the verdict of a case with its repetitions, before known deviations apply."""
-    clause = bench.catalogue.clause(record.clause)
-    law = bench.catalogue.law(record.clause, record.case)
+    clause = bench.catalogue.clause_of(record.case)
+    law = bench.catalogue.law(clause.id, record.case) if clause else None
     if clause is None or law is None:
         return Judgement("error", f"the catalogue has no law for {record.case}")
     missing = missing_capability(record.needs or clause.needs, bench)
     if missing is not None:
         return Judgement("unsupported", _unsupported_reason(missing, bench))
-    verdicts = [_judge_once(seen, law, bench) for seen in record.seen()]
-    return _agreed(verdicts, record, clause)
+    verdicts = [_judge_once(seen, law, bench) for seen in record.list_seen()]
+    return _agree(verdicts, record, clause, bench.catalogue)
 
 
-def signature(clause: str, seen: SeenRecord) -> str:
-    """Return the signature of a failure: 12 hex digits of clause, field and observed value."""
+def signature(clause: str, seen: SeenRecord, catalogue: Catalogue) -> str:
+    """Return the signature of a failure: 12 hex digits of what is wrong.
+
+    A named fault is enough: where it first shows, and which clause it breaks, depends on ids and
+    on the cases selected. Otherwise it is clause, field and observed value.
+    """
+    flaw = catalogue.flaw(seen.value)
     field = seen.difference.field if seen.difference else ""
-    text = "\0".join((clause, field, seen.value))
+    text = flaw or "\0".join((clause, field, seen.value))
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:12]
 
 
@@ -82,7 +91,7 @@ def claim_state(capability: Capability, observation: str, *, claimed: bool) -> C
     return "absent" if matches(observation, capability.absent_by) else "unknown"
 
 
-def missing_capability(needs: Sequence[str], bench: Bench) -> str | None:
+def missing_capability(needs: Sequence[str], bench: JudgeContext) -> str | None:
     """Return the first need that the target neither shows nor claims, or None."""
     for need in needs:
         claim = bench.claims.get(need)
@@ -91,15 +100,19 @@ def missing_capability(needs: Sequence[str], bench: Bench) -> str | None:
     return None
 
 
-def _unsupported_reason(need: str, bench: Bench) -> str:
+def _unsupported_reason(need: str, bench: JudgeContext) -> str:
     capability = bench.catalogue.capability(need)
     title = capability.title if capability else need
     claim = bench.claims.get(need)
     seen = claim.observation if claim else "no probe was run"
+    if capability and matches(seen, capability.small_by):
+        return f"needs {title}; the deployment is too small for it (probe: {seen})"
+    if claim is not None and claim.note:
+        seen = f"{seen}: {claim.note.replace(';', ',')}"  # a statement parts groups with it
     return f"needs {title}, which the target neither claims nor shows (probe: {seen})"
 
 
-def _judge_once(seen: SeenRecord, law: Law, bench: Bench) -> Judgement:
+def _judge_once(seen: SeenRecord, law: Law, bench: JudgeContext) -> Judgement:
     own = _own_fault(seen)
     if own is not None:
         return own
@@ -110,13 +123,17 @@ def _judge_once(seen: SeenRecord, law: Law, bench: Bench) -> Judgement:
         return _by_reading(followed, accepted, bench)
     if matches(seen.value, law.undecided):
         return Judgement("inconclusive", f"{seen.value} decides nothing", accepted=accepted)
-    return Judgement("fail", f"expected {_listed(accepted)}; saw {seen.value}", accepted=accepted)
+    return Judgement(
+        "fail", f"expected {_format_list(accepted)}; saw {seen.value}", accepted=accepted
+    )
 
 
 def _own_fault(seen: SeenRecord) -> Judgement | None:
     kind = seen.value.partition(":")[0].partition(",")[0]
     if kind == KIT_ERROR:
         return Judgement("error", seen.note or seen.value)
+    if kind == UNSUPPORTED:
+        return Judgement("unsupported", seen.note or seen.value)
     if kind == UNDECIDED:
         return Judgement("inconclusive", seen.note or seen.value)
     if seen.overdue and seen.control != "prompt" and kind != DIED:
@@ -124,7 +141,9 @@ def _own_fault(seen: SeenRecord) -> Judgement | None:
     return None
 
 
-def _under_readings(value: str, law: Law, bench: Bench) -> tuple[str | None, tuple[str, ...]]:
+def _under_readings(
+    value: str, law: Law, bench: JudgeContext
+) -> tuple[str | None, tuple[str, ...]]:
     accepted = list(law.accept)
     followed: str | None = None
     for decision_id, readings in law.reading.items():
@@ -136,7 +155,9 @@ def _under_readings(value: str, law: Law, bench: Bench) -> tuple[str | None, tup
     return followed, tuple(accepted)
 
 
-def _open_readings(decision_id: str, names: tuple[str, ...], bench: Bench) -> tuple[str, ...]:
+def _open_readings(
+    decision_id: str, names: tuple[str, ...], bench: JudgeContext
+) -> tuple[str, ...]:
     """Return the readings that count: the bound one, or all when no probe could run.
 
     A target whose probe showed no registered reading is held to the published one.
@@ -149,7 +170,7 @@ def _open_readings(decision_id: str, names: tuple[str, ...], bench: Bench) -> tu
     return (binding.reading or published,)
 
 
-def _by_reading(followed: str, accepted: tuple[str, ...], bench: Bench) -> Judgement:
+def _by_reading(followed: str, accepted: tuple[str, ...], bench: JudgeContext) -> Judgement:
     decision_id, _, name = followed.partition("=")
     decision = bench.catalogue.decision(decision_id)
     if decision is None or name == decision.published:
@@ -168,30 +189,32 @@ def _counts(decision: Decision, name: str, choice: ReadingChoice) -> bool:
     return choice == "any"
 
 
-def _agreed(verdicts: Sequence[Judgement], record: CaseRecord, clause: Clause) -> Judgement:
+def _agree(
+    verdicts: Sequence[Judgement], record: CaseRecord, clause: Clause, catalogue: Catalogue
+) -> Judgement:
     first = verdicts[0]
     kinds = {judgement.verdict for judgement in verdicts}
     alike = max(record.repeats.same, 1)
     runs = alike + len(record.repeats.others)
-    deaths = _times([seen.value == DIED for seen in record.seen()], alike)
+    deaths = _count_runs([seen.value == DIED for seen in record.list_seen()], alike)
     if 0 < deaths < runs:
-        name = signature(clause.id, SeenRecord(value=DIED))
+        name = signature(clause.id, SeenRecord(value=DIED), catalogue)
         reason = f"the target died in {deaths} of {runs} repeats"
         return Judgement("fail", reason, None, first.accepted, name)
     if len(kinds) > 1:
-        same = _times([judgement.verdict == first.verdict for judgement in verdicts], alike)
+        same = _count_runs([each.verdict == first.verdict for each in verdicts], alike)
         reason = f"{first.verdict} in {same} of {runs} repeats: {first.reason}"
         return Judgement("unstable", reason, first.reading, first.accepted)
     if first.verdict != "fail":
         return first
-    name = signature(clause.id, record.seen()[0])
+    name = signature(clause.id, record.list_seen()[0], catalogue)
     return Judgement("fail", first.reason, first.reading, first.accepted, name)
 
 
-def _times(held: Sequence[bool], alike: int) -> int:
+def _count_runs(held: Sequence[bool], alike: int) -> int:
     """Return in how many runs it held; the first stands for that many alike."""
     return alike * held[0] + sum(held[1:])
 
 
-def _listed(patterns: Sequence[str]) -> str:
+def _format_list(patterns: Sequence[str]) -> str:
     return " | ".join(dict.fromkeys(patterns)) or "nothing"

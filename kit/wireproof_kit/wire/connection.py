@@ -114,7 +114,7 @@ class Wire(Generic[T]):
                 continue
             except OSError:
                 self.drain()
-                self._lost("reset")
+                self._raise_lost("reset")
 
     def values(self, seconds: float) -> Iterator[T]:
         """Yield values as they arrive, until the time limit or the end of the connection."""
@@ -138,6 +138,7 @@ class Wire(Generic[T]):
         pending = self.pending
         if self._ended is not None:
             return Nonsense(cut(pending)) if pending else Closed(self._ended)
+        self._transcript.waited(seconds)
         note = f"nothing whole within {seconds:.2f} s"
         self.record("note", pending[:CHUNK], note=note)
         return Silent(seconds, partial=len(pending))
@@ -164,7 +165,7 @@ class Wire(Generic[T]):
             # Not SSLSocket's own, which would take what is still to come for unencrypted.
             socket.socket.shutdown(self._sock, socket.SHUT_WR)
         except OSError:
-            self._lost("reset")
+            self._raise_lost("reset")
 
     def close(self, unread: Callable[[], None]) -> None:
         """Close the connection; a second call does nothing.
@@ -210,26 +211,27 @@ class Wire(Generic[T]):
 
     def _take(self) -> bool:
         """Receive once; return False when nothing has arrived or the connection ended."""
+        # No MSG_WAITALL: on a socket that does not block it returns less than asked for.
         try:
             piece = self._sock.recv(CHUNK)
         except (BlockingIOError, ssl.SSLWantReadError):
             return False
         except OSError:
-            self._lost("reset")
+            self._raise_lost("reset")
             return False
         if not piece:
-            self._lost("end")
+            self._raise_lost("end")
             return False
         self._incoming.feed(piece)
         return self._incoming.fault is None
 
-    def _lost(self, how: str) -> None:
+    def _raise_lost(self, how: str) -> None:
         if self._ended is None:
             self._ended = how
             self.record("close", note=f"by the target ({how})")
 
 
-def connected(address: Address, protocol: str) -> socket.socket:
+def connect_socket(address: Address, protocol: str) -> socket.socket:
     """Return a socket connected to an address; its URL begins with the protocol's name.
 
     Raises:

@@ -23,11 +23,11 @@ Headers = Sequence[tuple[str | bytes, str | bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Transferred:
-    """An HTTP response, or in ``failure`` the reason why there is none.
+class TransferResult:
+    """An HTTP response, or in ``failure`` why there is none.
 
-    ``failure`` is ``silence``, ``closed``, ``nonsense`` or ``unreachable``; ``status`` is then
-    0. ``json`` is None when the body is no JSON.
+    ``failure`` is ``silence``, ``closed``, ``nonsense`` or ``unreachable``; ``status`` is then 0.
+    ``json`` is None if the body is not JSON.
     """
 
     status: int
@@ -43,21 +43,21 @@ class Transferred:
         return next((value for key, value in self.headers if key.lower() == wanted), None)
 
 
-def failed(how: str, received: bytes = b"") -> Transferred:
+def make_failed(how: str, received: bytes = b"") -> TransferResult:
     """Return the Transferred for a request that got no response."""
-    return Transferred(0, (), b"", failure=how, received=received)
+    return TransferResult(0, (), b"", failure=how, received=received)
 
 
-def transfer(address: Address, data: bytes, *, seconds: float, method: str) -> Transferred:
+def transfer(address: Address, data: bytes, *, seconds: float, method: str) -> TransferResult:
     """Send a request on a new connection and return the response."""
     try:
         with socket.create_connection(address, timeout=seconds) as sock:
             return _exchange(sock, data, seconds, method)[0]
     except OSError:
-        return failed("unreachable")
+        return make_failed("unreachable")
 
 
-class Line:
+class ConnectionPool:
     """A pool of connections to one address that are reused while the target keeps them open.
 
     For requests that are no case's, of which there are many; may be used by several threads. One
@@ -71,28 +71,28 @@ class Line:
         self._idle: list[tuple[socket.socket, float]] = []
         self._is_kept = True
 
-    def transfer(self, data: bytes, *, seconds: float, method: str) -> Transferred:
+    def transfer(self, data: bytes, *, seconds: float, method: str) -> TransferResult:
         """Send a keep-alive request and return the response.
 
         Where a connection that was used before turns out to have ended, another one is taken.
         """
-        while (sock := self._taken()) is not None:
+        while (sock := self._take_connection()) is not None:
             answer = self._answer(sock, data, seconds, method)
             if answer.failure != "closed" or answer.received:
                 return answer
         try:
             sock = socket.create_connection(self._address, timeout=seconds)
         except OSError:
-            return failed("unreachable")
+            return make_failed("unreachable")
         return self._answer(sock, data, seconds, method)
 
     def close(self) -> None:
         """Close all connections and keep none open from now on."""
         self._is_kept = False
-        while (sock := self._taken()) is not None:
+        while (sock := self._take_connection()) is not None:
             sock.close()
 
-    def _taken(self) -> socket.socket | None:
+    def _take_connection(self) -> socket.socket | None:
         """Return a connection for reuse; each thread gets a different one."""
         while True:
             try:
@@ -105,7 +105,7 @@ class Line:
 
     def _answer(
         self, sock: socket.socket, data: bytes, seconds: float, method: str
-    ) -> Transferred:
+    ) -> TransferResult:
         goes_on = False
         try:
             answer, goes_on = _exchange(sock, data, seconds, method)
@@ -169,16 +169,16 @@ class _Response:
         self._head: h11.Response | None = None
         self._body = bytearray()
 
-    def feed(self, piece: bytes) -> Transferred | None:
+    def feed(self, piece: bytes) -> TransferResult | None:
         """Add received bytes (empty: end of stream); return the response once complete."""
         try:
             self._peer.receive_data(piece)
             return self._answer()
         except h11.RemoteProtocolError:
             started = self._head is not None or self._peer.trailing_data[0]
-            return failed("nonsense" if piece or started else "closed")
+            return make_failed("nonsense" if piece or started else "closed")
 
-    def _answer(self) -> Transferred | None:
+    def _answer(self) -> TransferResult | None:
         while True:
             event = self._peer.next_event()
             if isinstance(event, h11.Response):
@@ -186,20 +186,20 @@ class _Response:
             elif isinstance(event, h11.Data):
                 self._body += event.data
             elif isinstance(event, h11.EndOfMessage):
-                return self._whole()
+                return self._finish()
             elif isinstance(event, h11.ConnectionClosed):
-                return failed("closed")
+                return make_failed("closed")
             elif not isinstance(event, h11.InformationalResponse):
-                return None if len(self._body) <= BODY_LIMIT else failed("nonsense")
+                return None if len(self._body) <= BODY_LIMIT else make_failed("nonsense")
 
-    def _whole(self) -> Transferred:
+    def _finish(self) -> TransferResult:
         head = self._head
         assert head is not None, "h11 gives a head before the end"
         headers = tuple(
             (key.decode("latin-1"), value.decode("latin-1")) for key, value in head.headers
         )
         body = bytes(self._body)
-        return Transferred(head.status_code, headers, body, _json(body))
+        return TransferResult(head.status_code, headers, body, _json(body))
 
     @property
     def goes_on(self) -> bool:
@@ -209,7 +209,7 @@ class _Response:
 
 def _exchange(
     sock: socket.socket, data: bytes, seconds: float, method: str
-) -> tuple[Transferred, bool]:
+) -> tuple[TransferResult, bool]:
     """Send a request and read the response; also return whether another may follow."""
     deadline = time.monotonic() + seconds
     received = bytearray()
@@ -227,12 +227,14 @@ def _exchange(
         received += piece
         answer = response.feed(piece)
         if answer is not None:
-            return _having(answer, bytes(received)), answer.failure is None and response.goes_on
-    return failed("silence", bytes(received)), False
+            return _add_received(
+                answer, bytes(received)
+            ), answer.failure is None and response.goes_on
+    return make_failed("silence", bytes(received)), False
 
 
-def _having(answer: Transferred, received: bytes) -> Transferred:
-    return Transferred(
+def _add_received(answer: TransferResult, received: bytes) -> TransferResult:
+    return TransferResult(
         answer.status, answer.headers, answer.body, answer.json, answer.failure, received
     )
 

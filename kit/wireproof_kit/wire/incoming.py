@@ -64,7 +64,7 @@ class Incoming(Generic[T]):
         self._bytes += len(data)
         limit = self._source.bytes_limit
         if self._bytes > limit:
-            self._overrun("bytes", limit)
+            self._raise_overrun("bytes", limit)
             return
         self._source.feed(data)
 
@@ -81,11 +81,11 @@ class Incoming(Generic[T]):
             return None
         self._values += 1
         if self._values > VALUES_LIMIT:
-            self._overrun(self._source.values, VALUES_LIMIT)
+            self._raise_overrun(self._source.values, VALUES_LIMIT)
             return None
         return value
 
-    def _overrun(self, what: str, limit: int) -> None:
+    def _raise_overrun(self, what: str, limit: int) -> None:
         self.fault = WireError(
             clause="kit",
             field=what,

@@ -19,8 +19,8 @@ LABEL_LIMIT = 60
 class Outgoing:
     """Bytes with labelled parts; a part's label begins with its field name.
 
-    ``what`` says in a few words what is sent; ``is_cut`` that the last frame is not whole, so
-    that nothing of another sort may follow yet.
+    ``what`` describes the bytes in a few words. ``is_cut``: the last frame is incomplete, so
+    nothing else may be sent after it yet.
     """
 
     data: bytes
@@ -67,11 +67,13 @@ class Outgoing:
         end = old.offset + old.length
         growth = len(data) - old.length
         wrong = Part(old.offset, len(data), label(field, data.hex(" ")), wrong=True)
-        parts = tuple(wrong if part is old else _shifted(part, end, growth) for part in self.parts)
+        parts = tuple(
+            wrong if part is old else _shift_part(part, end, growth) for part in self.parts
+        )
         whole = self.data[: old.offset] + data + self.data[end:]
         return replace(self, data=whole, parts=parts)
 
-    def called(self, what: str) -> "Outgoing":
+    def rename(self, what: str) -> "Outgoing":
         """Return the same bytes with another description."""
         return replace(self, what=what)
 
@@ -123,12 +125,12 @@ def from_grammar(
     return built
 
 
-def joined(pieces: Sequence[Outgoing], what: str) -> Outgoing:
+def join_pieces(pieces: Sequence[Outgoing], what: str) -> Outgoing:
     """Return several pieces joined into one."""
     whole = Outgoing(b"")
     for piece in pieces:
         whole = whole + piece
-    return whole.called(what)
+    return whole.rename(what)
 
 
 def overwritten(
@@ -149,5 +151,5 @@ def overwritten(
     return replace(changed, parts=parts)
 
 
-def _shifted(part: Part, end: int, growth: int) -> Part:
+def _shift_part(part: Part, end: int, growth: int) -> Part:
     return replace(part, offset=part.offset + growth) if part.offset >= end else part

@@ -15,9 +15,9 @@ from wireproof_reference_impl.iggy.faulty import lateness
 from wireproof_reference_impl.iggy.faulty.lateness import late_settings
 from wireproof_reference_impl.iggy.options import DEPLOYED, PUBLISHED, TAGGED
 from wireproof_reference_impl.iggy.presets import FAULTS, VARIANTS, build, overrides
-from wireproof_reference_impl.overrides import applied
+from wireproof_reference_impl.overrides import apply_overrides
 from wireproof_reference_impl.preset import CLAUSE, LATE, PARSER, VARIANT, WAYS, Preset
-from wireproof_reference_impl.settings import changed
+from wireproof_reference_impl.settings import change_settings
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.iggy import commands
 
@@ -30,7 +30,7 @@ def test_every_preset_changes_the_behaviour() -> None:
         preset.name
         for preset in EVERY
         if not (preset.settings or preset.overrides)
-        or (preset.settings and changed(Behaviour(), preset.settings) == Behaviour())
+        or (preset.settings and change_settings(Behaviour(), preset.settings) == Behaviour())
     ]
     assert unchanged == []
 
@@ -151,8 +151,8 @@ TAKEN_BESIDES = {"http-empty-payload-lost-late": "http-unchecked"}
 """Late faults that take more from the beginning: the variant that takes the same."""
 
 DELIVERING_OVERRIDES = {
-    ("wire.message", "stored"),
-    ("core.bodies", "polled"),
+    ("wire.message", "store_message"),
+    ("core.bodies", "encode_polled"),
     ("Partition", "read"),
 }
 """Functions of the core whose overrides change which messages a poll brings, or tells of them."""
@@ -221,7 +221,7 @@ def test_late_faults_are_wrong_after_three_seconds(
     for faults in ([], [name]):
         now_us = FIRST_US
         polls.append([])
-        with applied(overrides(faults)):
+        with apply_overrides(overrides(faults)):
             client = Bench(faults=faults).with_topic()
             messages = [sent(b"a", number=0), sent(b"b", number=0)]
             client.ok(commands.SEND_MESSAGES, sending(*messages))

@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from wireproof_reference_impl.overrides import Override, applied, replaced
+from wireproof_reference_impl.overrides import Override, apply_overrides, replace_function
 
 CORE = ModuleType("core")
 CORE.__dict__["count"] = lambda number: number + 1
@@ -22,9 +22,9 @@ def _doubled(original: Callable[..., object]) -> Callable[..., object]:
 
 def test_overrides_hold_within_the_context_and_in_order() -> None:
     twice = Override(CORE, "count", _doubled)
-    other = replaced(Greeter, "greet", lambda self: "go away")
+    other = replace_function(Greeter, "greet", lambda self: "go away")
 
-    with applied([twice, twice, other]):
+    with apply_overrides([twice, twice, other]):
         assert CORE.count(1) == ((2, 2), (2, 2))
         assert Greeter().greet() == "go away"
 
@@ -35,6 +35,6 @@ def test_overrides_hold_within_the_context_and_in_order() -> None:
 def test_an_override_of_nothing_is_refused() -> None:
     with (
         pytest.raises(AttributeError, match="core has no function 'cuont'"),
-        applied([replaced(CORE, "cuont", _doubled)]),
+        apply_overrides([replace_function(CORE, "cuont", _doubled)]),
     ):
         pass

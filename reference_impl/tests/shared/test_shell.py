@@ -44,7 +44,7 @@ class _Link:
         self.closed = True
         self._source.schedule.changed[self] = None
 
-    def lost(self, now_ns: int) -> None:
+    def handle_loss(self, now_ns: int) -> None:
         """Do nothing."""
 
     def take_output(self) -> bytes:

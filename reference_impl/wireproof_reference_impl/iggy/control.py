@@ -19,7 +19,7 @@ from wireproof_reference_impl.http_stream import Head
 from wireproof_reference_impl.iggy.core.server import Server
 from wireproof_reference_impl.iggy.http.connection import HttpConnection, json_answer
 from wireproof_reference_impl.iggy.http.reading import whole_number
-from wireproof_reference_impl.iggy.streams.partition import Partition, flipped
+from wireproof_reference_impl.iggy.streams.partition import Partition, flip_bit
 from wireproof_reference_impl.iggy.wire.exchange import (
     Answer,
     Exchange,
@@ -31,7 +31,7 @@ from wireproof_reference_impl.iggy.wire.exchange import (
 from wireproof_reference_impl.iggy.wire.identifier import identifier_of
 from wireproof_reference_impl.iggy.wire.message import Message
 from wireproof_reference_impl.iggy.wire.message_json import state_name
-from wireproof_reference_impl.iggy.wire.requests import Place
+from wireproof_reference_impl.iggy.wire.requests import TopicPath
 from wireproof_reference_impl.iggy.wire.status import Refusal
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_spec.iggy.states import STATES, state_code
@@ -45,7 +45,7 @@ Asked = Exchange[Server]
 def get_message(exchange: Asked) -> Answer:
     """Answer with a message."""
     partition, offset = _message(exchange.site, split_query(exchange.query))
-    return _told(partition, offset)
+    return _answer_message(partition, offset)
 
 
 def change_message(exchange: Asked) -> Answer:
@@ -59,10 +59,10 @@ def change_message(exchange: Asked) -> Answer:
 
     def change(message: Message) -> Message:
         changed = message if state is None else replace(message, state=state)
-        return changed if bit is None else _flipped(changed, bit)
+        return changed if bit is None else _flip(changed, bit)
 
     partition.rewrite(offset, change)
-    return _told(partition, offset)
+    return _answer_message(partition, offset)
 
 
 ROUTES: Routes[Server] = {
@@ -74,12 +74,12 @@ class ControlConnection(HttpConnection[Server]):
     """The protocol of a connection to the control, whose requests must show the token."""
 
     def __init__(self, server: Server, access: ControlAccess) -> None:
-        super().__init__(server, ROUTES, _refused, most_body_bytes=_MOST_BODY_BYTES)
+        super().__init__(server, ROUTES, _answer_refused, most_body_bytes=_MOST_BODY_BYTES)
         self._access = access
 
-    def _handled(self, head: Head) -> Answer:
+    def _handle(self, head: Head) -> Answer:
         refused = self._access.refusal(head.headers)
-        return text(refused, 403) if refused else super()._handled(head)
+        return text(refused, 403) if refused else super()._handle(head)
 
 
 def connection(server: Server, access: ControlAccess) -> ControlConnection:
@@ -87,12 +87,12 @@ def connection(server: Server, access: ControlAccess) -> ControlConnection:
     return ControlConnection(server, access)
 
 
-def _refused(refusal: Refusal) -> Answer:
+def _answer_refused(refusal: Refusal) -> Answer:
     return text(refusal.reason, 400)
 
 
-def _told(partition: Partition, offset: int) -> Answer:
-    message = partition.kept(offset)
+def _answer_message(partition: Partition, offset: int) -> Answer:
+    message = partition.get_stored(offset)
     fields = {
         "offset": message.offset,
         "state": state_name(message.state),
@@ -105,7 +105,9 @@ def _told(partition: Partition, offset: int) -> Answer:
 
 
 def _message(server: Server, words: Mapping[str, str]) -> tuple[Partition, int]:
-    place = Place(identifier_of(_given(words, "stream")), identifier_of(_given(words, "topic")))
+    place = TopicPath(
+        identifier_of(_read_word(words, "stream")), identifier_of(_read_word(words, "topic"))
+    )
     partition = server.topic(place).partition(_number(words, "partition", (1 << 32) - 1))
     offset = _number(words, "offset", (1 << 64) - 1)
     if offset >= partition.count:
@@ -121,22 +123,22 @@ def _state(word: str) -> int:
     return code
 
 
-def _flipped(message: Message, bit: int) -> Message:
+def _flip(message: Message, bit: int) -> Message:
     bits = 8 * len(message.payload)
     if bit >= bits:
         raise Unfit(400, f"the payload has {bits} bits, from 0 on: there is no bit {bit}")
-    return flipped(message, bit)
+    return flip_bit(message, bit)
 
 
 def _number(words: Mapping[str, str], name: str, most: int) -> int:
-    word = _given(words, name)
+    word = _read_word(words, name)
     number = whole_number(word, most)
     if number is None:
         raise Unfit(400, f"{name} {word!r} is no number of 0..{most}")
     return number
 
 
-def _given(words: Mapping[str, str], name: str) -> str:
+def _read_word(words: Mapping[str, str], name: str) -> str:
     if not words.get(name):
         raise Unfit(400, f"the parameter {name!r} is missing")
     return words[name]

@@ -64,7 +64,7 @@ class SegmentFiles:
             return {}
         return {
             number: int.from_bytes(path.read_bytes()[:8], "little")
-            for number, path in _numbered(Path(self._folder, "offsets", _OFFSETS[kind]))
+            for number, path in _list_numbered(Path(self._folder, "offsets", _OFFSETS[kind]))
         }
 
     def append(self, start: int, rows: Rows) -> None:
@@ -73,9 +73,11 @@ class SegmentFiles:
         Raises:
             OSError: they could not be written; what was is taken back.
         """
-        positions = struct.pack(f"<{len(rows.positions)}I", *_fitting(rows.positions, _U32_MASK))
+        positions = struct.pack(
+            f"<{len(rows.positions)}I", *_list_fitting(rows.positions, _U32_MASK)
+        )
         timestamps = struct.pack(
-            f"<{len(rows.timestamps)}Q", *_fitting(rows.timestamps, _U64_MASK)
+            f"<{len(rows.timestamps)}Q", *_list_fitting(rows.timestamps, _U64_MASK)
         )
         self._make()
         parts = {"log": b"".join(rows.records), "index": positions, "timeindex": timestamps}
@@ -134,7 +136,7 @@ class DiskStorage:
         """Return the stored streams; a folder without its info file is not one."""
         return [
             KeptStream(number, (path / _STREAM_INFO).read_text(), _topics(path / "topics"))
-            for number, path in _numbered(self._streams)
+            for number, path in _list_numbered(self._streams)
             if (path / _STREAM_INFO).is_file()
         ]
 
@@ -195,10 +197,10 @@ def _topics(folder: Path) -> list[KeptTopic]:
             number,
             (path / _TOPIC_INFO).read_text(),
             _count(path / _COUNT),
-            [each for each, _ in _numbered(path / "partitions")],
-            [each for each, _ in _numbered(path / "groups")],
+            [each for each, _ in _list_numbered(path / "partitions")],
+            [each for each, _ in _list_numbered(path / "groups")],
         )
-        for number, path in _numbered(folder)
+        for number, path in _list_numbered(folder)
         if (path / _TOPIC_INFO).is_file()
     ]
 
@@ -219,14 +221,14 @@ def _segment(start: int, path: Path) -> KeptSegment:
     return KeptSegment(start, len(log), records)
 
 
-def _numbered(folder: Path) -> Iterator[tuple[int, Path]]:
+def _list_numbered(folder: Path) -> Iterator[tuple[int, Path]]:
     """Return the entries of a folder that are named by numbers, sorted."""
     if folder.is_dir():
         found = [each for each in folder.iterdir() if _is_number(each.name)]
         yield from sorted((int(each.name), each) for each in found)
 
 
-def _fitting(numbers: Sequence[int], mask: int) -> Iterator[int]:
+def _list_fitting(numbers: Sequence[int], mask: int) -> Iterator[int]:
     return (each & mask for each in numbers)
 
 

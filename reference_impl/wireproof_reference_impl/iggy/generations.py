@@ -8,12 +8,12 @@ from wireproof_reference_impl.iggy.options import DEPLOYED, PUBLISHED, TAGGED
 from wireproof_reference_impl.iggy.streams import partitioning, strategy
 from wireproof_reference_impl.iggy.wire import framing, message_json, polled
 from wireproof_reference_impl.iggy.wire.checks import SendLimits
-from wireproof_reference_impl.settings import Settings, changed
+from wireproof_reference_impl.settings import Settings, change_settings
 from wireproof_spec.iggy.limits import TAGGED_MAX_HEADER_VALUES_SIZE, TAGGED_MAX_PAYLOADS_SIZE
 
 TAGGED_SETTINGS: Settings = {
     "framing.generation": TAGGED,
-    "framing.unreadable": framing.refused,
+    "framing.unreadable": framing.answer_refusal,
     "store.choose": partitioning.tagged_partition,
     "store.limits": SendLimits(TAGGED_MAX_PAYLOADS_SIZE, TAGGED_MAX_HEADER_VALUES_SIZE),
     "store.name": defaults.same_text,
@@ -27,7 +27,7 @@ DEPLOYED_MOST_BODY_BYTES = 2 * 1024 * 1024
 
 DEPLOYED_SETTINGS: Settings = {
     "poll.starts": {**strategy.STARTS, **strategy.DEPLOYED_STARTS},
-    "http.sent": message_json.unchecked,
+    "http.sent": message_json.skip_checks,
     "http.most_body_bytes": DEPLOYED_MOST_BODY_BYTES,
 }
 """What the measured server does where it parts from a sane reading of the published text."""
@@ -38,4 +38,6 @@ _DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
 
 def of_dialect(generation: str, dialect: str) -> Behaviour:
     """Return the behaviour of a generation and a dialect, without faults and variants."""
-    return changed(changed(Behaviour(), _GENERATIONS[generation]), _DIALECTS[dialect])
+    return change_settings(
+        change_settings(Behaviour(), _GENERATIONS[generation]), _DIALECTS[dialect]
+    )

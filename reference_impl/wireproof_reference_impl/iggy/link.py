@@ -69,7 +69,7 @@ class Link:
         self.connection.end()
         self.source.changed[self] = None
 
-    def lost(self, now_ns: int) -> None:
+    def handle_loss(self, now_ns: int) -> None:
         """Handle the loss of the connection."""
         self.connection.end()
 

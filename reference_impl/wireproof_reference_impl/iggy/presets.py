@@ -21,8 +21,8 @@ from wireproof_reference_impl.iggy.generations import of_dialect
 from wireproof_reference_impl.iggy.variants import http as http_variants
 from wireproof_reference_impl.iggy.variants import messages, storage
 from wireproof_reference_impl.overrides import Override
-from wireproof_reference_impl.preset import Preset, named
-from wireproof_reference_impl.settings import changed
+from wireproof_reference_impl.preset import Preset, find_preset
+from wireproof_reference_impl.settings import change_settings
 
 FAULTS: Mapping[str, Preset] = {
     each.name: each
@@ -60,9 +60,9 @@ def build(
     """
     behaviour = of_dialect(generation, dialect)
     for name in fault_names:
-        behaviour = changed(behaviour, named(FAULTS, "fault", name).settings)
+        behaviour = change_settings(behaviour, find_preset(FAULTS, "fault", name).settings)
     for name in variant_names:
-        behaviour = changed(behaviour, named(VARIANTS, "variant", name).settings)
+        behaviour = change_settings(behaviour, find_preset(VARIANTS, "variant", name).settings)
     return behaviour
 
 
@@ -73,5 +73,7 @@ def overrides(fault_names: Sequence[str]) -> tuple[Override, ...]:
         BadOption: a name that does not exist.
     """
     return tuple(
-        override for name in fault_names for override in named(FAULTS, "fault", name).overrides
+        override
+        for name in fault_names
+        for override in find_preset(FAULTS, "fault", name).overrides
     )

@@ -18,7 +18,7 @@ from wireproof_reference_impl.control_access import IDLE_SECONDS, ControlAccess
 from wireproof_reference_impl.iggy import control
 from wireproof_reference_impl.iggy.behaviour import Behaviour
 from wireproof_reference_impl.iggy.core.connection import Connection
-from wireproof_reference_impl.iggy.core.server import Server, Surroundings
+from wireproof_reference_impl.iggy.core.server import Server, ServerEnvironment
 from wireproof_reference_impl.iggy.defaults import one_piece
 from wireproof_reference_impl.iggy.generations import of_dialect
 from wireproof_reference_impl.iggy.http import routes
@@ -103,7 +103,7 @@ def new_id() -> int:
 async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
     collect_seldom()
     clock = Clock()
-    around = Surroundings(
+    around = ServerEnvironment(
         storage=_storage(options),
         new_id=new_id,
         started_us=clock.now_ns() // _MICROSECOND_NS,

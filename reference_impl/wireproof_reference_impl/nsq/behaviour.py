@@ -1,7 +1,7 @@
 """The behaviour table: every choice of the broker, with the published text's as the default.
 
-The core looks here and nowhere else; presets, faults and variants are other values of it.
-Where a choice is a function, the default stands in the core beside what it decides for.
+The core looks up its choices only here; presets, faults and variants are other values of the
+table. If a choice is a function, its default is in the core, beside the code it decides for.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,9 +21,9 @@ from wireproof_reference_impl.nsq.requests import lookup_rules as lookup_rules
 from wireproof_reference_impl.nsq.requests.http_request import Answer, HttpRefusal, Request
 from wireproof_reference_impl.nsq.wire import answers, deployed, header, packed, record
 from wireproof_reference_impl.nsq.wire.header import Header
-from wireproof_reference_impl.nsq.wire.message import Entry, Message, Stored
+from wireproof_reference_impl.nsq.wire.message import Message, NewMessage, PublishResult
 from wireproof_reference_impl.settings import Settings as Settings
-from wireproof_reference_impl.settings import changed as changed
+from wireproof_reference_impl.settings import change_settings as change_settings
 from wireproof_spec.nsq import error_codes, names
 from wireproof_spec.nsq.limits import MAX_JSON_HEADER_SIZE_HTTP
 
@@ -47,7 +47,7 @@ class BuildRecord(Protocol):
     """Makes the record of a new message."""
 
     def __call__(
-        self, entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+        self, entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
     ) -> bytes:
         """Return the record, its 4-byte length included."""
         ...
@@ -63,9 +63,9 @@ class PublishBehaviour(Struct, frozen=True):
     batch_by_size: bool = True
     header: Callable[[bytes], Header] = header.published
     missing_topic_ends: bool = True
-    ext_trace_response: Callable[[Stored], bytes] = answers.trace_response
-    trace_response: Callable[[Stored], bytes] = answers.trace_response
-    check_record: Callable[[Sequence[Entry], bool, int], None] = answers.any_record
+    ext_trace_response: Callable[[PublishResult], bytes] = answers.trace_response
+    trace_response: Callable[[PublishResult], bytes] = answers.trace_response
+    check_record: Callable[[Sequence[NewMessage], bool, int], None] = answers.any_record
     has_trace_room: Callable[[int], bool] = answers.has_trace_room
     ext_version: int = names.EXT_VERSION_JSON
     first_id: Callable[[int], int] = answers.from_one
@@ -94,7 +94,7 @@ class DispatchBehaviour(Struct, frozen=True):
 
 
 class OrderBehaviour(Struct, frozen=True):
-    """In which order messages go out, and what ordered subscriptions need."""
+    """The order of deliveries, and the requirements of ordered subscriptions."""
 
     ready_needed: bool = False
     requeue_delay: bool = True
@@ -103,7 +103,7 @@ class OrderBehaviour(Struct, frozen=True):
 
 
 class DiskBehaviour(Struct, frozen=True):
-    """How messages stand in the queue."""
+    """How messages are stored in the queue."""
 
     build: BuildRecord = record.build
 
@@ -117,23 +117,23 @@ class UpgradeBehaviour(Struct, frozen=True):
 class HttpBehaviour(Struct, frozen=True):
     """How publishing over HTTP is answered."""
 
-    build_header: Callable[[bytes, http_header.Fields], bytes] = http_header.published
+    build_header: Callable[[bytes, http_header.Fields], bytes] = http_header.make_stored
     header: Callable[[bytes], Header] = header.published
     max_header: int = 65535
     keeps_open: bool = True
     ok: bytes = names.OK
     trace_bare: bool = True
-    trace_answer: Callable[[Stored], Mapping[str, object]] = http_header.trace_answer
+    trace_answer: Callable[[PublishResult], Mapping[str, object]] = http_header.trace_answer
     body: Callable[[Request, bytearray], bytes] = http_header.whole_body
     short_body_taken: bool = False
     unknown_paths: frozenset[str] = frozenset()
 
 
 class LookupBehaviour(Struct, frozen=True):
-    """What lookup servers answer. Beside what each choice decides for stands its default.
+    """The answers of lookup servers. The defaults are beside the code they decide for.
 
-    `answer` sees the data of every answer that has any before it is put into its envelope, and
-    may refuse; `refusal` sees every error, `sent` the answer with its envelope.
+    `answer` gets the data of every answer before it is put into its envelope, and may refuse it;
+    `refusal` gets every error, `sent` the answer with its envelope.
     """
 
     answer: Callable[[Request, object], object] = lookup_rules.as_it_is
@@ -145,14 +145,14 @@ class LookupBehaviour(Struct, frozen=True):
 
 
 class ClusterBehaviour(Struct, frozen=True):
-    """What a cluster says of a partition that a node does not keep, and how ids go on."""
+    """How a node answers for a partition it does not hold, and how internal ids continue."""
 
     absent: str = error_codes.E_TOPIC_NOT_EXIST
     next_id: Callable[[int, int], int] = answers.next_id
 
 
 class OutputBehaviour(Struct, frozen=True):
-    """When and how bytes leave; none of it changes what they mean."""
+    """When and in which pieces bytes are sent; this never changes their meaning."""
 
     delivery_delay_ns: int = 0
     redelivery_delay_ns: int = 0
@@ -172,7 +172,7 @@ class Pacing(Struct, frozen=True):
 
 
 class Behaviour(Struct, frozen=True):
-    """Everything a broker can do in more than one way."""
+    """All choices of the broker."""
 
     publish: PublishBehaviour = field(default_factory=PublishBehaviour)
     subscribe: SubscribeBehaviour = field(default_factory=SubscribeBehaviour)
@@ -219,5 +219,5 @@ _DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
 
 
 def of_dialect(dialect: str) -> Behaviour:
-    """Return the behaviour of a dialect, with nothing wrong or otherwise on purpose."""
-    return changed(Behaviour(), _DIALECTS[dialect])
+    """Return the behaviour of a dialect, without faults and variants."""
+    return change_settings(Behaviour(), _DIALECTS[dialect])

@@ -1,8 +1,8 @@
-"""The control of a cluster: what breaks it on purpose, and mends it.
+"""The control API of a cluster: breaks the cluster on purpose, and repairs it.
 
-An HTTP API of our own, with parameters in the query. What is asked for is answered with the
-state of the cluster, of topics only the one that was named, or with 400 and one sentence; with 403
-and one sentence where a request does not show the token, or comes by a web page.
+An HTTP API of our own, with parameters in the query. The response is the state of the cluster,
+limited to the topic if one is given, or 400 and one sentence; or 403 and one sentence for a
+request that does not show the token, or that a web page has sent.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from wireproof_reference_impl.control_access import ControlAccess
 from wireproof_reference_impl.nsq.behaviour import Behaviour
+from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic, PartitionReplicas
 from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator, Impossible, Writes
 from wireproof_reference_impl.nsq.cluster.member import Member
-from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place
 from wireproof_reference_impl.nsq.delivery.timers import Timers
 from wireproof_reference_impl.nsq.http.connection import HttpConnection, Route
 from wireproof_reference_impl.nsq.lookupd import distortion
@@ -48,7 +48,7 @@ class Control:
         self.halted = False
 
     def run_timers(self, now_ns: int) -> None:
-        """Do nothing: the control never waits."""
+        """Do nothing: the control API has no timers."""
 
 
 def state(control: Control, request: Request) -> None:
@@ -56,14 +56,14 @@ def state(control: Control, request: Request) -> None:
 
 
 def leader(control: Control, request: Request) -> None:
-    """Move the leader of a partition to the node named, or to the next one."""
+    """Move the leader of a partition to the given node, or to the next one."""
     topic, place = _partition(control, request)
     to = _node(control, request) if request.text("node") else None
     control.cluster.move_leader(topic, place, to, request.now_ns)
 
 
 def writable(control: Control, request: Request) -> None:
-    """Let a partition take messages, or no more."""
+    """Make a partition writable or read-only."""
     topic, place = _partition(control, request)
     word = _one_of(request, "writable", ("true", "false"))
     control.cluster.set_writable(topic, place, writable=word == "true")
@@ -85,7 +85,7 @@ def writes(control: Control, request: Request) -> None:
 
 
 def lookup(control: Control, request: Request) -> None:
-    """Set how a lookup server answers."""
+    """Set how a lookup server distorts its answers."""
     server = _server(control, request)
     word = _one_of(request, "answer", (*distortion.WAYS, _REDIRECT))
     if word == _REDIRECT:
@@ -100,7 +100,7 @@ def lookup(control: Control, request: Request) -> None:
 
 
 def connector(control: Control) -> Callable[[object, int], HttpConnection[Control]]:
-    """Return what makes the protocol's side of an accepted HTTP client."""
+    """Return the function that makes the protocol of an accepted HTTP connection."""
     return lambda _, now_ns: HttpConnection(control, ROUTES)
 
 
@@ -112,7 +112,7 @@ def _route(act: Callable[[Control, Request], None], method: str) -> Route[Contro
             act(control, request)
         except Impossible as error:
             raise HttpRefusal(400, str(error)) from error
-        return data(_state(control, _told(control, request)), v1=True)
+        return data(_state(control, _choose_topics(control, request)), v1=True)
 
     return Route(handler, (method,), always_v1=True)
 
@@ -127,8 +127,8 @@ ROUTES: Mapping[str, Route[Control]] = {
 }
 
 
-def _told(control: Control, request: Request) -> Iterable[ClusterTopic]:
-    """Return the topics that an answer tells of: all to who only asks, else the one named."""
+def _choose_topics(control: Control, request: Request) -> Iterable[ClusterTopic]:
+    """Return the topics to show in a response: the given one, or all if none is given."""
     if request.method == "GET":
         return control.cluster.topics.values()
     named = control.cluster.topics.get(request.text("topic"))
@@ -166,8 +166,8 @@ def _topic(topic: ClusterTopic) -> Mapping[str, object]:
     }
 
 
-def _partition(control: Control, request: Request) -> tuple[ClusterTopic, Place]:
-    name = _given(request, "topic")
+def _partition(control: Control, request: Request) -> tuple[ClusterTopic, PartitionReplicas]:
+    name = _read_parameter(request, "topic")
     topic = control.cluster.topics.get(name)
     if topic is None:
         raise Impossible(f"there is no topic {name!r}")
@@ -180,7 +180,7 @@ def _partition(control: Control, request: Request) -> tuple[ClusterTopic, Place]
 
 
 def _node(control: Control, request: Request) -> Member:
-    word = _given(request, "node")
+    word = _read_parameter(request, "node")
     found = {each.address: each for each in control.cluster.members}
     if word not in found:
         raise Impossible(f"no node listens at {word!r}; there are {', '.join(found)}")
@@ -188,7 +188,7 @@ def _node(control: Control, request: Request) -> Member:
 
 
 def _server(control: Control, request: Request) -> LookupServer:
-    word = _given(request, "lookupd")
+    word = _read_parameter(request, "lookupd")
     found = {each.address: each for each in control.servers}
     if word not in found:
         raise Impossible(f"no lookup server listens at {word!r}; there are {', '.join(found)}")
@@ -196,13 +196,13 @@ def _server(control: Control, request: Request) -> LookupServer:
 
 
 def _one_of(request: Request, name: str, words: Sequence[str]) -> str:
-    word = _given(request, name)
+    word = _read_parameter(request, name)
     if word not in words:
         raise Impossible(f"{name} {word!r} is unknown; one of {', '.join(words)} is needed")
     return word
 
 
-def _given(request: Request, name: str) -> str:
+def _read_parameter(request: Request, name: str) -> str:
     word = request.text(name)
     if not word:
         raise Impossible(f"the parameter {name!r} is missing")

@@ -25,7 +25,7 @@ from wireproof_reference_impl.shell import Shell
 
 
 class Fleet:
-    """Nodes, lookup servers and control, and how they come to listen."""
+    """Nodes, lookup servers and control API of one process, and their sockets."""
 
     def __init__(self, options: ServeOptions, behaviour: Behaviour, now_ns: int) -> None:
         self._options = options
@@ -68,16 +68,16 @@ class Fleet:
         return bool(self._gathering)
 
     def commit(self) -> None:
-        """Make durable what is about to be answered, on followers too.
+        """Make durable what is about to be acknowledged, on followers too.
 
         Raises:
-            OSError: it is not.
+            OSError: it is not durable.
         """
         for node in self._gathering:
             node.commit()
 
     async def listen(self, shell: Shell) -> Mapping[str, object]:
-        """Open every address and return what there is to say of them."""
+        """Open all addresses, and return the fields to announce."""
         host = self._options.tcp[0]
         for member in self._members:
             first = member.number == 1
@@ -103,7 +103,7 @@ class Fleet:
         return self._fields()
 
     def close(self) -> None:
-        """Let every node keep what it has to keep."""
+        """Close all nodes, which store what they must keep."""
         for member in self._members:
             member.node.close()
 
@@ -142,10 +142,10 @@ class Fleet:
 
 
 def _access(options: ServeOptions) -> Access:
-    """Return who may talk to the nodes, and how.
+    """Return the TLS and AUTH rules of the nodes.
 
     Raises:
-        BadOption: certificate or key cannot be used.
+        BadOption: the certificate or key cannot be used.
     """
     security = None
     if options.tls_certificate is not None and options.tls_key is not None:

@@ -1,4 +1,4 @@
-"""Faults of the nsq reference: which clauses some cases read, and how a fault is made."""
+"""Faults of the NSQ reference: how a fault is made, and which clauses share cases."""
 
 from collections.abc import Sequence
 
@@ -42,7 +42,8 @@ TRACED = (
 
 MOVED = (
     "smart.cluster.moved-lookup smart.cluster.moved-kept smart.cluster.moved-order "
-    "smart.cluster.gone-kept smart.cluster.moved-writes smart.cluster.moved-ids "
+    "smart.cluster.gone-kept smart.cluster.gone-writes smart.cluster.moved-writes "
+    "smart.cluster.moved-ids smart.cluster.not-leader-stored "
     "smart.cluster.moved-new-channel smart.history.kept smart.history.order"
 )
 """Clauses of which some case lets another node lead, and reads and writes there."""
@@ -74,7 +75,7 @@ def fault(
 ) -> Preset:
     """Return a fault; clauses are words of one string, those of document 000 without `ext.`.
 
-    A fault that delivers what should not be delivered has a twin that does so 3 s late, made by
+    A fault that delivers something forbidden has a twin that does so 3 s late, made with
     `late_overrides`.
     """
     broken = _clauses(breaks)

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wireproof_reports.exchange.annotation import Part, labelled, lines
+from wireproof_reports.exchange.annotation import Part, label_parts, lines
 
 NUMBERS = st.integers(min_value=0, max_value=200)
 PARTS = st.builds(Part, NUMBERS, NUMBERS, st.just("part"))
@@ -17,7 +17,7 @@ def test_every_byte_is_shown_once_in_order(data: bytes, parts: list[Part]) -> No
 
 def test_recorded_labels_become_names_and_values() -> None:
     data = b"\0\0\0\x15{}"
-    parts = labelled([(0, 4, "size = 21", True), (4, 2, "json_header", False)])
+    parts = label_parts([(0, 4, "size = 21", True), (4, 2, "json_header", False)])
     size, header = lines(data, parts)
 
     assert (size.label, size.value, size.wrong, size.head) == ("size", "21", True, "00 00 00 15")

@@ -3,11 +3,11 @@ import struct
 from wire_fixture import error, message, ok, server_frame
 
 from wireproof_reports.exchange.protocol import Act, Plan
-from wireproof_reports.nsq.replayed import replayed
+from wireproof_reports.nsq.replayed import make_replayable
 
 
 def plan(*acts: Act) -> Plan:
-    return replayed(Plan(acts))
+    return make_replayable(Plan(acts))
 
 
 def test_topics_of_commands_and_requests_can_be_replaced() -> None:

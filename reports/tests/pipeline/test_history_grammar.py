@@ -6,14 +6,14 @@ import pytest
 
 from wireproof_reports.pipeline.grammar import VALUES_KEPT, Grammar, frame_of
 from wireproof_reports.pipeline.rows import Subject
-from wireproof_spec.record import StepRecord, TranscriptRecord, packed
+from wireproof_spec.record import StepRecord, TranscriptRecord, pack_bytes
 
 SUBJECT = Subject(bundle="b", vendor="v", version="1", started=None)
 
 
 def step(data: bytes, *labels: str, kind: str = "send", is_wrong: bool = False) -> StepRecord:
     parts = tuple((0, 1, label, is_wrong) for label in labels)
-    return StepRecord(0, "A", kind, length=len(data), parts=parts, **packed(data))
+    return StepRecord(0, "A", kind, length=len(data), parts=parts, **pack_bytes(data))
 
 
 def counted(*steps: StepRecord) -> dict[tuple[object, ...], tuple[object, ...]]:

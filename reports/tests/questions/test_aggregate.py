@@ -14,12 +14,12 @@ from wireproof_reports.pipeline.ingest import ingest
 from wireproof_reports.pipeline.manifest import HistoryFault, Manifest
 from wireproof_reports.pipeline.session import SparkFault
 from wireproof_reports.questions import aggregate as module
-from wireproof_reports.questions.aggregate import Wish, aggregate
+from wireproof_reports.questions.aggregate import AnalysisRequest, aggregate
 from wireproof_reports.questions.answers import Answer, question
 
 
 @pytest.fixture
-def wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wish:
+def wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AnalysisRequest:
     """A wish whose history is there, and a Spark that answers at once."""
     ingest([bundle(tmp_path / "b.jsonl")], tmp_path / "history")
 
@@ -34,10 +34,10 @@ def wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wish:
     monkeypatch.setattr(module, "open_tables", lambda *_, **__: None)
     monkeypatch.setattr(module, "manifest_of", lambda *_: Manifest())
     monkeypatch.setattr(module, "all_answers", answers)
-    return Wish(str(tmp_path / "history"), tmp_path / "site", names=("flips", "causes"))
+    return AnalysisRequest(str(tmp_path / "history"), tmp_path / "site", names=("flips", "causes"))
 
 
-def test_all_answers_are_replaced_at_once(wish: Wish) -> None:
+def test_all_answers_are_replaced_at_once(wish: AnalysisRequest) -> None:
     (wish.out / "data").mkdir(parents=True)
     (wish.out / "data" / "old.json").write_text("{}")
 
@@ -48,7 +48,7 @@ def test_all_answers_are_replaced_at_once(wish: Wish) -> None:
 
 
 def test_a_full_disk_leaves_the_site_as_it_was(
-    wish: Wish, monkeypatch: pytest.MonkeyPatch
+    wish: AnalysisRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     aggregate(wish)
     before = tree(wish.out)
@@ -64,7 +64,7 @@ def test_a_full_disk_leaves_the_site_as_it_was(
 
 
 def test_a_folder_that_cannot_be_moved_leaves_the_site_as_it_was(
-    wish: Wish, monkeypatch: pytest.MonkeyPatch
+    wish: AnalysisRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     aggregate(wish)
     before = tree(wish.out)
@@ -83,7 +83,7 @@ def test_a_folder_that_cannot_be_moved_leaves_the_site_as_it_was(
 
 
 def test_a_spark_that_fails_leaves_the_site_as_it_was(
-    wish: Wish, monkeypatch: pytest.MonkeyPatch
+    wish: AnalysisRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     aggregate(wish)
     before = tree(wish.out)
@@ -99,7 +99,7 @@ def test_a_spark_that_fails_leaves_the_site_as_it_was(
     assert tree(wish.out) == before
 
 
-def test_a_history_in_use_by_an_ingest_is_said_to_be(wish: Wish) -> None:
+def test_a_history_in_use_by_an_ingest_is_said_to_be(wish: AnalysisRequest) -> None:
     number = os.open(wish.history, os.O_RDONLY)
     fcntl.flock(number, fcntl.LOCK_EX)
     try:
@@ -109,7 +109,7 @@ def test_a_history_in_use_by_an_ingest_is_said_to_be(wish: Wish) -> None:
         os.close(number)
 
 
-def test_two_may_ask_the_same_history(wish: Wish) -> None:
+def test_two_may_ask_the_same_history(wish: AnalysisRequest) -> None:
     number = os.open(wish.history, os.O_RDONLY)
     fcntl.flock(number, fcntl.LOCK_SH)
     try:

@@ -127,6 +127,8 @@ def test_a_history_of_two_versions_is_one(spark: SparkSession, tmp_path: Path) -
 
     found = {row["seed"]: row["findings"] for row in tables.runs.collect()}
     assert found == {"1": None, "2": 0}
+    origins = {row["bundle"]: row["origin"] for row in tables.results.collect()}
+    assert sorted(origins.values()) == ["", "text"]
     assert answer("campaigns", tables).rows == []
 
 

@@ -20,14 +20,17 @@ def mixed() -> list[CaseRecord]:
 
 
 def test_failures_and_groups_not_judged_show(tmp_path: Path) -> None:
-    assert badge_text(tmp_path, mixed(), 1) == ("3/9 must, ext.upgrade not judged", "bad")
+    assert badge_text(tmp_path, mixed(), 1) == (
+        "3/9 must (3/9 text), ext.upgrade not judged",
+        "bad",
+    )
 
 
 @pytest.mark.parametrize(("code", "tone"), [(0, "good"), (1, "open"), (2, "open"), (3, "open")])
 def test_good_only_when_the_run_was(tmp_path: Path, code: int, tone: str) -> None:
     cases = [case("publish/accept", "ext.publish.accept", "t", "ok")]
 
-    assert badge_text(tmp_path, cases, code) == ("1/1 must", tone)
+    assert badge_text(tmp_path, cases, code) == ("1/1 must (1 text)", tone)
 
 
 def test_nothing_judged(tmp_path: Path) -> None:
@@ -40,7 +43,13 @@ def test_svg_and_json(tmp_path: Path, name: str) -> None:
     write(path, tmp_path / name)
 
     svg = etree.fromstring((tmp_path / "badge.svg").read_text("utf-8"))
-    assert svg.get("aria-label") == "wireproof ext: 3/9 must, ext.upgrade not judged"
+    assert svg.get("aria-label") == "wireproof ext: 3/9 must (3/9 text), ext.upgrade not judged"
     content = json.loads((tmp_path / "badge.json").read_text("utf-8"))
-    assert content["message"] == "3/9 must, ext.upgrade not judged"
+    assert content["message"] == "3/9 must (3/9 text), ext.upgrade not judged"
     assert render(path) == (tmp_path / "badge.svg").read_text("utf-8")
+
+
+def test_a_bundle_from_before_origins_counts_musts_alone(tmp_path: Path) -> None:
+    cases = [case("publish/accept", "ext.publish.accept", "t", "ok", origin="")]
+
+    assert badge_text(tmp_path, cases, 0) == ("1/1 must", "good")

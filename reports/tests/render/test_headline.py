@@ -24,7 +24,7 @@ def test_causes_are_counted_up_to_the_profile(tmp_path: Path) -> None:
 
     assert (line.tone, line.title) == ("bad", "3 causes of failure up to level must")
     assert "6 cases failed, folded by what went wrong." in line.details
-    assert "1 cause at a weaker level, shown but not counted." in line.details
+    assert "1 cause shown but not counted." in line.details
 
 
 @pytest.mark.parametrize(

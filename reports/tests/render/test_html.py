@@ -162,7 +162,7 @@ def test_a_cause_has_law_bytes_and_three_reproducers(page: PageReader) -> None:
     assert clause is not None
     assert clause.law in cause.text
     assert "published text 000, section “Extend PUB protocol”" in cause.text
-    assert "differs first here: 1234567 was due" in cause.text
+    assert "differs first here: expected 1234567" in cause.text
     assert "wireproof replay nsq/publish/trace-response/small --bundle run-0142" in cause.text
     assert "2020563249" in cause.text
     assert "import socket" in cause.text

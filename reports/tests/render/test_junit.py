@@ -52,7 +52,7 @@ def test_counts_agree_with_the_tests(bundle: Path) -> None:
     ],
 )
 def test_outcomes(verdict: str, expected: str) -> None:
-    assert outcome(case("a/b", "ext.publish.accept", "t", "ok", verdict), "must") == expected
+    assert outcome(case("a/b", "ext.publish.accept", "t", "ok", verdict), header()) == expected
 
 
 def test_what_is_weaker_than_the_profile_is_skipped_with_the_reason(tmp_path: Path) -> None:
@@ -62,7 +62,22 @@ def test_what_is_weaker_than_the_profile_is_skipped_with_the_reason(tmp_path: Pa
 
     assert skipped is not None
     assert skipped.tag == "skipped"
-    assert "level should, weaker than this run's profile" in str(skipped.get("message"))
+    assert "at level should (origin text), not counted: this run counts up to level must" in str(
+        skipped.get("message")
+    )
+
+
+def test_a_must_whose_origin_does_not_count_is_skipped(tmp_path: Path) -> None:
+    must = failed("publish/x", "ext.publish.accept", "t", "ok,open", ["error:*,open"])
+    path = write_bundle(tmp_path / "run.jsonl", [must], first=header(origins=("base",)))
+    tree = etree.fromstring(render(path))
+    skipped = result(tree, "x")
+
+    assert skipped is not None
+    assert skipped.tag == "skipped"
+    assert "must (origin text), not counted" in str(skipped.get("message"))
+    told = {(p.get("name"), p.get("value")) for p in tree.iter("property")}
+    assert {("origin", "text"), ("origins", "base")} <= told
 
 
 def test_a_failure_tells_its_story(bundle: Path) -> None:

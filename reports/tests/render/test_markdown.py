@@ -16,7 +16,7 @@ def statement(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_levels_reached_by_group(statement: str) -> None:
     row = next(line for line in statement.splitlines() if "`ext.subscribe`" in line)
     assert re.fullmatch(
-        r"\| Who may subscribe `ext.subscribe` \| (\d+)/\1 \|  \|  \| .* \|  \|", row
+        r"\| Who may subscribe `ext.subscribe` \| (\d+)/\1 \(\1 text\) \|  \|  \|.* \|  \|", row
     )
     assert "not judged: core clauses not asserted: ext.upgrade.accept" in statement
     assert "not selected: give --data to judge it" in statement

@@ -1,10 +1,10 @@
-"""An exchange as plain text: each step with its bytes, their names, and where they differ."""
+"""An exchange as plain text: each step with its bytes, their names, and what differs."""
 
 from collections.abc import Iterator, Sequence
 
 from wireproof_reports.exchange.annotation import Line
 from wireproof_reports.exchange.evidence import Exchange, StepView
-from wireproof_reports.wording import counted, readable
+from wireproof_reports.wording import count_noun, readable
 
 ROW = 16
 NAME_COLUMN = 4 + 6 + 3 * ROW
@@ -15,20 +15,20 @@ def as_text(exchange: Exchange) -> str:
     """Return the annotated dump of an exchange; every line is printable."""
     rows = [row for step in exchange.head for row in _step(step)]
     if exchange.omitted:
-        rows.append(f"{LEFT_OUT} {counted(exchange.omitted, 'step')} left out")
+        rows.append(f"{LEFT_OUT} {count_noun(exchange.omitted, 'step')} left out")
     rows += [row for step in exchange.tail for row in _step(step)]
     return "\n".join(rows) + "\n" if rows else ""
 
 
-def heading(step: StepView) -> str:
-    """Return one step's title: what was done, how many bytes, and the note on it."""
-    size = f", {counted(step.size, 'byte')}" if step.size else ""
+def make_heading(step: StepView) -> str:
+    """Return the heading of a step: what was done, the number of bytes, and the note."""
+    size = f", {count_noun(step.size, 'byte')}" if step.size else ""
     note = f": {_printable(step.note)}" if step.note else ""
     return f"{step.title}{size}{note}"
 
 
 def _step(step: StepView) -> Iterator[str]:
-    yield f"{step.time:>9}  {heading(step)}"
+    yield f"{step.time:>9}  {make_heading(step)}"
     yield from (f"    {row}" for row in step.text.splitlines())
     for line in step.lines:
         yield from _line(line)
@@ -40,7 +40,7 @@ def _line(line: Line) -> Iterator[str]:
     yield _row(line.offset, pairs[:ROW], _name(line))
     yield from _more(line.offset, pairs, begin=ROW)
     if line.omitted:
-        yield f"    {LEFT_OUT} {counted(line.omitted, 'byte')} left out"
+        yield f"    {LEFT_OUT} {count_noun(line.omitted, 'byte')} left out"
         yield _row(line.offset + line.length - len(tail), tail, "")
 
 

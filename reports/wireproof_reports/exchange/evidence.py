@@ -1,9 +1,9 @@
-"""A transcript as a report shows it: each step with its direction, time and named bytes."""
+"""A transcript as a report shows it: each step with direction, time and named bytes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from wireproof_reports.exchange.annotation import Line, Part, labelled, lines, spaced
+from wireproof_reports.exchange.annotation import Line, Part, label_parts, lines, space_hex
 from wireproof_reports.exchange.protocol import Namer, report_part
 from wireproof_reports.wording import printable, readable, shown_time
 from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, TranscriptRecord
@@ -34,7 +34,7 @@ _FROM_TARGET = ("receive", "response")
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """One step; ``way`` is `out`, `in` or `aside`. ``text`` stands for HTTP, in place of lines."""
+    """One step; ``way`` is `out`, `in` or `aside`. HTTP messages have ``text`` and no lines."""
 
     way: str
     title: str
@@ -47,7 +47,7 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The steps of one case; ``omitted`` of them are left out before the last ones."""
+    """The steps of one case; ``omitted`` steps are left out between head and tail."""
 
     steps: tuple[StepView, ...]
     omitted: int = 0
@@ -64,7 +64,7 @@ class Exchange:
 
     @property
     def is_marked(self) -> bool:
-        """Tell whether a line that is shown says what was due instead of it."""
+        """Return True if a shown line says which value was expected instead."""
         shown = (line for step in (*self.head, *self.tail) for line in step.lines)
         return any(line.differs for line in shown)
 
@@ -87,25 +87,28 @@ def exchange(
         is_shown = not MOST_STEPS - LAST_STEPS <= index < MOST_STEPS - LAST_STEPS + omitted
         before = sent.setdefault(step.conn, [])
         if step.kind in _TO_TARGET and len(before) < FIRST_SENT:
-            before.append(recorded(step))
+            before.append(read_bytes(step))
         if is_shown:
-            views.append(_view(step, recorded(step), namer, before))
+            views.append(_view(step, read_bytes(step), namer, before))
     if difference is not None:
         _mark(views, difference)
     return Exchange(tuple(views), omitted)
 
 
 def talk(transcript: TranscriptRecord) -> str:
-    """Return a transcript as text, one line a step: enough to see what a passing case did."""
+    """Return a transcript as text with one line per step, for cases that passed."""
     told = [step for step in transcript.steps if not _is_usual(step)]
     head, tail = told[: MOST_STEPS - LAST_STEPS], told[MOST_STEPS - LAST_STEPS :]
     gap = [f"… {len(told) - MOST_STEPS} steps left out"] if len(told) > MOST_STEPS else []
-    said = [[_said(step, recorded(step)) for step in part] for part in (head, tail[-LAST_STEPS:])]
-    return "\n".join([*said[0], *gap, *said[1]])
+    before, after = (
+        [_describe_step(step, read_bytes(step)) for step in part]
+        for part in (head, tail[-LAST_STEPS:])
+    )
+    return "\n".join([*before, *gap, *after])
 
 
-def recorded(step: StepRecord) -> bytes:
-    """Return a step's bytes; nothing when the record of them is damaged."""
+def read_bytes(step: StepRecord) -> bytes:
+    """Return the bytes of a step; empty if the record of them is damaged."""
     try:
         return step.data()
     except ValueError:
@@ -113,8 +116,8 @@ def recorded(step: StepRecord) -> bytes:
 
 
 def received_parts(protocol: str) -> Namer:
-    """Return what names the parts of this protocol's received bytes."""
-    return report_part(protocol).parts or _unnamed
+    """Return the function that names the parts of received bytes of a protocol."""
+    return report_part(protocol).parts or _make_unnamed
 
 
 def first_difference(case: CaseRecord, protocol: str) -> DifferenceRecord | None:
@@ -125,7 +128,7 @@ def first_difference(case: CaseRecord, protocol: str) -> DifferenceRecord | None
     return presumed(case.observation, case.accepted)
 
 
-def _unnamed(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
+def _make_unnamed(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
     return ()
 
 
@@ -133,7 +136,7 @@ def _view(step: StepRecord, data: bytes, namer: Namer, sent: Sequence[bytes]) ->
     view = _plain(step, data)
     if step.kind in ("request", "response", "text"):
         return replace(view, text=_message_text(data))
-    parts = labelled(step.parts)
+    parts = label_parts(step.parts)
     if step.kind in _FROM_TARGET and not parts:
         parts = namer(data, sent)
     return replace(view, lines=lines(data, parts))
@@ -150,42 +153,44 @@ def _plain(step: StepRecord, data: bytes) -> StepView:
     )
 
 
-def _said(step: StepRecord, data: bytes) -> str:
+def _describe_step(step: StepRecord, data: bytes) -> str:
     who = f"{_VERBS.get(step.kind, step.kind).partition(' ')[0]} {step.conn}".strip()
     if not data:
         return f"{who:<11} {printable(step.note.encode())}".rstrip()
     dots = " …" if len(data) > BRIEF_BYTES else ""
     text = readable(data[: BRIEF_TEXT + 1])
     shown = text if len(data) <= BRIEF_TEXT else f"{text[: BRIEF_TEXT - 1]}…"
-    return f"{who:<11} {len(data):>5}  {shown:<{BRIEF_TEXT}}  {spaced(data[:BRIEF_BYTES])}{dots}"
+    return (
+        f"{who:<11} {len(data):>5}  {shown:<{BRIEF_TEXT}}  {space_hex(data[:BRIEF_BYTES])}{dots}"
+    )
 
 
 def _is_usual(step: StepRecord) -> bool:
-    """Tell whether a step is there in every case: a connection opened, or closed at the end."""
+    """Return True for steps of every case: opening a connection, and our close at the end."""
     return step.kind == "open" or (step.kind == "close" and step.note == "by the kit")
 
 
 def _message_text(data: bytes) -> str:
-    """Return an HTTP message as text, its line ends kept, everything else made printable."""
+    """Return an HTTP message as printable text that keeps its line ends."""
     rows = data[:8192].split(b"\n")
     text = "\n".join(printable(row.removesuffix(b"\r")) for row in rows)
     return text if len(data) <= 8192 else f"{text}\n… {len(data) - 8192} more bytes"
 
 
 def _mark(views: list[StepView], difference: DifferenceRecord) -> None:
-    """Mark the line in which an answer first differs, if it can be told which one that is."""
+    """Mark the line in which an answer first differs, if it can be identified."""
     places = list(_places(views, difference.field))
     found = [place for place in places if _line_at(views, place).value == difference.found]
     other = [place for place in places if _line_at(views, place).value != difference.expected]
     for index, number in [*found, *other][:1]:
         view = views[index]
-        marked = replace(view.lines[number], differs=f"{difference.expected} was due")
+        marked = replace(view.lines[number], differs=f"expected {difference.expected}")
         after = view.lines[number + 1 :]
         views[index] = replace(view, lines=(*view.lines[:number], marked, *after))
 
 
 def _places(views: Sequence[StepView], field: str) -> Iterator[tuple[int, int]]:
-    """Return where a field was received: after what was made wrong first, then from the end."""
+    """Yield the received lines of a field: those after a deliberate error first, then the last."""
     wrong = [i for i, view in enumerate(views) if any(line.wrong for line in view.lines)]
     start = wrong[-1] if wrong else len(views)
     answers = [*range(start, len(views)), *range(start - 1, -1, -1)]
@@ -198,7 +203,7 @@ def _places(views: Sequence[StepView], field: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_check(before: Sequence[StepView]) -> bool:
-    """Tell whether what comes next answers a send that only looks whether all is well."""
+    """Return True if the next answer belongs to a request that only checks the connection."""
     sent = [view.note for view in before if view.way == "out"]
     return bool(sent) and sent[-1].startswith(CHECKING)
 

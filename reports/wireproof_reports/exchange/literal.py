@@ -1,4 +1,4 @@
-"""Bytes as Python source: as short as they can be said, nothing in them can leave the literal."""
+"""Bytes as Python source, as short as possible and safe: data can never become code."""
 
 import base64
 import re
@@ -14,10 +14,10 @@ _RUN = re.compile(rb"(.)\1{%d,}" % (LONG_RUN - 1), re.DOTALL)
 
 
 def literal(data: bytes) -> str:
-    """Return one Python expression for the bytes; `zlib` and `base64` may stand in it."""
+    """Return a Python expression for the bytes; it may use `zlib` and `base64`."""
     terms = list(_terms(data)) or ["b''"]
     if sum(map(len, terms)) > LONGEST_SOURCE:
-        return _deflated(data)
+        return _deflate(data)
     whole = f"{INDENT}+ ".join(terms)
     return f"({INDENT}{whole}{INDENT[:-4]})" if INDENT in whole else whole
 
@@ -38,6 +38,6 @@ def _pieces(data: bytes) -> str:
     return INDENT.join(repr(data[start : start + PIECE]) for start in starts)
 
 
-def _deflated(data: bytes) -> str:
+def _deflate(data: bytes) -> str:
     packed = base64.b64encode(zlib.compress(data, 9)).decode()
     return f"zlib.decompress(base64.b64decode({packed!r}))"

@@ -1,4 +1,4 @@
-"""Three ways to see a failure again: a command, hex for a socket, a Python script of its own."""
+"""Three ways to reproduce a failure: a command, hex for a socket, and a Python script."""
 
 import re
 import shlex
@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 
 import jinja2
 
-from wireproof_reports.exchange.evidence import recorded
+from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_reports.exchange.literal import literal
 from wireproof_reports.exchange.protocol import Act, Plan, report_part
 from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
@@ -22,7 +22,7 @@ LONGEST_HEX = 4096
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """All bytes sent on one connection; ``hex`` is empty when there are too many."""
+    """All bytes sent on one connection; ``hex`` is empty if there are too many to show."""
 
     connection: str
     size: int
@@ -53,25 +53,25 @@ def reproducer(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> Repr
 
 
 def repeat_command(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> str:
-    """Return the command that repeats the exchange, or the case where there is none to repeat."""
+    """Return the command that replays the exchange, or runs the case if nothing was sent."""
     has_sent = any(step.kind in ("send", "request") for step in case.transcript.steps)
-    if not has_sent or not bundle_name:
-        return f"wireproof run {named_target(header)} {_quoted(case.case)}"
+    if header.target.is_client() or not has_sent or not bundle_name:
+        return f"wireproof run {named_target(header)} {_quote(case.case)}"
     return f"wireproof replay {_harmless(case.case)} --bundle {_harmless(bundle_name)}"
 
 
 def named_target(header: HeaderRecord) -> str:
-    """Return the target as a command line names it."""
+    """Return the target as it is written in a command line."""
     url = header.target.url
-    return f"--{REFERENCE}" if url == REFERENCE else _quoted(url)
+    return f"--{REFERENCE}" if url == REFERENCE else _quote(url)
 
 
 def script(case: CaseRecord, header: HeaderRecord) -> str:
     """Return a Python script that repeats the exchange with the standard library alone.
 
-    Every text of the bundle stands in it as a literal, so that none can become code.
+    All text from the bundle is written as literals, so that none of it can become code.
     """
-    plan = _planned(_acts(case, header), header.target.protocol)
+    plan = _make_plan(_acts(case, header), header.target.protocol)
     steps = [_source(act) for act in plan.acts]
     modules = ["re", "socket", "sys"]
     if any("zlib." in step for step in steps):
@@ -103,7 +103,9 @@ def _acts(case: CaseRecord, header: HeaderRecord) -> Iterator[Act]:
             continue
         if step.conn not in opened and step.kind in ("send", "request"):
             opened.add(step.conn)
-            place = _http_address(header, target, recorded(step)) if step.kind == "request" else ""
+            place = (
+                _http_address(header, target, read_bytes(step)) if step.kind == "request" else ""
+            )
             yield Act(step.conn, "open", place)
         act = _act(step)
         if act is not None:
@@ -117,11 +119,11 @@ def _act(step: StepRecord) -> Act | None:
         return Act(step.conn, "end sending")
     kinds = {"send": "send", "request": "send", "receive": "receive", "response": "response"}
     if step.kind in kinds:
-        return Act(step.conn, kinds[step.kind], recorded(step))
+        return Act(step.conn, kinds[step.kind], read_bytes(step))
     return Act(step.conn, "close") if step.kind == "close" else None
 
 
-def _planned(acts: Iterator[Act], protocol: str) -> Plan:
+def _make_plan(acts: Iterator[Act], protocol: str) -> Plan:
     plan = Plan(tuple(acts))
     planner = report_part(protocol).plan
     return planner(plan) if planner else plan
@@ -141,21 +143,21 @@ def _streams(steps: Sequence[StepRecord]) -> Iterator[Stream]:
     sent: dict[str, bytearray] = {}
     for step in steps:
         if step.kind in ("send", "request"):
-            sent.setdefault(step.conn, bytearray()).extend(recorded(step))
+            sent.setdefault(step.conn, bytearray()).extend(read_bytes(step))
     for connection, data in sent.items():
         shown = data.hex() if len(data) <= LONGEST_HEX else ""
         yield Stream(connection, len(data), shown)
 
 
 def _address(header: HeaderRecord, case: CaseRecord) -> str:
-    """Return HOST:PORT of the target: from its URL, else where the first connection went."""
+    """Return HOST:PORT of the target: from its URL, else from the first opened connection."""
     given = header.target.parts().netloc.rpartition("@")[2]
     opened = [step.note for step in case.transcript.steps if step.kind == "open"]
     return given or (opened[0] if opened and _is_address(opened[0]) else "")
 
 
 def _http_address(header: HeaderRecord, target: str, request: bytes) -> str:
-    """Return HOST:PORT for a request: as given, else as it was sent to, else the usual port."""
+    """Return HOST:PORT for a request: the `http` key, its Host header, or the usual port."""
     given = parse_qs(header.target.parts().query).get("http", [""])[0]
     named = re.search(rb"(?i)\r\nhost: *([^\r\n]+)", request)
     for address in (given.rpartition("//")[2], named[1].decode("latin-1") if named else ""):
@@ -167,7 +169,7 @@ def _http_address(header: HeaderRecord, target: str, request: bytes) -> str:
 
 
 def _other_address(note: str, target: str) -> str:
-    """Return the address of a connection that does not go to the target's own port."""
+    """Return the address of a connection to another port than the target's own, else nothing."""
     own = target.rpartition(":")[2]
     return note if _is_address(note) and note.rpartition(":")[2] != own else ""
 
@@ -176,13 +178,13 @@ def _is_address(text: str) -> bool:
     return re.fullmatch(r"[\w.\[\]:-]+:\d{1,5}", text) is not None
 
 
-def _quoted(text: str) -> str:
-    """Return a word of a command line."""
+def _quote(text: str) -> str:
+    """Return a word quoted for a shell."""
     return shlex.quote(text if text.isprintable() else _harmless(text))
 
 
 def _harmless(name: str) -> str:
-    """Return a name that a shell and a file system take as it stands."""
+    """Return a name with every character replaced that needs quoting in a shell or a path."""
     return re.sub(r"[^\w./#@%+,:-]", "_", name)
 
 

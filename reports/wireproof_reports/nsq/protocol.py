@@ -1,4 +1,4 @@
-"""What reports know of NSQ; a function imports what it needs when it is called."""
+"""The report part of NSQ; functions import what they need when they are called."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,9 +20,9 @@ def _presumption(observation: str, accepted: Sequence[str]) -> DifferenceRecord 
 
 
 def _plan(plan: Plan) -> Plan:
-    from wireproof_reports.nsq.replayed import replayed
+    from wireproof_reports.nsq.replayed import make_replayable
 
-    return replayed(plan)
+    return make_replayable(plan)
 
 
 def _vendor(fingerprint: Mapping[str, str]) -> str:

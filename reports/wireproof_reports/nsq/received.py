@@ -1,4 +1,4 @@
-"""Frames from an nsqd taken apart: the frame, then what its data holds."""
+"""Names the parts of frames from an nsqd: the frame head, then its data."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -29,24 +29,24 @@ _ORDERED = (SUB_ORDER + b" ", SUB_ORDERED + b" ", SUB_ADVANCED + b" ")
 
 
 def received_parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
-    """Name the fields of one received frame; ``sent`` tells how its messages are laid out."""
+    """Return the named parts of a received frame; `sent` determines the layout of messages."""
     frame = [_part(span) for span in spans(SERVER_FRAME, data)]
     if len(frame) < 2 or frame[1].label != "frame_type" or len(data) < HEAD:
         return tuple(frame)
     frame_type = int.from_bytes(data[4:HEAD], "big")
-    frame[1] = replace(frame[1], value=_named(frame_type))
+    frame[1] = replace(frame[1], value=_name_type(frame_type))
     inner = _inner(frame_type, data[HEAD:], sent)
     return (*frame[:2], *(replace(part, offset=part.offset + HEAD) for part in inner))
 
 
 def presumed_difference(observation: str, accepted: Sequence[str]) -> DifferenceRecord | None:
-    """Return the difference of an answer that is no error frame where only one conforms."""
+    """Return the difference of a response frame where only error frames are accepted."""
     kind = observation.partition(",")[0].partition(":")[0]
     if kind not in ("ok", "trace", "response") or not accepted:
         return None
     if not all(pattern.startswith("error:") for pattern in accepted):
         return None
-    due, found = _named(FRAME_TYPE_ERROR), _named(FRAME_TYPE_RESPONSE)
+    due, found = _name_type(FRAME_TYPE_ERROR), _name_type(FRAME_TYPE_RESPONSE)
     return DifferenceRecord("frame_type", 4, due, found)
 
 
@@ -69,7 +69,7 @@ def _message(data: bytes, sent: Sequence[bytes]) -> Iterator[Part]:
 
 
 def _supports_extend(written: bytes) -> bool:
-    """Tell whether an IDENTIFY declared extend support, however its JSON is spaced."""
+    """Return True if the JSON of an IDENTIFY declares extend support."""
     name = f'"{EXTEND_SUPPORT}":true'.encode()
     return name in written.replace(b" ", b"")
 
@@ -81,7 +81,7 @@ def _error(data: bytes) -> Iterator[Part]:
         yield Part(code, len(data) - code, "description")
 
 
-def _named(frame_type: int) -> str:
+def _name_type(frame_type: int) -> str:
     return f"{frame_type} ({_TYPE_NAMES.get(frame_type, 'unknown')})"
 
 

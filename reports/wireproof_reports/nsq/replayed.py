@@ -1,4 +1,4 @@
-"""What makes a recorded NSQ exchange fit for another run: topics, message ids, heartbeats."""
+"""Adapts a recorded NSQ exchange for another run: topics, message ids, heartbeats."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,8 +24,8 @@ _NOT_EXTENDED = (
 )
 
 
-def replayed(plan: Plan) -> Plan:
-    """Return the plan with names that can be replaced and ids taken from what comes now."""
+def make_replayable(plan: Plan) -> Plan:
+    """Return the plan with replaceable topic names and with message ids from the new run."""
     acts = tuple(_with_live_ids(_without_heartbeats(plan.acts)))
     topics = _topics(acts)
     kind = b"true" if _is_extended(acts) else b"false"
@@ -49,7 +49,7 @@ def _topics(acts: Sequence[Act]) -> tuple[bytes, ...]:
 
 
 def _is_extended(acts: Sequence[Act]) -> bool:
-    """Guess from the exchange whether its topic had the extend feature."""
+    """Guess from the exchange whether its topic was extended."""
     sent = [a.data for a in acts if a.kind == "send" and isinstance(a.data, bytes)]
     came = [a.data for a in acts if a.kind == "receive" and isinstance(a.data, bytes)]
     if any(data[HEAD:].startswith(_NOT_EXTENDED) for data in came):

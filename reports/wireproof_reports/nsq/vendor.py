@@ -1,4 +1,4 @@
-"""Who made an nsqd, as its version tells."""
+"""The maker of an nsqd, recognised by its version."""
 
 from collections.abc import Mapping
 
@@ -7,6 +7,6 @@ _MARKS = {"-HA.": "youzan nsqd", "-wireproof": "wireproof reference"}
 
 
 def vendor(fingerprint: Mapping[str, str]) -> str:
-    """Return the maker's name; ``nsqd`` where the version has no mark."""
+    """Return the maker's name; ``nsqd`` if the version does not show it."""
     version = fingerprint.get("version", "")
     return next((name for mark, name in _MARKS.items() if mark in version), "nsqd")

@@ -1,4 +1,4 @@
-"""Which fields of which frames a bundle's cases sent, and in how many ways."""
+"""Counts which fields of which frames a bundle's cases sent, and with how many values."""
 
 import re
 from collections import Counter
@@ -19,20 +19,20 @@ VALUES_KEPT = 1000
 
 
 class Grammar:
-    """What the cases of one bundle sent, field by field."""
+    """The fields that the cases of one bundle sent, with counts."""
 
     def __init__(self) -> None:
         self._sent: Counter[tuple[str, str, str]] = Counter()
         self._values: dict[tuple[str, str, str], set[str]] = {}
 
     def add(self, record: CaseRecord) -> None:
-        """Take in one case's exchange."""
+        """Count the frames of one case."""
         for step in record.transcript.steps:
             if step.kind in _SENT and step.parts:
                 self._add(step)
 
     def add_campaign(self, record: CampaignRecord) -> None:
-        """Take in what a fuzz campaign counted, by frame, field, mutation and state."""
+        """Add the counts of a fuzz campaign, by frame, field, mutation and state."""
         for frame, fields in record.coverage.items():
             for field, mutations in fields.items():
                 for mutation, states in mutations.items():
@@ -40,7 +40,7 @@ class Grammar:
                     self._sent[key] += sum(states.values())
 
     def rows(self, subject: Subject) -> Iterator[Row]:
-        """Return a row for each field of a frame, in the order of their names."""
+        """Return a row for each field of each frame, sorted by name."""
         for key, sent in sorted(self._sent.items()):
             frame, field, way = key
             told: Row = {"frame": frame, "field": field, "way": way, "sent": sent}
@@ -60,7 +60,7 @@ class Grammar:
 
 
 def frame_of(step: StepRecord) -> str:
-    """Return the command that a step sends: by its code's name, or its first words."""
+    """Return the command that a step sends: the name of its code, or its first words."""
     for _, _, label, _ in step.parts:
         coded = _CODE.match(label)
         if coded:

@@ -1,4 +1,4 @@
-"""A bundle on its way into the history: checked whole, its bad lines put aside."""
+"""Reads a bundle for a history: checks all of it and sets damaged lines aside."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -23,9 +23,9 @@ from wireproof_reports.pipeline.rows import (
     campaign_row,
     check_case,
     finding_row,
+    read_start,
     result_row,
     run_row,
-    started,
 )
 from wireproof_spec.history import NO_DAY
 from wireproof_spec.record import (
@@ -60,46 +60,46 @@ _KIND = msgspec.json.Decoder(_Kind)
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
-    """A bundle's first line: where its rows will lie, before all of it is read."""
+class BundleOpening:
+    """A bundle's path and header, read before the rest to know the partition of its rows."""
 
     path: Path
     header: HeaderRecord
 
     @property
     def protocol(self) -> str:
-        """The folder of its protocol."""
+        """The partition folder of the bundle's protocol."""
         return self.header.target.protocol
 
     @property
     def day(self) -> str:
-        """The folder of the day on which the run began."""
-        moment = started(self.header)
+        """The partition folder of the day on which the run began."""
+        moment = read_start(self.header)
         return moment.date().isoformat() if moment else NO_DAY
 
 
 @dataclass(slots=True)
-class Incoming:
-    """A whole bundle as rows by table; ``sha256`` is that of all its bytes, uncompressed."""
+class IncomingBundle:
+    """A complete bundle as rows by table; ``sha256`` is the hash of its uncompressed bytes."""
 
-    opening: Opening
+    opening: BundleOpening
     sha256: str
     rows: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
-    """What the user says of a target that does not say it itself; empty leaves it to that."""
+class TargetNaming:
+    """The vendor and version that the user gives; empty means what the target reports."""
 
     vendor: str = ""
     version: str = ""
 
 
-NO_NAMING = Naming()
+NO_NAMING = TargetNaming()
 
 
-def open_one(path: Path) -> Opening:
-    """Read a bundle's header.
+def open_one(path: Path) -> BundleOpening:
+    """Read the header of a bundle.
 
     Raises:
         BundleFault: the file cannot be read, is no bundle, newer, or of an unknown protocol.
@@ -110,11 +110,11 @@ def open_one(path: Path) -> Opening:
     except UNREADABLE as error:
         raise BundleFault(f"cannot read {path}: {why_unreadable(error)}") from error
     law_of(str(path), header.target.protocol)
-    return Opening(path, header)
+    return BundleOpening(path, header)
 
 
 def bundle_hash(path: Path) -> str:
-    """Return SHA-256 of a bundle's bytes, whether the file is compressed or not.
+    """Return the SHA-256 of a bundle's uncompressed bytes.
 
     Raises:
         BundleFault: the file cannot be read.
@@ -129,8 +129,10 @@ def bundle_hash(path: Path) -> str:
     return digest.hexdigest()
 
 
-def read_in(opening: Opening, sha256: str, naming: Naming = NO_NAMING) -> Incoming:
-    """Read and check all of a bundle.
+def read_in(
+    opening: BundleOpening, sha256: str, naming: TargetNaming = NO_NAMING
+) -> IncomingBundle:
+    """Read and check a complete bundle.
 
     Raises:
         BundleFault: it is cut off, was changed after the run, or cannot be read.
@@ -144,7 +146,7 @@ def read_in(opening: Opening, sha256: str, naming: Naming = NO_NAMING) -> Incomi
 
 
 class _Reading:
-    def __init__(self, opening: Opening, sha256: str, naming: Naming) -> None:
+    def __init__(self, opening: BundleOpening, sha256: str, naming: TargetNaming) -> None:
         header = opening.header
         self._opening = opening
         self._name = str(opening.path)
@@ -152,7 +154,7 @@ class _Reading:
             bundle=sha256,
             vendor=naming.vendor or target.vendor(header.target),
             version=naming.version or target.version(header.target),
-            started=started(header),
+            started=read_start(header),
         )
         self._grammar = Grammar()
         self._inflated = 0
@@ -163,11 +165,11 @@ class _Reading:
         self._take_in: dict[str, Callable[[bytes], None]] = {
             "": self._case,
             "case": self._case,
-            "finding": self._finding,
+            "finding": self._read_finding,
             "campaign": self._campaign,
         }
 
-    def read(self, lines: Iterator[bytes]) -> Incoming:
+    def read(self, lines: Iterator[bytes]) -> IncomingBundle:
         digest = hashlib.sha256(next(lines, b""))
         number = 1
         for number, line in enumerate(lines, start=2):
@@ -176,7 +178,7 @@ class _Reading:
             kind = _kind(line)
             if kind == "footer":
                 check_end(self._name, self._footer(line), digest.hexdigest(), rest=lines)
-                return self._whole(self._footer(line))
+                return self._finish(self._footer(line))
             if kind == "header":
                 raise BundleFault(
                     f"{self._name}: line {number} is a second header; is this two bundles?"
@@ -208,7 +210,7 @@ class _Reading:
         self._seen.add(record.case)
         self._grammar.add(record)
 
-    def _finding(self, line: bytes) -> None:
+    def _read_finding(self, line: bytes) -> None:
         self._rows["findings"].append(finding_row(_FINDING.decode(line), self._subject))
 
     def _campaign(self, line: bytes) -> None:
@@ -234,17 +236,17 @@ class _Reading:
                 f"{self._name}: its footer is damaged: {why_damaged(error)}"
             ) from error
 
-    def _whole(self, footer: FooterRecord) -> Incoming:
+    def _finish(self, footer: FooterRecord) -> IncomingBundle:
         told = self._rows
         totals = Totals(len(told["results"]), len(told["findings"]), len(told["quarantine"]))
         file = self._opening.path.name
         run = run_row(self._opening.header, footer, self._subject, file=file, totals=totals)
         rows = {**told, "runs": [run], "grammar": list(self._grammar.rows(self._subject))}
-        return Incoming(self._opening, self._subject.bundle, rows)
+        return IncomingBundle(self._opening, self._subject.bundle, rows)
 
 
 def _kind(line: bytes) -> str:
-    """Return the line's kind; empty when the line is no record at all."""
+    """Return the kind of a line; empty if the line is no record."""
     try:
         return _KIND.decode(line).kind
     except DAMAGED:

@@ -1,7 +1,7 @@
-"""Taking bundles into a history: all of them or none, each once, whenever it is killed.
+"""Adds bundles to a history: all or none of them, each once, even if the process is killed.
 
-New files are written beside the tables, moved into place, and only then named by the manifest.
-What a killed ingest has left is swept away by the next one.
+New files are written beside the tables and moved into place; only then the manifest names them.
+The next ingest removes what a killed one left behind.
 """
 
 import fcntl
@@ -14,9 +14,9 @@ from pathlib import Path
 
 from wireproof_reports.pipeline.incoming import (
     NO_NAMING,
-    Incoming,
-    Naming,
-    Opening,
+    BundleOpening,
+    IncomingBundle,
+    TargetNaming,
     bundle_hash,
     open_one,
     read_in,
@@ -40,8 +40,8 @@ Tell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Quarantined:
-    """A line of a bundle that was put aside, and why."""
+class QuarantinedLine:
+    """A line of a bundle that was set aside, and why."""
 
     file: str
     line: int
@@ -49,38 +49,38 @@ class Quarantined:
 
 
 @dataclass(slots=True)
-class Taken:
-    """What an ingest came to; ``merged`` counts the files that were made into fewer."""
+class IngestResult:
+    """What an ingest added; ``merged`` counts small files that were merged into larger ones."""
 
     bundles: int = 0
     already: int = 0
     results: int = 0
     findings: int = 0
     merged: int = 0
-    quarantined: list[Quarantined] = field(default_factory=list[Quarantined])
+    quarantined: list[QuarantinedLine] = field(default_factory=list[QuarantinedLine])
 
 
 def silent(_done: int, _total: int) -> None:
-    """Tell nothing."""
+    """Report no progress."""
 
 
 def ingest(
     bundles: Sequence[Path],
     history: Path,
     *,
-    naming: Naming = NO_NAMING,
+    naming: TargetNaming = NO_NAMING,
     kit: str = "",
     tell: Tell = silent,
-) -> Taken:
-    """Take bundles into a history, which is made if it is not there yet.
+) -> IngestResult:
+    """Add bundles to a history; create the history if it does not exist.
 
     Raises:
-        BundleFault: one is damaged or foreign; the history is as it was.
-        HistoryFault: the history is none, newer, in use, or its disk is full.
+        BundleFault: a bundle is damaged or foreign; the history is unchanged.
+        HistoryFault: the folder is no history, or newer, or in use, or its disk is full.
     """
     openings = sorted(map(open_one, bundles), key=lambda each: (each.protocol, each.day))
     try:
-        with _held(history), _begun(history, kit) as manifest:
+        with _lock(history), _begin(history, kit) as manifest:
             return _take(openings, history, manifest, naming=naming, kit=kit, tell=tell)
     except OSError as error:
         raise HistoryFault(
@@ -91,15 +91,15 @@ def ingest(
 
 
 def _take(
-    openings: Sequence[Opening],
+    openings: Sequence[BundleOpening],
     history: Path,
     manifest: Manifest,
     *,
-    naming: Naming,
+    naming: TargetNaming,
     kit: str,
     tell: Tell,
-) -> Taken:
-    taken = Taken()
+) -> IngestResult:
+    taken = IngestResult()
     staging = Staging(history, manifest)
     with staging:
         for incoming in _new(openings, history, manifest, naming=naming, taken=taken, tell=tell):
@@ -112,16 +112,16 @@ def _take(
 
 
 def _new(
-    openings: Sequence[Opening],
+    openings: Sequence[BundleOpening],
     history: Path,
     manifest: Manifest,
     *,
-    naming: Naming,
-    taken: Taken,
+    naming: TargetNaming,
+    taken: IngestResult,
     tell: Tell,
-) -> Iterator[Incoming]:
-    """Read the bundles that are not in the history yet, and count what they come to."""
-    known = _known(history, manifest)
+) -> Iterator[IncomingBundle]:
+    """Yield the bundles that are not in the history yet, and count their lines."""
+    known = _list_known(history, manifest)
     for number, opening in enumerate(openings, start=1):
         sha256 = bundle_hash(opening.path)
         if sha256 in known:
@@ -134,23 +134,25 @@ def _new(
         tell(number, len(openings))
 
 
-def _known(history: Path, manifest: Manifest) -> set[object]:
+def _list_known(history: Path, manifest: Manifest) -> set[object]:
     places = (history / part.place for part in manifest.of("runs"))
     return {sha256 for place in places for sha256 in column(place, "bundle")}
 
 
-def _count(incoming: Incoming, taken: Taken) -> None:
+def _count(incoming: IncomingBundle, taken: IngestResult) -> None:
     taken.bundles += 1
     taken.results += len(incoming.rows["results"])
     taken.findings += len(incoming.rows["findings"])
     for row in incoming.rows["quarantine"]:
         line = row["line"]
         assert isinstance(line, int)
-        taken.quarantined.append(Quarantined(str(incoming.opening.path), line, str(row["reason"])))
+        taken.quarantined.append(
+            QuarantinedLine(str(incoming.opening.path), line, str(row["reason"]))
+        )
 
 
 def _publish(history: Path, manifest: Manifest) -> None:
-    """Move what was staged into place, and let the manifest name it."""
+    """Move the staged files into place, then write the manifest that names them."""
     staged = history / STAGING
     for part in manifest.parts:
         source = staged / part.place
@@ -164,8 +166,8 @@ def _publish(history: Path, manifest: Manifest) -> None:
 
 
 @contextmanager
-def _held(history: Path) -> Generator[None]:
-    """Have the history for this process alone; a folder made in vain goes again."""
+def _lock(history: Path) -> Generator[None]:
+    """Lock the history for this process; remove the folder at the end if it is new and empty."""
     is_new = not history.exists()
     history.mkdir(parents=True, exist_ok=True)
     number = os.open(history, os.O_RDONLY | os.O_DIRECTORY)
@@ -183,10 +185,10 @@ def _held(history: Path) -> Generator[None]:
 
 
 @contextmanager
-def _begun(history: Path, kit: str) -> Generator[Manifest]:
-    """Have a history that may be written to, begun where the folder is empty.
+def _begin(history: Path, kit: str) -> Generator[Manifest]:
+    """Open a history for writing; create its manifest if the folder has none.
 
-    In the end nothing is left that the manifest does not name, whatever has happened.
+    At the end, whatever happened, files that the manifest does not name are removed.
     """
     manifest = read_manifest(history) if (history / NAME).exists() else _first(history, kit)
     _sweep(history, manifest)
@@ -200,7 +202,7 @@ def _begun(history: Path, kit: str) -> Generator[Manifest]:
 
 
 def _first(history: Path, kit: str) -> Manifest:
-    """Begin a history. Nothing of it is written before its manifest."""
+    """Create a history; its manifest is the first file written."""
     foreign = sorted(entry.name for entry in history.iterdir() if entry.name != NEW_NAME)
     if foreign:
         raise HistoryFault(
@@ -213,7 +215,7 @@ def _first(history: Path, kit: str) -> Manifest:
 
 
 def _sweep(history: Path, manifest: Manifest) -> None:
-    """Remove what has been merged, and what an ingest that was killed or failed has left."""
+    """Remove files that the manifest does not name: merged ones, and those of a failed ingest."""
     named = {part.place for part in manifest.parts}
     shutil.rmtree(history / STAGING, ignore_errors=True)
     (history / NEW_NAME).unlink(missing_ok=True)

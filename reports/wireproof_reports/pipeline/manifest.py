@@ -1,7 +1,7 @@
-"""What a history consists of: one small file that names all others, replaced as a whole.
+"""The manifest of a history: one small file that names all others and is replaced as a whole.
 
-A Parquet file that the manifest does not name is not there: it was left by an ingest that was
-killed, or has been merged into another one. So one rename makes an ingest happen.
+A Parquet file that the manifest does not name is ignored: a killed ingest left it, or it was
+merged into another file. So a single rename makes an ingest take effect.
 """
 
 import contextlib
@@ -22,8 +22,8 @@ class HistoryFault(Exception):
     """A history that cannot be read or written; ``str()`` is one sentence for the user."""
 
 
-class Part(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One Parquet file: its table, where it lies, and what it holds."""
+class TableFile(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One Parquet file: its table, its partition, its name, and its size."""
 
     table: str
     protocol: str
@@ -34,7 +34,7 @@ class Part(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def place(self) -> str:
-        """Its path below the history's folder, with slashes."""
+        """The path of the file inside the history, with slashes."""
         return f"{self.folder}/{self.name}"
 
     @property
@@ -52,14 +52,14 @@ class Manifest(msgspec.Struct, frozen=True):
     version: int = VERSION
     kit: str = ""
     sequence: int = 0
-    parts: tuple[Part, ...] = ()
+    parts: tuple[TableFile, ...] = ()
 
-    def of(self, table: str) -> Iterator[Part]:
+    def of(self, table: str) -> Iterator[TableFile]:
         """Return the files of one table."""
         return (part for part in self.parts if part.table == table)
 
     def count(self, table: str) -> int:
-        """Return how many rows a table has."""
+        """Return the number of rows of a table."""
         return sum(part.rows for part in self.of(table))
 
 
@@ -75,7 +75,7 @@ _MANIFEST = msgspec.json.Decoder(Manifest)
 
 
 def read_manifest(history: Path) -> Manifest:
-    """Read what a history consists of.
+    """Read the manifest of a history.
 
     Raises:
         HistoryFault: there is none, it is damaged, or a newer version wrote it.
@@ -91,10 +91,10 @@ def read_manifest(history: Path) -> Manifest:
 
 
 def parse_manifest(name: str, data: bytes) -> Manifest:
-    """Read a manifest's bytes; ``name`` is the history's, for messages.
+    """Parse the bytes of a manifest; ``name`` is the history's name, for error messages.
 
     Raises:
-        HistoryFault: it is damaged, none of ours, or a newer version wrote it.
+        HistoryFault: it is damaged, is not wireproof's, or was written by a newer version.
     """
     try:
         opening = _OPENING.decode(data)
@@ -107,7 +107,7 @@ def parse_manifest(name: str, data: bytes) -> Manifest:
 
 
 def write_manifest(history: Path, manifest: Manifest) -> None:
-    """Replace the manifest; once this returns, it will also survive a loss of power."""
+    """Replace the manifest; once this returns, it also survives a loss of power."""
     new = history / NEW_NAME
     with new.open("wb") as file:
         file.write(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
@@ -120,7 +120,7 @@ def write_manifest(history: Path, manifest: Manifest) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have a folder's names on the disk."""
+    """Sync a folder, so that its file names survive a loss of power."""
     number = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(number)

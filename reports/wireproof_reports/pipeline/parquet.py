@@ -1,4 +1,4 @@
-"""The history's tables as Parquet: explicit schemas, rows in, rows of older files completed."""
+"""The history's tables as Parquet: explicit schemas, and rows of older files completed."""
 
 import contextlib
 import os
@@ -26,7 +26,7 @@ ROWS_AT_ONCE = 20_000
 
 
 class ForeignRows(Exception):
-    """A Parquet file whose columns are not those of its table; ``str()`` says which."""
+    """A Parquet file whose columns are not those of its table; ``str()`` names them."""
 
 
 def schema(columns: Sequence[Column]) -> pa.Schema:
@@ -35,7 +35,7 @@ def schema(columns: Sequence[Column]) -> pa.Schema:
 
 
 class TableWriter:
-    """Writes one Parquet file of a table, and has it on the disk when it is closed."""
+    """Writes one Parquet file of a table; the file is synced to disk on close."""
 
     def __init__(self, path: Path, table: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,7 @@ class TableWriter:
         self._writer = parquet.ParquetWriter(self._file, self._schema, compression=COMPRESSION)
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Append rows; they are kept until there are enough of them."""
+        """Append rows; they are buffered and written in larger pieces."""
         self._waiting.extend(rows)
         if len(self._waiting) >= ROWS_AT_ONCE:
             self._flush()
@@ -83,7 +83,7 @@ class TableWriter:
             self.abandon()
 
     def abandon(self) -> None:
-        """Close the file as it is, to be removed."""
+        """Close the unfinished file, which is to be removed."""
         with contextlib.suppress(OSError, ValueError):
             self._writer.close()
         self._writer.is_open = False  # or it is closed once more when it is collected
@@ -101,7 +101,7 @@ class TableWriter:
 
 
 def read_completed(path: Path, wanted: pa.Schema) -> Iterator[pa.Table]:
-    """Return a file's rows, piece by piece; columns that it is too old to have are null.
+    """Yield a file's rows in pieces; columns that an older file lacks are null.
 
     Raises:
         ForeignRows: it has a column that is unknown, or of another type.
@@ -111,7 +111,7 @@ def read_completed(path: Path, wanted: pa.Schema) -> Iterator[pa.Table]:
         if unknown:
             raise ForeignRows(f"{path}: column {min(unknown)} is unknown to this version")
         for number in range(file.num_row_groups):
-            yield _completed(path, file.read_row_group(number), wanted)
+            yield _complete(path, file.read_row_group(number), wanted)
 
 
 def column(path: Path, name: str) -> list[object]:
@@ -120,7 +120,7 @@ def column(path: Path, name: str) -> list[object]:
         return file.read([name]).column(name).to_pylist()
 
 
-def _completed(path: Path, rows: pa.Table, wanted: pa.Schema) -> pa.Table:
+def _complete(path: Path, rows: pa.Table, wanted: pa.Schema) -> pa.Table:
     for name in wanted.names:
         if name not in rows.column_names:
             missing = pa.field(name, _type_of(wanted, name))

@@ -25,7 +25,7 @@ LONGEST_COUNT = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What all rows of one bundle share; ``started`` in UTC, None where it is not told."""
+    """The values that all rows of one bundle share; ``started`` is in UTC, None if unknown."""
 
     bundle: str
     vendor: str
@@ -44,11 +44,11 @@ class Subject:
 
 
 class BadRecord(Exception):
-    """A record that says what cannot be; ``str()`` is the reason in a few words."""
+    """A record with an impossible value; ``str()`` is the reason in a few words."""
 
 
-def started(header: HeaderRecord) -> datetime | None:
-    """Return when the run began, in UTC, or None where the header does not tell it."""
+def read_start(header: HeaderRecord) -> datetime | None:
+    """Return when the run began, in UTC; None if the header has no valid time."""
     try:
         told = datetime.fromisoformat(header.started)
     except ValueError:
@@ -57,10 +57,10 @@ def started(header: HeaderRecord) -> datetime | None:
 
 
 def result_row(record: CaseRecord, subject: Subject) -> Row:
-    """Return one case's row.
+    """Return the row of one case.
 
     Raises:
-        BadRecord: a number does not fit, or a date is none.
+        BadRecord: a number is out of range, or a date is invalid.
     """
     deviation, difference = record.deviation, record.difference
     _, field, value = cause_key(record) if record.verdict in FAILING else ("", "", "")
@@ -90,14 +90,15 @@ def result_row(record: CaseRecord, subject: Subject) -> Row:
         "overdue": record.overdue,
         **_deviation(deviation),
         "deviation_expired": bool(deviation and deviation.expired),
+        "origin": record.origin,
     }
 
 
 def finding_row(record: FindingRecord, subject: Subject) -> Row:
-    """Return one finding's row.
+    """Return the row of one finding.
 
     Raises:
-        BadRecord: it has no id, a number does not fit, or a date is none.
+        BadRecord: it has no id, a number is out of range, or a date is invalid.
     """
     if not record.id:
         raise BadRecord("a finding without an id")
@@ -122,10 +123,10 @@ def finding_row(record: FindingRecord, subject: Subject) -> Row:
 
 
 def campaign_row(record: CampaignRecord, subject: Subject) -> Row:
-    """Return one campaign's row.
+    """Return the row of one campaign.
 
     Raises:
-        BadRecord: a number does not fit.
+        BadRecord: a number is out of range.
     """
     counts = ("executed", "skipped", "left_out", "not_again", "workers")
     return {
@@ -138,7 +139,7 @@ def campaign_row(record: CampaignRecord, subject: Subject) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a bundle's lines came to."""
+    """The numbers of a bundle's lines."""
 
     cases: int
     findings: int
@@ -148,7 +149,7 @@ class Totals:
 def run_row(
     header: HeaderRecord, footer: FooterRecord, subject: Subject, *, file: str, totals: Totals
 ) -> Row:
-    """Return the bundle's own row; counts of its lines beside what header and footer say."""
+    """Return the row of the bundle: header and footer, with the numbers of its lines."""
     return {
         **subject.columns(),
         "file": file,
@@ -170,14 +171,15 @@ def run_row(
         "statement": footer.statement,
         "interrupted": footer.interrupted,
         "findings": totals.findings,
+        "origins": list(header.origins),
     }
 
 
 def check_case(record: CaseRecord, protocol: str) -> None:
-    """Look at what the record's types cannot hold it to.
+    """Check what the types of a case record cannot express.
 
     Raises:
-        BadRecord: it names no case of this protocol, no clause or no level.
+        BadRecord: the case is of another protocol, or its clause, level or repeats are invalid.
     """
     if not record.case.startswith(f"{protocol}/"):
         raise BadRecord(f"expected a case of {protocol}, found {record.case!r}")

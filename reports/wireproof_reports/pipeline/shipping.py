@@ -1,4 +1,4 @@
-"""What the workers of another machine get: this package, the law and what registers it."""
+"""The code that Spark workers on other machines get: this package, the spec, and protocols."""
 
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -6,7 +6,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from wireproof_spec.protocol import Group, registered
+from wireproof_spec.protocol import Group, find_registered
 
 PACKAGES = ("wireproof_spec", "wireproof_reports")
 GROUPS = (Group.PROTOCOLS, Group.REPORTS)
@@ -28,15 +28,15 @@ def archive(path: Path) -> Path:
 
 
 def _packages() -> Iterable[str]:
-    """Return the packages by name, those that other protocols lie in included."""
-    entries = (entry for group in GROUPS for entry in registered(group).values())
+    """Return the names of the packages: ours, and those that register protocols."""
+    entries = (entry for group in GROUPS for entry in find_registered(group).values())
     return dict.fromkeys((*PACKAGES, *(entry.module.partition(".")[0] for entry in entries)))
 
 
 def _entry_points() -> Iterator[str]:
     for group in GROUPS:
         yield f"[{group}]\n"
-        yield from (f"{name} = {entry.value}\n" for name, entry in registered(group).items())
+        yield from (f"{name} = {entry.value}\n" for name, entry in find_registered(group).items())
 
 
 def _files(folder: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:

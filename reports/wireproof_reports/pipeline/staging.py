@@ -1,4 +1,4 @@
-"""New files of a history before they are its own: written apart, small ones merged."""
+"""Writes new files of a history in a staging folder, and merges small ones."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from types import TracebackType
 
 import msgspec
 
-from wireproof_reports.pipeline.incoming import Incoming
-from wireproof_reports.pipeline.manifest import STAGING, Manifest, Part
+from wireproof_reports.pipeline.incoming import IncomingBundle
+from wireproof_reports.pipeline.manifest import STAGING, Manifest, TableFile
 from wireproof_reports.pipeline.parquet import TableWriter
 from wireproof_spec.history import VERSION
 
@@ -22,10 +22,10 @@ _Partition = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The files that an ingest adds, and those that they replace."""
+    """The files that an ingest adds, and those they replace."""
 
-    added: tuple[Part, ...]
-    replaced: tuple[Part, ...]
+    added: tuple[TableFile, ...]
+    replaced: tuple[TableFile, ...]
 
     def new_manifest(self, manifest: Manifest, *, kit: str) -> Manifest:
         """Return the manifest after this change."""
@@ -42,19 +42,19 @@ class Change:
 
 @dataclass(slots=True)
 class Staging:
-    """Rows on their way into a history, one file a partition; close it to have them all.
+    """Writes rows for a history, one file per partition; complete only when closed.
 
-    Bundles come sorted by protocol and day, so that few files are open at a time.
+    Bundles must come sorted by protocol and day, so that few files are open at a time.
     """
 
     history: Path
     manifest: Manifest
     _open: dict[_Partition, TableWriter] = field(default_factory=dict[_Partition, TableWriter])
-    _added: list[Part] = field(default_factory=list[Part])
-    _replaced: list[Part] = field(default_factory=list[Part])
+    _added: list[TableFile] = field(default_factory=list[TableFile])
+    _replaced: list[TableFile] = field(default_factory=list[TableFile])
 
-    def add(self, incoming: Incoming) -> None:
-        """Take in one bundle's rows."""
+    def add(self, incoming: IncomingBundle) -> None:
+        """Add the rows of one bundle."""
         protocol, day = incoming.opening.protocol, incoming.opening.day
         for key in [key for key in self._open if key[1:] != (protocol, day)]:
             self._close(key)
@@ -63,7 +63,7 @@ class Staging:
                 self._writer((table, protocol, day)).add(rows)
 
     def change(self) -> Change:
-        """Return what was written, after it was closed."""
+        """Return the change that was written; call this after closing."""
         return Change(tuple(self._added), tuple(self._replaced))
 
     def __enter__(self) -> "Staging":
@@ -100,12 +100,12 @@ class Staging:
         part = self._part(key)
         self._added.append(msgspec.structs.replace(part, rows=writer.rows, size_bytes=size))
 
-    def _small(self, key: _Partition) -> Iterator[Part]:
+    def _small(self, key: _Partition) -> Iterator[TableFile]:
         for part in self.manifest.parts:
             if (part.table, part.protocol, part.day) == key and part.size_bytes < SMALL_BYTES:
                 yield part
 
-    def _part(self, key: _Partition) -> Part:
+    def _part(self, key: _Partition) -> TableFile:
         table, protocol, day = key
         name = f"part-{self.manifest.sequence + 1:08d}.parquet"
-        return Part(table, protocol, day, name, rows=0, size_bytes=0)
+        return TableFile(table, protocol, day, name, rows=0, size_bytes=0)

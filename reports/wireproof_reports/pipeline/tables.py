@@ -1,4 +1,4 @@
-"""A history's tables as Spark sees them: only what the manifest names, under explicit types."""
+"""A history's tables in Spark: only files that the manifest names, with explicit types."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _TYPES: dict[Kind, T.DataType] = {
 }
 
 _TARGET = ("protocol", "vendor", "version")
-_CASE = ("case", "case_hash", "clause", "level")
+_CASE = ("case", "case_hash", "clause", "level", "origin")
 _TOLD_APART = (*_TARGET, *_CASE, "verdict", "reading")
 
 FEW = 5_000_000
@@ -32,12 +32,12 @@ FEW = 5_000_000
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """All that questions are asked of; ``today`` is the day for which they are answered.
+    """The input of all questions; ``today`` is the date for which they are answered.
 
-    ``counts`` are the results counted by target, case, verdict and reading, and ``failing`` those
-    that failed or are listed as deviations. Most questions need no more, so of a long history
-    both are made by one pass over the results, when first asked for, and kept; they grow with
-    what is told apart, not with the runs. Of a short one each result counts for itself.
+    ``counts`` has the results counted by target, case, verdict and reading; ``failing`` has those
+    that failed or are listed as deviations. Most questions need no more. For a long history, both
+    are computed in one pass when first used, and cached; their size depends on the distinct keys
+    and not on the number of runs. For a short history, each result counts for itself.
     """
 
     results: DataFrame
@@ -59,13 +59,14 @@ def open_tables(
     today: date,
     kept: bool | None = None,
 ) -> Tables:
-    """Return the tables of a history that lies in a folder or at a URL that Spark knows.
+    """Open the tables of a history in a folder, or at a URL that Spark can read.
 
-    Whether counts are kept is decided by how many results there are, unless it is said.
+    ``kept`` says whether counts are cached; by default that depends on the number of results.
     """
     frames = {name: _table(spark, history, manifest, name) for name in TABLES}
-    results = frames["results"]
-    counts, failing = _ones(results), _failing(results)
+    # Rows from before version 3 of the tables have no origin.
+    frames["results"] = results = frames["results"].fillna("", ["origin"])
+    counts, failing = _ones(results), _select_failing(results)
     if manifest.count("results") > FEW if kept is None else kept:
         counts = _counts(results).persist(StorageLevel.MEMORY_AND_DISK)
         failing = failing.persist(StorageLevel.MEMORY_AND_DISK)
@@ -73,7 +74,7 @@ def open_tables(
 
 
 def manifest_of(spark: SparkSession, history: str) -> Manifest:
-    """Read a history's manifest; through Spark where it is no folder of this machine.
+    """Read a history's manifest, through Spark if the history is a URL.
 
     Raises:
         HistoryFault: there is none, it is damaged, or a newer version wrote it.
@@ -85,12 +86,12 @@ def manifest_of(spark: SparkSession, history: str) -> Manifest:
 
 
 def is_url(history: str) -> bool:
-    """Tell whether a history is named by a URL, such as ``s3a://bucket/history``."""
+    """Return True if a history is given as a URL, such as ``s3a://bucket/history``."""
     return "://" in history
 
 
 def spark_schema(columns: Iterable[Column]) -> T.StructType:
-    """Return the types of these columns and of the folders that rows lie in."""
+    """Return the types of these columns and of the partition folders."""
     protocol, day = PARTITIONS
     fields = [T.StructField(column.name, _TYPES[column.kind]) for column in columns]
     partition = [T.StructField(protocol, T.StringType()), T.StructField(day, T.DateType())]
@@ -98,7 +99,7 @@ def spark_schema(columns: Iterable[Column]) -> T.StructType:
 
 
 def _ones(results: DataFrame) -> DataFrame:
-    """Let every result count for itself."""
+    """Return results in the form of counts, each counting once."""
     return results.select(
         *_TOLD_APART,
         F.lit(1).cast("long").alias("cases"),
@@ -109,7 +110,7 @@ def _ones(results: DataFrame) -> DataFrame:
 
 
 def _counts(results: DataFrame) -> DataFrame:
-    """Count results; Spark does so in place, for no column but the keys is a text."""
+    """Count results; only keys are text columns, so Spark can aggregate in place."""
     return results.groupBy(*_TOLD_APART).agg(
         F.count(F.lit(1)).alias("cases"),
         F.sum("runs").alias("repeats"),
@@ -118,7 +119,7 @@ def _counts(results: DataFrame) -> DataFrame:
     )
 
 
-def _failing(results: DataFrame) -> DataFrame:
+def _select_failing(results: DataFrame) -> DataFrame:
     told = ("bundle", "started", "protocol", "vendor", "version", "case", "clause", "verdict")
     more = ("cause_field", "cause_value", "deviation", "deviation_expires")
     failed = F.col("verdict").isin("fail", "known") | (F.col("deviation") != "")

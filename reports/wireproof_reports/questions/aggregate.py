@@ -1,4 +1,4 @@
-"""A history's questions asked and written for a site: all of them, or the site stays as it was."""
+"""Answers the questions of a history and writes the data of a site, all of it or nothing."""
 
 import fcntl
 import os
@@ -27,10 +27,10 @@ LOG = "spark.log"
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What is asked of which history, and where Spark is to work.
+class AnalysisRequest:
+    """Which history to analyse, which questions to ask, and where Spark runs.
 
-    ``master`` is empty under spark-submit. ``settings`` are Spark's own, by their names.
+    ``master`` is empty under spark-submit. ``settings`` are settings of Spark.
     """
 
     history: str
@@ -43,19 +43,19 @@ class Wish:
 
 
 def silent(_done: int, _name: str) -> None:
-    """Tell nothing."""
+    """Report no progress."""
 
 
-def aggregate(wish: Wish, tell: Tell = silent) -> list[dict[str, object]]:
-    """Answer all questions and write ``data/`` below the site's folder; return its index.
+def aggregate(wish: AnalysisRequest, tell: Tell = silent) -> list[dict[str, object]]:
+    """Answer the questions and write ``data/`` in the site's folder; return its index.
 
     Raises:
-        HistoryFault: there is none, a newer version wrote it, or the site cannot be written.
+        HistoryFault: there is no history, it is newer, or the site cannot be written.
         SparkFault: Spark cannot be started or cannot answer.
     """
     try:
         wish.out.mkdir(parents=True, exist_ok=True)
-        with _shared(wish.history), _replaced(wish.out / DATA) as data:
+        with _lock_shared(wish.history), _replace_folder(wish.out / DATA) as data:
             return _ask(wish, data, tell)
     except OSError as error:
         raise HistoryFault(
@@ -63,7 +63,7 @@ def aggregate(wish: Wish, tell: Tell = silent) -> list[dict[str, object]]:
         ) from error
 
 
-def _ask(wish: Wish, data: Path, tell: Tell) -> list[dict[str, object]]:
+def _ask(wish: AnalysisRequest, data: Path, tell: Tell) -> list[dict[str, object]]:
     if not is_url(wish.history):
         read_manifest(Path(wish.history))  # before anybody waits for Spark
     log = wish.out / LOG
@@ -76,7 +76,9 @@ def _ask(wish: Wish, data: Path, tell: Tell) -> list[dict[str, object]]:
             answers = all_answers(tables, wish.names, tell)
             lines = [write_answer(answer, data) for answer in answers]
     made = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    write_index(data, {"kit": wish.kit, "made": made, "history": _told(manifest)}, lines)
+    write_index(
+        data, {"kit": wish.kit, "made": made, "history": _describe_history(manifest)}, lines
+    )
     return lines
 
 
@@ -84,7 +86,7 @@ def _code(scratch: str) -> Path:
     return archive(Path(scratch) / "wireproof.zip")
 
 
-def _told(manifest: Manifest) -> dict[str, object]:
+def _describe_history(manifest: Manifest) -> dict[str, object]:
     days = sorted(part.day for part in manifest.of("runs") if part.day[:1].isdigit())
     return {
         "bundles": manifest.count("runs"),
@@ -98,8 +100,8 @@ def _told(manifest: Manifest) -> dict[str, object]:
 
 
 @contextmanager
-def _shared(history: str) -> Generator[None]:
-    """Keep ingests away while the history's files are read."""
+def _lock_shared(history: str) -> Generator[None]:
+    """Lock the history against ingests while its files are read."""
     if is_url(history) or not Path(history).is_dir():
         yield
         return
@@ -114,8 +116,8 @@ def _shared(history: str) -> Generator[None]:
 
 
 @contextmanager
-def _replaced(folder: Path) -> Generator[Path]:
-    """Have an empty folder that takes the place of another one when all went well."""
+def _replace_folder(folder: Path) -> Generator[Path]:
+    """Provide an empty folder; if no error occurs, it replaces the given one at the end."""
     new, old = folder.with_name(f"{folder.name}.new"), folder.with_name(f"{folder.name}.old")
     for left in (new, old):
         shutil.rmtree(left, ignore_errors=True)

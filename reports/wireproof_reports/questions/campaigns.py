@@ -1,4 +1,4 @@
-"""Campaigns of the fuzzer: how much was sent to each version, and what came of it."""
+"""Fuzz campaigns: how many cases each version was sent, and how many findings there were."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -9,14 +9,14 @@ from wireproof_reports.questions.question import (
     PROTOCOL,
     VENDOR,
     VERSION,
-    Answered,
+    AnswerColumn,
     Question,
 )
 from wireproof_reports.questions.verdicts import TARGET, version_order
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Add up campaigns by version, and count the different findings."""
+    """Sum up campaigns by version, and count distinct findings."""
     campaigns = tables.campaigns.groupBy(*TARGET).agg(
         F.count(F.lit(1)).alias("campaigns"),
         F.sum("executed").alias("executed"),
@@ -44,11 +44,11 @@ QUESTION = Question(
         PROTOCOL,
         VENDOR,
         VERSION,
-        Answered("campaigns", "integer", "campaigns"),
-        Answered("executed", "integer", "cases sent"),
-        Answered("duration_ms", "integer", "how long, in ms"),
-        Answered("cases_per_s", "number", "cases a second"),
-        Answered("findings", "integer", "different findings"),
+        AnswerColumn("campaigns", "integer", "campaigns"),
+        AnswerColumn("executed", "integer", "cases sent"),
+        AnswerColumn("duration_ms", "integer", "how long, in ms"),
+        AnswerColumn("cases_per_s", "number", "cases a second"),
+        AnswerColumn("findings", "integer", "different findings"),
         LAST,
     ),
     ask,

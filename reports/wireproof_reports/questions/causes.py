@@ -1,4 +1,4 @@
-"""Root causes by reach: in how many vendors' brokers the same clause is broken the same way."""
+"""Root causes by reach: how many vendors violate the same clause in the same way."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -9,7 +9,7 @@ from wireproof_reports.questions.question import (
     FIRST,
     LAST,
     PROTOCOL,
-    Answered,
+    AnswerColumn,
     Question,
 )
 from wireproof_reports.questions.verdicts import fails
@@ -18,7 +18,7 @@ KEYS = ("protocol", "clause", "cause_field", "cause_value")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Fold failures by clause, first differing field and kind of value."""
+    """Group failures by clause, first differing field and class of value."""
     by_run = (
         tables.failing.where(fails())
         .groupBy(*KEYS, "vendor", "version", "bundle")
@@ -59,15 +59,15 @@ QUESTION = Question(
     (
         PROTOCOL,
         CLAUSE,
-        Answered("field", "text", "first differing field"),
-        Answered("value", "text", "what was observed, or its kind"),
-        Answered("vendors", "integer", "vendors that have it"),
-        Answered("versions", "integer", "versions that have it"),
-        Answered("runs", "integer", "runs that showed it"),
-        Answered("cases", "integer", "failing results"),
+        AnswerColumn("field", "text", "first differing field"),
+        AnswerColumn("value", "text", "what was observed, or its kind"),
+        AnswerColumn("vendors", "integer", "vendors that have it"),
+        AnswerColumn("versions", "integer", "versions that have it"),
+        AnswerColumn("runs", "integer", "runs that showed it"),
+        AnswerColumn("cases", "integer", "failing results"),
         FIRST,
         LAST,
-        Answered("names", "texts", "the vendors"),
+        AnswerColumn("names", "texts", "the vendors"),
     ),
     ask,
 )

@@ -1,16 +1,16 @@
-"""Grammar coverage over the fleet: which fields were sent, and in how many ways."""
+"""Grammar coverage of all runs: which fields were sent, and with how many values."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.tables import Tables
-from wireproof_reports.questions.question import PROTOCOL, Answered, Question
+from wireproof_reports.questions.question import PROTOCOL, AnswerColumn, Question
 
 KEYS = ("protocol", "frame", "field", "way")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Add up what all bundles sent, field by field."""
+    """Sum up what all bundles sent, by field."""
     fields = tables.grammar.groupBy(*KEYS).agg(
         F.sum("sent").alias("sent"),
         F.max("values").alias("values"),
@@ -25,13 +25,13 @@ QUESTION = Question(
     "Which fields of which frames were sent, whole, cut and wrong on purpose?",
     (
         PROTOCOL,
-        Answered("frame", "text", "command or request"),
-        Answered("field", "text", "field as the published text names it"),
-        Answered("way", "text", "whole, cut, or wrong on purpose"),
-        Answered("sent", "integer", "how often it was sent"),
-        Answered("values", "integer", "different values in the run that had most"),
-        Answered("runs", "integer", "runs that sent it"),
-        Answered("vendors", "integer", "vendors that were sent it"),
+        AnswerColumn("frame", "text", "command or request"),
+        AnswerColumn("field", "text", "field as the published text names it"),
+        AnswerColumn("way", "text", "whole, cut, or wrong on purpose"),
+        AnswerColumn("sent", "integer", "how often it was sent"),
+        AnswerColumn("values", "integer", "different values in the run that had most"),
+        AnswerColumn("runs", "integer", "runs that sent it"),
+        AnswerColumn("vendors", "integer", "vendors that were sent it"),
     ),
     ask,
 )

@@ -1,4 +1,4 @@
-"""Deviations about to expire: entries of deviations files that will soon excuse nothing."""
+"""Known deviations that expire soon: entries of deviations files with their dates."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -9,7 +9,7 @@ from wireproof_reports.questions.question import (
     PROTOCOL,
     VENDOR,
     VERSION,
-    Answered,
+    AnswerColumn,
     Question,
 )
 from wireproof_reports.questions.verdicts import TARGET, version_order
@@ -19,7 +19,7 @@ KEYS = (*TARGET, "deviation", "clause")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Return the entries that the last run with them saw expire soon, or past their date."""
+    """Return the entries that have expired or soon expire, as of the last run with them."""
     by_run = (
         tables.failing.where(F.col("deviation") != "")
         .groupBy(*KEYS, "bundle", "started")
@@ -55,13 +55,13 @@ QUESTION = Question(
         PROTOCOL,
         VENDOR,
         VERSION,
-        Answered("deviation", "text", "case id or prefix that the entry lists"),
+        AnswerColumn("deviation", "text", "case id or prefix that the entry lists"),
         CLAUSE,
-        Answered("expires", "day", "its last day"),
-        Answered("days_left", "integer", "days from today; below 0 it has expired"),
-        Answered("cases", "integer", "results it was about in the last run"),
-        Answered("last", "time", "start of the last run that met it"),
-        Answered("bundle", "text", "SHA-256 of that run's bundle"),
+        AnswerColumn("expires", "day", "its last day"),
+        AnswerColumn("days_left", "integer", "days from today; below 0 it has expired"),
+        AnswerColumn("cases", "integer", "results it was about in the last run"),
+        AnswerColumn("last", "time", "start of the last run that met it"),
+        AnswerColumn("bundle", "text", "SHA-256 of that run's bundle"),
     ),
     ask,
 )

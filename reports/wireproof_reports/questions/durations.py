@@ -1,7 +1,7 @@
-"""Durations: p50, p95 and p99 by vendor, version and interface, and how they drift.
+"""Durations: p50, p95 and p99 by vendor, version and interface, and how they change.
 
-Each duration is rounded down to one of 160 steps a decade, so that counting suffices, the same
-on any number of machines: a percentile is at most 2 % below the exact one.
+Each duration is rounded down to one of 160 steps per decade. Percentiles then need only counts,
+which are the same on any number of machines, and are at most 2 % below the exact values.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -12,7 +12,7 @@ from wireproof_reports.questions.question import (
     PROTOCOL,
     VENDOR,
     VERSION,
-    Answered,
+    AnswerColumn,
     Question,
 )
 from wireproof_reports.questions.verdicts import TARGET, version_order
@@ -31,8 +31,8 @@ WIDTHS = tuple(
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count durations in steps, and read the percentiles off the counts."""
-    counted = tables.results.groupBy(*KEYS, rounded(F.col("duration_us")).alias("step")).agg(
+    """Count durations by step, and take the percentiles from the counts."""
+    counted = tables.results.groupBy(*KEYS, round_down(F.col("duration_us")).alias("step")).agg(
         F.count(F.lit(1)).alias("cases")
     )
     growing, whole = Window.partitionBy(*KEYS).orderBy("step"), Window.partitionBy(*KEYS)
@@ -44,7 +44,7 @@ def ask(tables: Tables) -> DataFrame:
         F.sum("cases").over(whole).alias("all"),
     )
     # By digit first: a version's steps are hundreds, and too many to hand over one by one.
-    digits = ranked.groupBy(*KEYS, _leading(F.col("step")).alias("leading")).agg(
+    digits = ranked.groupBy(*KEYS, _take_first_digit(F.col("step")).alias("leading")).agg(
         F.sum("cases").alias("cases"),
         *(_percentile(percent).alias(name) for name, percent in PERCENTILES.items()),
     )
@@ -56,8 +56,8 @@ def ask(tables: Tables) -> DataFrame:
     return _with_drift(told.join(version_order(tables), "version"))
 
 
-def rounded(duration_us: Column) -> Column:
-    """Round down to one of 160 steps a decade."""
+def round_down(duration_us: Column) -> Column:
+    """Round a duration down to one of 160 steps per decade."""
     width = F.lit(1)
     for below, multiple in reversed(WIDTHS):
         width = F.when(duration_us < below, F.lit(multiple)).otherwise(width)
@@ -65,7 +65,7 @@ def rounded(duration_us: Column) -> Column:
     return duration_us - duration_us % width
 
 
-def _leading(step: Column) -> Column:
+def _take_first_digit(step: Column) -> Column:
     """Round down to the first digit."""
     width = F.lit(1)
     for decade in range(DECADES + 2, 0, -1):
@@ -75,7 +75,7 @@ def _leading(step: Column) -> Column:
 
 
 def _percentile(percent: int) -> Column:
-    """Return the first step up to which so many of all lie (nearest rank)."""
+    """Return the smallest step that reaches `percent` of all durations (nearest rank)."""
     enough = F.col("up_to") * 100 >= F.col("all") * percent
     return F.min(F.when(enough, F.col("step")))
 
@@ -101,14 +101,14 @@ QUESTION = Question(
         PROTOCOL,
         VENDOR,
         VERSION,
-        Answered("interface", "text", "first two words of the case ids"),
-        Answered("cases", "integer", "results"),
+        AnswerColumn("interface", "text", "first two words of the case ids"),
+        AnswerColumn("cases", "integer", "results"),
         *(
-            Answered(name, "integer", f"{name[:3]} in µs, rounded down by at most 2 %")
+            AnswerColumn(name, "integer", f"{name[:3]} in µs, rounded down by at most 2 %")
             for name in PERCENTILES
         ),
-        Answered("drift", "number", "p50 divided by that of the version before"),
-        Answered("histogram", "counts", "cases by the leading digit of their duration in µs"),
+        AnswerColumn("drift", "number", "p50 divided by that of the version before"),
+        AnswerColumn("histogram", "counts", "cases by the leading digit of their duration in µs"),
     ),
     ask,
 )

@@ -1,4 +1,4 @@
-"""What was seen instead, clause by clause: one example for each cell of the matrix."""
+"""Examples of deviations: one for each cell of the matrix of versions and clauses."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -10,7 +10,7 @@ from wireproof_reports.questions.question import (
     PROTOCOL,
     VENDOR,
     VERSION,
-    Answered,
+    AnswerColumn,
     Question,
 )
 from wireproof_reports.questions.verdicts import TARGET, version_order
@@ -28,7 +28,7 @@ _COUNTS = ("same", "runs")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Return the last case with the worst verdict that each clause has."""
+    """Return for each clause the last case with the worst verdict."""
     seen = tables.results.where(F.col("verdict").isin(*NOT_PASSING)).withColumn("rank", _rank())
     told = F.struct("rank", "started", "bundle", "case", "verdict", "accepted", *_TEXTS, *_COUNTS)
     worst = seen.groupBy(*KEYS).agg(F.max(told).alias("worst"))
@@ -58,7 +58,7 @@ def _cut(text: Column) -> Column:
 
 
 def _some(outcomes: Column) -> Column:
-    """Keep the first outcomes of an accept set, each cut as texts are."""
+    """Return the first outcomes of an accept set, each shortened."""
     first = F.transform(F.slice(outcomes, 1, MOST_OUTCOMES), _cut)
     rest = F.when(F.size(outcomes) > MOST_OUTCOMES, F.array(F.lit("…"))).otherwise(F.array())
     return F.concat(first, rest)
@@ -72,18 +72,18 @@ QUESTION = Question(
         VENDOR,
         VERSION,
         CLAUSE,
-        Answered("verdict", "text", "the worst verdict but for those that conform"),
+        AnswerColumn("verdict", "text", "the worst verdict but for those that conform"),
         CASE,
-        Answered("accepted", "texts", "what would have conformed"),
-        Answered("observation", "text", "what was observed"),
-        Answered("reason", "text", "why the verdict is what it is"),
-        Answered("difference_field", "text", "field in which the exchange differed"),
-        Answered("difference_expected", "text", "what that field should have held"),
-        Answered("difference_found", "text", "what it held"),
-        Answered("same", "integer", "repetitions that came out the same"),
-        Answered("runs", "integer", "repetitions"),
-        Answered("last", "time", "start of the last run that showed it"),
-        Answered("bundle", "text", "SHA-256 of the bundle with its exchange"),
+        AnswerColumn("accepted", "texts", "what would have conformed"),
+        AnswerColumn("observation", "text", "what was observed"),
+        AnswerColumn("reason", "text", "why the verdict is what it is"),
+        AnswerColumn("difference_field", "text", "field in which the exchange differed"),
+        AnswerColumn("difference_expected", "text", "what that field should have held"),
+        AnswerColumn("difference_found", "text", "what it held"),
+        AnswerColumn("same", "integer", "repetitions that came out the same"),
+        AnswerColumn("runs", "integer", "repetitions"),
+        AnswerColumn("last", "time", "start of the last run that showed it"),
+        AnswerColumn("bundle", "text", "SHA-256 of the bundle with its exchange"),
     ),
     ask,
 )

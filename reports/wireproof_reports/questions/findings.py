@@ -1,17 +1,17 @@
-"""Findings of the fuzzer, each once over all campaigns."""
+"""Fuzz findings, each listed once for all campaigns."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.tables import Tables
-from wireproof_reports.questions.question import FIRST, LAST, PROTOCOL, Answered, Question
+from wireproof_reports.questions.question import FIRST, LAST, PROTOCOL, AnswerColumn, Question
 
 KEYS = ("protocol", "finding")
 _TOLD = ("violated", "words", "state", "frame", "field", "answer", "mutation", "seed", "index")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Fold findings by their id; what is told of one is told by the last campaign."""
+    """Group findings by id; descriptions are those of the last campaign."""
     folded = tables.findings.groupBy(*KEYS).agg(
         F.max(F.struct("started", "bundle", *_TOLD)).alias("newest"),
         F.sort_array(F.collect_set("vendor")).alias("vendors"),
@@ -38,25 +38,27 @@ QUESTION = Question(
     "What has the fuzzer found, in whose brokers, over all campaigns?",
     (
         PROTOCOL,
-        Answered("finding", "text", "hash of what was violated, state, frame, field and answer"),
-        Answered("violated", "text", "what was owed and not done"),
-        Answered("words", "text", "the same in words"),
-        Answered("state", "text", "state of the connection"),
-        Answered("frame", "text", "frame that was sent"),
-        Answered("field", "text", "field that was made wrong"),
-        Answered("answer", "text", "class of the answer"),
-        Answered("mutation", "text", "how the field was made wrong"),
-        Answered("vendors", "texts", "vendors that have it"),
-        Answered("versions", "integer", "versions that have it"),
-        Answered("campaigns", "integer", "campaigns that found it"),
-        Answered("seen", "integer", "cases that showed it"),
-        Answered("shown", "integer", "repetitions that showed it again"),
-        Answered("runs", "integer", "repetitions tried"),
+        AnswerColumn(
+            "finding", "text", "hash of what was violated, state, frame, field and answer"
+        ),
+        AnswerColumn("violated", "text", "what was owed and not done"),
+        AnswerColumn("words", "text", "the same in words"),
+        AnswerColumn("state", "text", "state of the connection"),
+        AnswerColumn("frame", "text", "frame that was sent"),
+        AnswerColumn("field", "text", "field that was made wrong"),
+        AnswerColumn("answer", "text", "class of the answer"),
+        AnswerColumn("mutation", "text", "how the field was made wrong"),
+        AnswerColumn("vendors", "texts", "vendors that have it"),
+        AnswerColumn("versions", "integer", "versions that have it"),
+        AnswerColumn("campaigns", "integer", "campaigns that found it"),
+        AnswerColumn("seen", "integer", "cases that showed it"),
+        AnswerColumn("shown", "integer", "repetitions that showed it again"),
+        AnswerColumn("runs", "integer", "repetitions tried"),
         FIRST,
         LAST,
-        Answered("seed", "text", "seed of the last campaign that found it"),
-        Answered("index", "text", "index of its first case there"),
-        Answered("bundle", "text", "SHA-256 of that campaign's bundle"),
+        AnswerColumn("seed", "text", "seed of the last campaign that found it"),
+        AnswerColumn("index", "text", "index of its first case there"),
+        AnswerColumn("bundle", "text", "SHA-256 of that campaign's bundle"),
     ),
     ask,
 )

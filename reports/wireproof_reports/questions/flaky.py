@@ -1,4 +1,4 @@
-"""Flaky cases: those that came out both ways in runs of the same version, or within a run."""
+"""Flaky cases: cases that both conformed and failed in runs of one version, or in one run."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -12,7 +12,7 @@ from wireproof_reports.questions.question import (
     PROTOCOL,
     VENDOR,
     VERSION,
-    Answered,
+    AnswerColumn,
     Question,
 )
 from wireproof_reports.questions.verdicts import (
@@ -20,7 +20,7 @@ from wireproof_reports.questions.verdicts import (
     cases,
     conforms,
     fails,
-    tested,
+    is_tested,
     version_order,
 )
 from wireproof_reports.questions.wilson import bounds
@@ -29,9 +29,9 @@ KEYS = (*TARGET, "case", "case_hash", "clause", "level")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count how often each case failed; keep those that did not always come out the same."""
+    """Count how often each case failed; keep those with different outcomes."""
     counted = (
-        tables.counts.where(tested())
+        tables.counts.where(is_tested())
         .groupBy(*KEYS)
         .agg(
             F.sum("cases").alias("runs"),
@@ -80,14 +80,14 @@ QUESTION = Question(
         CASE,
         CLAUSE,
         LEVEL,
-        Answered("runs", "integer", "runs in which the case came to something"),
-        Answered("failed", "integer", "of these, runs in which it failed"),
-        Answered("unstable", "integer", "of these, runs whose own repeats disagreed"),
-        Answered("share", "number", "runs that did not conform, of all"),
-        Answered("low", "number", "lower bound of the share, Wilson, 95 %"),
-        Answered("high", "number", "upper bound of the share, Wilson, 95 %"),
-        Answered("repeats", "integer", "repeats over all runs"),
-        Answered("unlike", "integer", "repeats that differed from the first of their run"),
+        AnswerColumn("runs", "integer", "runs in which the case came to something"),
+        AnswerColumn("failed", "integer", "of these, runs in which it failed"),
+        AnswerColumn("unstable", "integer", "of these, runs whose own repeats disagreed"),
+        AnswerColumn("share", "number", "runs that did not conform, of all"),
+        AnswerColumn("low", "number", "lower bound of the share, Wilson, 95 %"),
+        AnswerColumn("high", "number", "upper bound of the share, Wilson, 95 %"),
+        AnswerColumn("repeats", "integer", "repeats over all runs"),
+        AnswerColumn("unlike", "integer", "repeats that differed from the first of their run"),
         LAST,
     ),
     ask,

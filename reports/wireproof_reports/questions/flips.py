@@ -1,7 +1,7 @@
-"""Flips: how often a case's outcome changed from one run of a version to the next.
+"""Flips: how often the outcome of a case changed between consecutive runs of a version.
 
-Only cases that came out both ways can have flips: they are found first, by counting, and only
-their rows are brought into the order of time.
+Only cases that both conformed and failed can have flips. They are found first, by counting, and
+only their rows are sorted by time.
 """
 
 from pyspark.sql import DataFrame, Window
@@ -14,7 +14,7 @@ from wireproof_reports.questions.question import (
     PROTOCOL,
     VENDOR,
     VERSION,
-    Answered,
+    AnswerColumn,
     Question,
 )
 from wireproof_reports.questions.verdicts import (
@@ -22,7 +22,7 @@ from wireproof_reports.questions.verdicts import (
     cases,
     conforms,
     how_many,
-    tested,
+    is_tested,
     version_order,
 )
 
@@ -30,11 +30,11 @@ KEYS = (*TARGET, "case", "case_hash")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count changes of the outcome in the order of time."""
-    rows = tables.results.where(tested()).withColumn("good", conforms())
+    """Count changes of the outcome in order of time."""
+    rows = tables.results.where(is_tested()).withColumn("good", conforms())
     in_time = Window.partitionBy(*KEYS).orderBy("started", "bundle")
     before = F.lag("good").over(in_time)
-    mixed = rows.join(_mixed(tables), [*KEYS], "left_semi")
+    mixed = rows.join(_select_mixed(tables), [*KEYS], "left_semi")
     flips = mixed.select(*KEYS, "started", (F.col("good") != before).alias("flipped"))
     counted = flips.groupBy(*KEYS).agg(
         F.count(F.lit(1)).alias("runs"),
@@ -47,10 +47,10 @@ def ask(tables: Tables) -> DataFrame:
     ).select(*(column.name for column in QUESTION.columns))
 
 
-def _mixed(tables: Tables) -> DataFrame:
-    """Return the cases that came out both ways."""
+def _select_mixed(tables: Tables) -> DataFrame:
+    """Return the cases that both conformed and failed."""
     counted = (
-        tables.counts.where(tested())
+        tables.counts.where(is_tested())
         .groupBy(*KEYS)
         .agg(cases(conforms()).alias("good"), cases(~conforms()).alias("bad"))
     )
@@ -65,8 +65,8 @@ QUESTION = Question(
         VENDOR,
         VERSION,
         CASE,
-        Answered("runs", "integer", "runs in which the case came to something"),
-        Answered("flips", "integer", "changes between conforming and not"),
+        AnswerColumn("runs", "integer", "runs in which the case came to something"),
+        AnswerColumn("flips", "integer", "changes between conforming and not"),
         LAST,
     ),
     ask,

@@ -1,4 +1,4 @@
-"""Vendor by version by clause, with the reading followed."""
+"""Verdicts by vendor, version and clause, with the reading that was followed."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -7,10 +7,11 @@ from wireproof_reports.pipeline.tables import Tables
 from wireproof_reports.questions.question import (
     CLAUSE,
     LEVEL,
+    ORIGIN,
     PROTOCOL,
     VENDOR,
     VERSION,
-    Answered,
+    AnswerColumn,
     Question,
 )
 from wireproof_reports.questions.verdicts import TARGET, cases, version_order
@@ -33,11 +34,12 @@ STANDINGS = {
 def ask(tables: Tables) -> DataFrame:
     """Count verdicts by vendor, version and clause over all runs."""
     # Texts cannot be collected in place: there should be few rows left when they are.
-    counted = tables.counts.groupBy(*KEYS, "level", "verdict", "reading").agg(
+    counted = tables.counts.groupBy(*KEYS, "level", "origin", "verdict", "reading").agg(
         F.sum("cases").alias("cases"), F.max("last").alias("last")
     )
     clauses = counted.groupBy(*KEYS).agg(
         F.min("level").alias("level"),
+        F.max("origin").alias("origin"),
         *(cases(F.col("verdict") == verdict).alias(verdict) for verdict in VERDICTS),
         F.sort_array(F.collect_set(F.when(F.col("reading") != "", F.col("reading")))).alias(
             "readings"
@@ -46,11 +48,17 @@ def ask(tables: Tables) -> DataFrame:
     )
     joined = clauses.join(version_order(tables), "version")
     return joined.orderBy("protocol", "vendor", "version_key", "version", "clause").select(
-        *KEYS, "level", *VERDICTS, "readings", _standing().alias("standing"), "last"
+        *KEYS,
+        "level",
+        "origin",
+        *VERDICTS,
+        "readings",
+        _compute_standing().alias("standing"),
+        "last",
     )
 
 
-def _standing() -> Column:
+def _compute_standing() -> Column:
     standing = F.lit("")
     for verdict, words in reversed(STANDINGS.items()):
         standing = F.when(F.col(verdict) > 0, F.lit(words)).otherwise(standing)
@@ -66,10 +74,14 @@ QUESTION = Question(
         VERSION,
         CLAUSE,
         LEVEL,
-        *(Answered(verdict, "integer", f"results with verdict {verdict}") for verdict in VERDICTS),
-        Answered("readings", "texts", "registered readings followed, as decision=reading"),
-        Answered("standing", "text", "what all of them come to; the worst counts"),
-        Answered("last", "time", "start of the last run"),
+        ORIGIN,
+        *(
+            AnswerColumn(verdict, "integer", f"results with verdict {verdict}")
+            for verdict in VERDICTS
+        ),
+        AnswerColumn("readings", "texts", "registered readings followed, as decision=reading"),
+        AnswerColumn("standing", "text", "what all of them come to; the worst counts"),
+        AnswerColumn("last", "time", "start of the last run"),
     ),
     ask,
 )

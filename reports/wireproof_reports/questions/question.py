@@ -1,4 +1,4 @@
-"""What a question is: its title, the columns of its answer, and how Spark is asked."""
+"""A question: its title, the columns of its answer, and the function that asks Spark."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ Kind = Literal["text", "integer", "number", "boolean", "day", "time", "texts", "
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """One column of an answer; ``words`` say what it tells, with its unit."""
+class AnswerColumn:
+    """One column of an answer; ``words`` describe its content, with the unit."""
 
     name: str
     kind: Kind
@@ -22,19 +22,22 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """``ask`` returns the answer in the order to be shown, its columns named as here."""
+    """A question; ``ask`` returns rows in display order, with the columns named here."""
 
     title: str
     asks: str
-    columns: tuple[Answered, ...]
+    columns: tuple[AnswerColumn, ...]
     ask: Callable[[Tables], DataFrame]
 
 
-PROTOCOL = Answered("protocol", "text", "protocol")
-VENDOR = Answered("vendor", "text", "who made the target")
-VERSION = Answered("version", "text", "version of the target")
-CASE = Answered("case", "text", "case id")
-CLAUSE = Answered("clause", "text", "clause id")
-LEVEL = Answered("level", "text", "must, should, may or observed")
-FIRST = Answered("first", "time", "start of the first run that showed it")
-LAST = Answered("last", "time", "start of the last run that showed it")
+PROTOCOL = AnswerColumn("protocol", "text", "protocol")
+VENDOR = AnswerColumn("vendor", "text", "who made the target")
+VERSION = AnswerColumn("version", "text", "version of the target")
+CASE = AnswerColumn("case", "text", "case id")
+CLAUSE = AnswerColumn("clause", "text", "clause id")
+LEVEL = AnswerColumn("level", "text", "must, should, may or observed")
+ORIGIN = AnswerColumn(
+    "origin", "text", "text, base, premise, inference or deployed; empty if untold"
+)
+FIRST = AnswerColumn("first", "time", "start of the first run that showed it")
+LAST = AnswerColumn("last", "time", "start of the last run that showed it")

@@ -1,7 +1,7 @@
 """Regressions and fixes between consecutive versions of a vendor.
 
-A version's state of a case is that of its last run; of runs that began at the same moment the
-worst counts. Time and verdict are packed into one integer, so that the larger is the later.
+The state of a case in a version is that of its last run; of runs that began at the same time, the
+worst. Time and verdict are packed into one integer, so that the maximum is the last state.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -14,10 +14,10 @@ from wireproof_reports.questions.question import (
     LEVEL,
     PROTOCOL,
     VENDOR,
-    Answered,
+    AnswerColumn,
     Question,
 )
-from wireproof_reports.questions.verdicts import TARGET, tested, version_order
+from wireproof_reports.questions.verdicts import TARGET, is_tested, version_order
 
 ORDER = ("pass", "reading", "unstable", "known", "fail")
 """Verdicts from good to bad; their places are the lowest bits of a packed state."""
@@ -59,7 +59,7 @@ def _states(tables: Tables) -> DataFrame:
     for number, verdict in enumerate(ORDER):
         place = F.when(F.col("verdict") == verdict, F.lit(number)).otherwise(place)
     moment = F.coalesce(F.unix_micros("last"), F.lit(0))
-    rows = tables.counts.where(tested())
+    rows = tables.counts.where(is_tested())
     packed = rows.groupBy(*TARGET, "case", "case_hash", "clause", "level").agg(
         F.max(moment * BITS + place).alias("packed")
     )
@@ -92,19 +92,19 @@ QUESTION = Question(
     (
         PROTOCOL,
         VENDOR,
-        Answered("before", "text", "the version before in which the case came to something"),
-        Answered("after", "text", "the version after it"),
+        AnswerColumn("before", "text", "the version before in which the case came to something"),
+        AnswerColumn("after", "text", "the version after it"),
         CASE,
         CLAUSE,
         LEVEL,
-        Answered(
+        AnswerColumn(
             "kind",
             "text",
             "regressed, fixed, unstable (repeats now disagree), settled (they no longer do), or "
             "changed (the case itself, so nothing is said)",
         ),
-        Answered("was", "text", "verdict of the last run of the version before"),
-        Answered("now", "text", "verdict of the last run of the version after"),
+        AnswerColumn("was", "text", "verdict of the last run of the version before"),
+        AnswerColumn("now", "text", "verdict of the last run of the version after"),
     ),
     ask,
 )

@@ -1,23 +1,31 @@
-"""Cases that separate vendors best, and those that never fail.
+"""Cases that separate vendors best, and cases that never fail.
 
-Separation is what the outcome of a case tells about the vendor, in bits, each vendor weighing
-the same: the entropy of the mean share of failures, less the mean entropy of the shares.
+Separation is the information, in bits, that the outcome of a case gives about the vendor; all
+vendors weigh the same. It is the entropy of the mean failure share minus the mean entropy of the
+shares.
 """
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.tables import Tables
-from wireproof_reports.questions.question import CASE, CLAUSE, LEVEL, PROTOCOL, Answered, Question
-from wireproof_reports.questions.verdicts import cases, conforms, tested
+from wireproof_reports.questions.question import (
+    CASE,
+    CLAUSE,
+    LEVEL,
+    PROTOCOL,
+    AnswerColumn,
+    Question,
+)
+from wireproof_reports.questions.verdicts import cases, conforms, is_tested
 
 KEYS = ("protocol", "case", "case_hash", "clause", "level")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Compare the shares of failures between vendors, case by case."""
+    """Compare the failure shares of vendors, case by case."""
     by_vendor = (
-        tables.counts.where(tested())
+        tables.counts.where(is_tested())
         .groupBy(*KEYS, "vendor")
         .agg(F.sum("cases").alias("tested"), cases(~conforms()).alias("failed"))
     )
@@ -39,7 +47,7 @@ def ask(tables: Tables) -> DataFrame:
 
 
 def _entropy(share: Column) -> Column:
-    """Return the entropy of a yes or no with this share, in bits."""
+    """Return the entropy, in bits, of a binary outcome with this share."""
     rest = 1 - share
     bits = -(share * F.log2(share) + rest * F.log2(rest))
     return F.when((share > 0) & (share < 1), bits).otherwise(F.lit(0.0))
@@ -53,11 +61,11 @@ QUESTION = Question(
         CASE,
         CLAUSE,
         LEVEL,
-        Answered("vendors", "integer", "vendors against whom it came to something"),
-        Answered("tested", "integer", "results that came to something"),
-        Answered("failed", "integer", "of these, results that did not conform"),
-        Answered("separation", "number", "bits that its outcome tells about the vendor"),
-        Answered("never_fails", "boolean", "whether it conformed every time"),
+        AnswerColumn("vendors", "integer", "vendors against whom it came to something"),
+        AnswerColumn("tested", "integer", "results that came to something"),
+        AnswerColumn("failed", "integer", "of these, results that did not conform"),
+        AnswerColumn("separation", "number", "bits that its outcome tells about the vendor"),
+        AnswerColumn("never_fails", "boolean", "whether it conformed every time"),
     ),
     ask,
 )

@@ -1,4 +1,4 @@
-"""What a verdict comes to, and other words that several questions share."""
+"""Classes of verdicts, and other expressions that several questions share."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -15,31 +15,31 @@ TARGET = ("protocol", "vendor", "version")
 
 
 def conforms() -> Column:
-    """Tell whether the case conformed, under whatever reading."""
+    """Return the condition that the case conformed under some reading."""
     return F.col("verdict").isin(*CONFORMING)
 
 
 def fails() -> Column:
-    """Tell whether the case failed, known or not."""
+    """Return the condition that the case failed, known or not."""
     return F.col("verdict").isin(*FAILING)
 
 
-def tested() -> Column:
-    """Tell whether the case came to something; repeats that disagree are something, too."""
+def is_tested() -> Column:
+    """Return the condition that the case has a conclusion; unstable repeats are one."""
     return F.col("verdict").isin(*TESTED)
 
 
 def cases(condition: Column) -> Column:
-    """Add up counted results for which the condition holds."""
+    """Return the sum of counted results that meet a condition."""
     return F.sum(F.when(condition, F.col("cases")).otherwise(F.lit(0)))
 
 
 def how_many(condition: Column) -> Column:
-    """Count the rows for which the condition holds."""
+    """Return the number of rows that meet a condition."""
     return F.sum(F.when(condition, F.lit(1)).otherwise(F.lit(0)).cast("long"))
 
 
 def version_order(tables: Tables) -> DataFrame:
-    """Return the versions with the text by which they sort; there are few of them."""
+    """Return the versions with their sort keys, as a small table for broadcast joins."""
     keys = tables.runs.groupBy("version").agg(F.max("version_key").alias("version_key"))
     return F.broadcast(keys)

@@ -1,4 +1,4 @@
-"""Wilson's interval for a proportion: honest at few trials, and at none or all of them."""
+"""Wilson's interval for a proportion, which is reliable for few trials and extreme shares."""
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -8,7 +8,7 @@ Z = 1.959963984540054
 
 
 def bounds(hits: Column, trials: Column) -> tuple[Column, Column]:
-    """Return the lower and upper bound for ``hits`` of ``trials``; there must be a trial."""
+    """Return the lower and upper bound for ``hits`` out of ``trials`` (at least one)."""
     share = hits / trials
     middle = share + Z * Z / (2 * trials)
     half = Z * F.sqrt(share * (1 - share) / trials + Z * Z / (4 * trials * trials))

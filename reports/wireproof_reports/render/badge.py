@@ -1,11 +1,15 @@
-"""A small badge: how many must cases conform; an SVG, and the same as JSON beside it."""
+"""A badge with the number of conforming must cases, as SVG and as JSON."""
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
+from wireproof_spec.origin import by_origin
+from wireproof_spec.record import GroupRecord
 
 HEIGHT = 20
 CHARACTER = 6.6
@@ -16,7 +20,7 @@ _COLOURS = {"good": "#17663a", "bad": "#b02419", "open": "#6b5a00"}
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """What stands on the badge; ``tone`` is good, bad or open."""
+    """The texts of a badge; ``tone`` is good, bad or open."""
 
     label: str
     message: str
@@ -24,7 +28,7 @@ class Badge:
 
 
 def write(bundle: Path, out: Path) -> None:
-    """Render a bundle's badge as SVG and as JSON, side by side, whichever of them `out` names.
+    """Render a bundle's badge as SVG and as JSON beside each other; ``out`` names either.
 
     Raises:
         BundleFault: the bundle cannot be read.
@@ -45,7 +49,7 @@ def render(bundle: Path) -> str:
 
 
 def badge_of(bundle: Bundle) -> Badge:
-    """Say in a few words how far the target came; never more than was judged."""
+    """Return the badge of a bundle; it never claims more than was judged."""
     groups = bundle.footer.groups
     label = f"wireproof {', '.join(bundle.header.spec)}"
     judged = [group for group in groups if group.judged]
@@ -54,11 +58,22 @@ def badge_of(bundle: Bundle) -> Badge:
     waiting = [g.group for g in groups if not g.judged]
     if not asserted:
         return Badge(label, "not judged", "open")
-    message = f"{good}/{asserted} must"
+    origins = by_origin(_origins(judged), bundle.header.origins)
+    message = f"{good}/{asserted} must" + (f" ({origins})" if origins else "")
     if waiting:
         message += f", {', '.join(waiting)} not judged"
     tone = "bad" if good < asserted else "open" if waiting or bundle.footer.exit else "good"
     return Badge(label, message, tone)
+
+
+def _origins(groups: Sequence[GroupRecord]) -> dict[str, tuple[int, int]]:
+    """Sum up the must cases of all groups by origin."""
+    conforming, asserted = Counter[str](), Counter[str]()
+    for group in groups:
+        for origin, (good, all_of_it) in group.origins.items():
+            conforming[origin] += good
+            asserted[origin] += all_of_it
+    return {origin: (conforming[origin], asserted[origin]) for origin in asserted}
 
 
 def _json(badge: Badge) -> str:

@@ -1,10 +1,10 @@
-"""What stands against a target, or open: causes of failure, known, unsupported, undecided."""
+"""The open points of a report: root causes, known deviations, unsupported and undecided cases."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from wireproof_reports.bundle_file import Bundle
-from wireproof_reports.causes import Cause, counts_up_to
+from wireproof_reports.causes import Cause
 from wireproof_reports.exchange.evidence import Exchange, exchange, first_difference
 from wireproof_reports.exchange.reproducer import Reproducer, reproducer
 from wireproof_reports.render.clauses import CaseView, case_view, source, unknown_clause
@@ -18,15 +18,16 @@ MOST_SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class CauseView:
-    """One root cause: the law, one case in full, three ways to repeat it, its other cases."""
+    """One root cause: the law, one complete case, three ways to reproduce it, the other cases."""
 
     number: int
     anchor: str
     clause: str
     level: str
+    origin: str
     law: str
     source: str
-    words: str
+    words: tuple[str, ...]
     peers: str
     counts: bool
     size: int
@@ -54,19 +55,19 @@ class Lack:
 def cause_views(
     bundle: Bundle, catalogue: Catalogue, causes: Iterable[Cause]
 ) -> tuple[CauseView, ...]:
-    """Return each cause with all that is needed to see it again."""
+    """Return the views of root causes, each with everything needed to reproduce it."""
     return tuple(_cause(bundle, catalogue, cause) for cause in causes)
 
 
 def with_verdict(bundle: Bundle, *verdicts: str) -> tuple[CaseView, ...]:
-    """Return the cases with one of these verdicts, in the order of the run."""
+    """Return the cases with one of these verdicts, in run order."""
     return tuple(
         case_view(bundle, case, whole=False) for case in bundle.cases if case.verdict in verdicts
     )
 
 
 def lacks(bundle: Bundle, catalogue: Catalogue) -> tuple[Lack, ...]:
-    """Return unsupported cases by the capability they need, with the probe's exchange."""
+    """Return unsupported cases grouped by the missing capability, with the probe's exchange."""
     needing: dict[str, list[CaseRecord]] = {}
     for case in bundle.cases:
         if case.verdict == "unsupported":
@@ -86,11 +87,12 @@ def _cause(bundle: Bundle, catalogue: Catalogue, cause: Cause) -> CauseView:
         anchor=cause.anchor,
         clause=cause.clause,
         level=cause.level,
+        origin=cause.origin,
         law=clause.law,
         source=source(clause),
         words=clause.words,
         peers=clause.observed,
-        counts=counts_up_to(bundle.header.profile, cause.level),
+        counts=bundle.header.counts(cause.level, cause.origin),
         size=len(cause.cases),
         first=case_view(bundle, case, whole=False),
         expected_law=law.expects if law else "",

@@ -1,11 +1,11 @@
-"""The sentence at the top: what the run comes to, in plain words, never more than it showed."""
+"""The headline of a report: the result of the run in plain words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wireproof_reports.bundle_file import Bundle
-from wireproof_reports.causes import Cause, counts_up_to
-from wireproof_reports.wording import counted
+from wireproof_reports.causes import Cause
+from wireproof_reports.wording import count_noun
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,23 +18,23 @@ class Headline:
 
 
 def headline(bundle: Bundle, causes: Sequence[Cause]) -> Headline:
-    """Say what the run comes to, up to its profile."""
-    profile = bundle.header.profile
-    counting = [cause for cause in causes if counts_up_to(profile, cause.level)]
-    tone, title = _title(bundle, counting, profile)
+    """Return the headline for the run's profile."""
+    counts = bundle.header.counts
+    counting = [cause for cause in causes if counts(cause.level, cause.origin)]
+    tone, title = _title(bundle, counting)
     return Headline(tone, title, tuple(_details(bundle, causes, counting)))
 
 
-def _title(bundle: Bundle, counting: Sequence[Cause], profile: str) -> tuple[str, str]:
-    footer = bundle.footer
+def _title(bundle: Bundle, counting: Sequence[Cause]) -> tuple[str, str]:
+    footer, scope = bundle.footer, bundle.header.scope()
     if counting:
-        return "bad", f"{counted(len(counting), 'cause')} of failure up to level {profile}"
+        return "bad", f"{count_noun(len(counting), 'cause')} of failure up to {scope}"
     if footer.stale or footer.expired:
         return "bad", "The list of known deviations is out of date"
     if footer.interrupted:
         return "open", "Interrupted: part of a run, no failure so far"
     if footer.exit == 0:
-        return "good", f"No failure up to level {profile}"
+        return "good", f"No failure up to {scope}"
     if footer.exit == 3:
         return "open", "Undecided: something stands open against a verdict"
     return "open", "Not judged: what was asked for could not be shown"
@@ -44,17 +44,17 @@ def _details(bundle: Bundle, causes: Sequence[Cause], counting: Sequence[Cause])
     footer = bundle.footer
     failed = sum(len(cause.cases) for cause in counting)
     beyond = len(causes) - len(counting)
-    sentences = [f"{counted(len(bundle.cases), 'case')} run."]
+    sentences = [f"{count_noun(len(bundle.cases), 'case')} run."]
     if failed:
-        sentences.append(f"{counted(failed, 'case')} failed, folded by what went wrong.")
+        sentences.append(f"{count_noun(failed, 'case')} failed, folded by what went wrong.")
     if beyond:
-        sentences.append(f"{counted(beyond, 'cause')} at a weaker level, shown but not counted.")
+        sentences.append(f"{count_noun(beyond, 'cause')} shown but not counted.")
     if footer.interrupted and counting:
         sentences.append("The run was interrupted.")
     if footer.stale:
-        sentences.append(f"{counted(len(footer.stale), 'listed deviation')} no longer seen.")
+        sentences.append(f"{count_noun(len(footer.stale), 'listed deviation')} no longer seen.")
     if footer.expired:
-        sentences.append(f"{counted(len(footer.expired), 'listed deviation')} expired.")
+        sentences.append(f"{count_noun(len(footer.expired), 'listed deviation')} expired.")
     waiting = [g.group for g in footer.groups if g.whole and not g.judged]
     if waiting:
         sentences.append(f"Not judged: {', '.join(waiting)}.")

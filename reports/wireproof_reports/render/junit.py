@@ -1,8 +1,9 @@
-"""JUnit XML for CI viewers: what counts against a run is red there, and nothing else is.
+"""JUnit XML for CI viewers: red is exactly what counts against the run.
 
-Failures are failures. Known deviations, unsupported cases and what is weaker than the run's
-profile are skipped, with the reason. What decided nothing is an error. A suite of its own says
-what stands against the run as a whole: a group that was not judged, an outdated deviation.
+Failures that count are failures. Known deviations, unsupported cases and failures that the run
+does not count (a weaker level, another origin) are skipped, with the reason. Undecided cases are
+errors. A suite named ``run`` has what concerns the run as a whole: groups that were not judged,
+outdated deviations.
 """
 
 import re
@@ -12,11 +13,10 @@ from pathlib import Path
 from xml.etree import ElementTree as etree
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
-from wireproof_reports.causes import counts_up_to
 from wireproof_reports.exchange.evidence import talk
 from wireproof_reports.exchange.reproducer import repeat_command
 from wireproof_reports.render.fingerprint import target_facts
-from wireproof_spec.record import CaseRecord
+from wireproof_spec.record import CaseRecord, HeaderRecord
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -48,19 +48,19 @@ def render(bundle: Path) -> bytes:
     return b'<?xml version="1.0" encoding="utf-8"?>\n' + body + b"\n"
 
 
-def outcome(case: CaseRecord, profile: str) -> str:
-    """Return what a CI viewer shall show: passed, failure, skipped or error."""
+def outcome(case: CaseRecord, header: HeaderRecord) -> str:
+    """Return the JUnit outcome of a case: passed, failure, skipped or error."""
     if case.verdict in ("pass", "reading"):
         return "passed"
     if case.verdict == "error":
         return "error"
-    if case.verdict in ("known", "unsupported") or not counts_up_to(profile, case.level):
+    if case.verdict in ("known", "unsupported") or not header.counts(case.level, case.origin):
         return "skipped"
     return "failure" if case.verdict == "fail" else "error"
 
 
 def _run_suite(bundle: Bundle) -> etree.Element:
-    """Return what counts for or against the run as a whole, one test each."""
+    """Return the suite of tests about the run as a whole."""
     suite = etree.Element("testsuite", {"name": "run"})
     suite.append(_properties(_run_facts(bundle)))
     for group in bundle.footer.groups:
@@ -112,7 +112,7 @@ def _case(bundle: Bundle, case: CaseRecord) -> etree.Element:
         },
     )
     element.append(_properties(_case_facts(case)))
-    kind = outcome(case, bundle.header.profile)
+    kind = outcome(case, bundle.header)
     if kind != "passed":
         element.append(_result(bundle, case, kind))
     return element
@@ -121,8 +121,9 @@ def _case(bundle: Bundle, case: CaseRecord) -> etree.Element:
 def _result(bundle: Bundle, case: CaseRecord, kind: str) -> etree.Element:
     message = f"{case.verdict}: {case.reason}"
     if kind == "skipped" and case.verdict not in ("known", "unsupported"):
-        weaker = f"at level {case.level}, weaker than this run's profile"
-        message = f"{case.verdict} {weaker}: {case.reason}"
+        kind_of = f"at level {case.level}" + (f" (origin {case.origin})" if case.origin else "")
+        scope = f"this run counts up to {bundle.header.scope()}"
+        message = f"{case.verdict} {kind_of}, not counted: {scope}: {case.reason}"
     attributes = {"message": _text(message)}
     if kind != "skipped":
         attributes["type"] = case.verdict
@@ -147,6 +148,7 @@ def _case_facts(case: CaseRecord) -> dict[str, str]:
     facts = {
         "clause": case.clause,
         "level": case.level,
+        "origin": case.origin,
         "verdict": case.verdict,
         "observation": case.observation,
         "case_hash": case.case_hash,
@@ -163,6 +165,7 @@ def _run_facts(bundle: Bundle) -> dict[str, str]:
         "kit": header.kit,
         "seed": str(header.seed),
         "profile": header.profile,
+        "origins": ", ".join(header.origins),
         "statement": bundle.footer.statement,
     }
 
@@ -179,5 +182,5 @@ def _interface(case: CaseRecord) -> str:
 
 
 def _text(text: str) -> str:
-    """Return the text with characters that XML does not allow written as escapes."""
+    """Return the text with escapes for characters that XML does not allow."""
     return _NOT_XML.sub(lambda sign: f"\\x{ord(sign[0]):02x}", text)

@@ -1,12 +1,12 @@
-"""The compatibility statement in Markdown: for release notes, a wiki, a procurement file."""
+"""The compatibility statement in Markdown, for release notes or a wiki."""
 
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from wireproof_reports.render.clauses import CaseView, GroupView
+from wireproof_reports.render.clauses import CaseView, GroupView, Score
 from wireproof_reports.render.page import Page, read_page
-from wireproof_reports.wording import counted, escape_unprintable
+from wireproof_reports.wording import count_noun, escape_unprintable
 from wireproof_spec.catalogue import LEVELS
 
 _ACTIVE = r"[\\`*_{}\[\]<>|#~&!]"
@@ -36,17 +36,17 @@ def _lines(page: Page) -> Iterator[str]:
     yield ""
     yield f"**{plain(page.headline.title)}.** {plain(' '.join(page.headline.details))}"
     yield ""
-    yield from _reached(page)
+    yield from _format_reached(page)
     yield from _groups(page.groups)
     yield from _causes(page)
     yield from _cases("Known deviations", page.known)
     yield from _readings(page)
-    yield from _unsupported(page)
+    yield from _format_unsupported(page)
     yield from _cases("Undecided", page.undecided)
     yield from _run(page)
 
 
-def _reached(page: Page) -> Iterator[str]:
+def _format_reached(page: Page) -> Iterator[str]:
     yield "| Protocol | Level reached | Known deviations | |"
     yield "|---|---|---:|---|"
     for item in page.reached:
@@ -61,7 +61,7 @@ def _groups(groups: Sequence[GroupView]) -> Iterator[str]:
     yield f"| Group | {' | '.join(LEVELS)} | |"
     yield f"|---|{'---:|' * len(LEVELS)}---|"
     for group in groups:
-        scores = {score.level: f"{score.conforming}/{score.asserted}" for score in group.scores}
+        scores = {score.level: _score(score) for score in group.scores}
         shown = scores if group.state in ("judged", "part") else {}
         cells = " | ".join(shown.get(level, "") for level in LEVELS)
         note = "" if group.state == "judged" else f"{group.state}: {plain(group.why)}"
@@ -69,13 +69,20 @@ def _groups(groups: Sequence[GroupView]) -> Iterator[str]:
     yield ""
 
 
+def _score(score: Score) -> str:
+    return f"{score.conforming}/{score.asserted}" + (
+        f" ({score.origins})" if score.origins else ""
+    )
+
+
 def _causes(page: Page) -> Iterator[str]:
     yield "## Failures, by root cause"
     yield ""
     for cause in page.causes:
-        size = counted(cause.size, "case")
-        weaker = "" if cause.counts else ", not counted at this profile"
-        about = f"{cause.level} {code(cause.clause)}, {size}{weaker}"
+        size = count_noun(cause.size, "case")
+        weaker = "" if cause.counts else ", not counted by this run"
+        origin = f" (origin {cause.origin})" if cause.origin else ""
+        about = f"{cause.level}{origin} {code(cause.clause)}, {size}{weaker}"
         yield f"{cause.number}. {plain(cause.law)} ({about})"
         yield f"   - observed: {plain(cause.observed)}, {code(cause.first.observation)}"
         if cause.difference is not None:
@@ -110,11 +117,11 @@ def _readings(page: Page) -> Iterator[str]:
     yield ""
 
 
-def _unsupported(page: Page) -> Iterator[str]:
+def _format_unsupported(page: Page) -> Iterator[str]:
     yield "## Unsupported"
     yield ""
     for lack in page.lacks:
-        yield f"- {plain(lack.title)}: {counted(len(lack.cases), 'case')}"
+        yield f"- {plain(lack.title)}: {count_noun(len(lack.cases), 'case')}"
     yield from ([] if page.lacks else ["Nothing that was selected."])
     yield ""
 
@@ -134,12 +141,15 @@ def _run(page: Page) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    """Return text in which nothing is Markdown or HTML."""
+    """Return the text with all Markdown and HTML markup escaped."""
     return re.sub(_ACTIVE, r"\\\g<0>", _line(text))
 
 
 def code(text: str) -> str:
-    """Return text as code, whatever backticks it holds; a bar in it would end a table's cell."""
+    """Return the text as inline code, with a fence longer than its backticks.
+
+    A bar in a fence would end the cell of a table, so a text with a bar is code in HTML.
+    """
     line = _line(text) or " "
     if "|" in line:
         return f"<code>{re.sub(_ACTIVE, lambda sign: f'&#{ord(sign[0])};', line)}</code>"

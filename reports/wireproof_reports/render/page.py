@@ -1,4 +1,4 @@
-"""All that one report says, gathered from a bundle and the catalogue."""
+"""The content of one report, collected from a bundle and the catalogue."""
 
 import shlex
 from collections import Counter
@@ -12,8 +12,9 @@ from wireproof_reports.render.choices import ClaimView, ReadingView, claim_views
 from wireproof_reports.render.clauses import CaseView, ClauseView, GroupView, group_views
 from wireproof_reports.render.findings import CauseView, Lack, cause_views, lacks, with_verdict
 from wireproof_reports.render.headline import Headline, headline
-from wireproof_reports.render.reached import Reached, levels_reached
+from wireproof_reports.render.level_reached import LevelReached, levels_reached
 from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word
+from wireproof_spec.origin import BINDING, ORIGIN_MEANINGS
 
 NAMING = ("name", "product", "server")
 """Keys under which a target may say its name, the best first."""
@@ -30,7 +31,7 @@ COVERAGE_STATES = (
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A name and what stands behind it."""
+    """A name and its value."""
 
     name: str
     value: str
@@ -38,7 +39,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """One state of clauses, what it means, and the clauses in it with the reason."""
+    """One state of clauses, its meaning, and the clauses in this state."""
 
     state: str
     meaning: str
@@ -47,7 +48,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One report."""
+    """The content of one report."""
 
     product: str
     version: str
@@ -57,7 +58,7 @@ class Page:
     started: str
     statement: str
     headline: Headline
-    reached: tuple[Reached, ...]
+    reached: tuple[LevelReached, ...]
     facts: tuple[Fact, ...]
     fingerprint: tuple[Fact, ...]
     tally: tuple[tuple[Word, int], ...]
@@ -73,16 +74,17 @@ class Page:
     coverage: tuple[Coverage, ...]
     words: tuple[Word, ...]
     levels: tuple[tuple[str, str], ...]
+    origins: tuple[tuple[str, str], ...]
     commands: tuple[Fact, ...]
 
     @property
     def unsupported(self) -> int:
-        """How many cases the target does not support."""
+        """The number of cases that the target does not support."""
         return sum(len(lack.cases) for lack in self.lacks)
 
 
 def read_page(path: Path) -> Page:
-    """Read a bundle and gather its report.
+    """Read a bundle and return the content of its report.
 
     Raises:
         BundleFault: the bundle cannot be read.
@@ -91,7 +93,7 @@ def read_page(path: Path) -> Page:
 
 
 def page_of(bundle: Bundle) -> Page:
-    """Gather the report of a bundle."""
+    """Return the content of a bundle's report."""
     catalogue = bundle.catalogue()
     causes = fold(bundle.cases)
     groups = group_views(bundle, catalogue, causes)
@@ -122,6 +124,7 @@ def page_of(bundle: Bundle) -> Page:
         coverage=_coverage(groups),
         words=tuple(VERDICT_WORDS.values()),
         levels=tuple(LEVEL_MEANINGS.items()),
+        origins=tuple(ORIGIN_MEANINGS.items()),
         commands=tuple(_commands(bundle)),
     )
 
@@ -132,7 +135,10 @@ def run_command(bundle: Bundle) -> str:
     seed = f"--seed {header.seed}"
     if header.command:
         return header.command if "--seed" in header.command else f"{header.command} {seed}"
-    words = [*header.selection, "--profile", header.profile, "--reading", header.reading]
+    few = set(header.origins) < set(BINDING)
+    origins = ["--origin", ",".join(header.origins)] if few else []
+    words = [*header.selection, "--profile", header.profile, *origins]
+    words += ["--reading", header.reading]
     return f"wireproof run {named_target(header)} {shlex.join(words)} {seed}"
 
 
@@ -159,7 +165,7 @@ def _facts(bundle: Bundle) -> list[Fact]:
         Fact("Kit", f"wireproof {header.kit}"),
         Fact("Law", revisions),
         Fact("Selection", ", ".join(header.selection) or "everything"),
-        Fact("Counts as failure", f"up to level {header.profile}"),
+        Fact("Counts as failure", f"up to {header.scope()}"),
         Fact("Readings counted", header.reading),
         Fact("Patience, measured", patience),
         Fact("Seed", str(header.seed)),

@@ -1,4 +1,4 @@
-"""The pages of a site: which answers each shows, and how."""
+"""The pages of a site: which answers each page shows."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class PageOf:
-    """A page of its own for some questions; ``picture`` names what draws above the tables.
+    """A page for some questions; ``picture`` names the chart above the tables.
 
-    ``more`` are questions whose answers the picture needs beside those of its tables.
+    ``more`` are further questions whose answers the chart needs.
     """
 
     name: str
@@ -76,7 +76,7 @@ KNOWN = (
 
 
 def pages_for(questions: Iterable[tuple[str, str]]) -> Iterator[PageOf]:
-    """Return the pages for what was asked: (question, title) each; a new question gets its own."""
+    """Yield the pages for questions given as (name, title); unknown ones get a page each."""
     asked = dict(questions)
     shown: set[str] = set()
     for page in KNOWN:

@@ -1,6 +1,7 @@
 """Writes the pages of a site beside its data: from ``SITE/data`` to ``SITE/index.html``.
 
-Data lies in ``SITE/answers`` as scripts, too: a page from a file may not read other files.
+The data is also written to ``SITE/answers`` as scripts, because a page opened from a file may not
+read other files.
 """
 
 import json
@@ -32,12 +33,12 @@ Json = Mapping[str, object]
 
 
 class SiteFault(Exception):
-    """The pages cannot be made of what is there; ``str()`` is one sentence for the user."""
+    """The pages cannot be made from this data; ``str()`` is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One question as the index tells of it."""
+class IndexEntry:
+    """One question in the index of the answers."""
 
     question: str
     title: str
@@ -55,7 +56,7 @@ def write(out: Path) -> Path:
         OSError: the pages cannot be written.
     """
     index = _read(out / DATA / "index.json")
-    asked = [_asked(line) for line in cast(Sequence[Json], index["questions"])]
+    asked = [_read_entry(line) for line in cast(Sequence[Json], index["questions"])]
     answers = {item.question: _read(out / DATA / item.file) for item in asked}
     scripts = out / ANSWERS
     shutil.rmtree(scripts, ignore_errors=True)
@@ -91,8 +92,8 @@ def _read(path: Path) -> Json:
     return found
 
 
-def _asked(line: Json) -> Asked:
-    return Asked(
+def _read_entry(line: Json) -> IndexEntry:
+    return IndexEntry(
         question=_name(line["question"]),
         title=str(line["title"]),
         asks=str(line["asks"]),
@@ -115,13 +116,14 @@ def _script(path: Path, name: str, document: object) -> None:
 
 
 def _law(answers: Iterable[Json]) -> Iterator[tuple[str, dict[str, object]]]:
-    """Yield what the catalogue says of each clause of the protocols in the answers."""
+    """Yield the catalogue's data on each clause of the protocols in the answers."""
     for protocol in sorted({name for answer in answers for name in _protocols(answer)}):
         if protocol not in protocols():
             continue
         for group in load_catalogue(protocol).groups:
             for clause in group.clause:
                 told = {"level": clause.level, "law": clause.law, "source": source(clause)}
+                told["origin"] = clause.origin
                 more = {"group": group.group, "title": group.title, "status": clause.status}
                 yield clause.id, {**told, **more, "why": clause.why}
 
@@ -153,7 +155,7 @@ def _page(
     template: str,
     page: PageOf | None,
     pages: Sequence[PageOf],
-    asked: Sequence[Asked],
+    asked: Sequence[IndexEntry],
     index: Json,
 ) -> None:
     text = _ENVIRONMENT.get_template(template).render(

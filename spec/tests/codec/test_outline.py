@@ -12,7 +12,7 @@ from wireproof_spec.outline import (
     Fixed,
     Flag,
     Letters,
-    Made,
+    Mapped,
     Octets,
     Parts,
     Perhaps,
@@ -50,7 +50,7 @@ def test_a_batch_with_headers() -> None:
 def test_a_record_is_made_of_what_is_stored() -> None:
     drawn = outline(DISK_RECORD)
 
-    assert isinstance(drawn, Made)
+    assert isinstance(drawn, Mapped)
     assert isinstance(drawn.origin, Parts)
     (length, message) = drawn.origin.parts
     assert length == ("length", Derived(4, of=""))

@@ -14,7 +14,7 @@ from wireproof_spec.decoding import Schema, decode, encode, spans
 from wireproof_spec.iggy import commands, golden, statuses
 from wireproof_spec.iggy.bodies import command_shapes
 from wireproof_spec.iggy.bodies.consumer_offsets import CONSUMER_OFFSET, ConsumerOffset
-from wireproof_spec.iggy.bodies.identifier import named, numeric
+from wireproof_spec.iggy.bodies.identifier import make_named, numeric
 from wireproof_spec.iggy.bodies.partitioning import partition_id
 from wireproof_spec.iggy.bodies.payloads import decode_payload
 from wireproof_spec.iggy.bodies.poll_messages import (
@@ -313,7 +313,7 @@ def test_streams_as_told() -> None:
         if e.request and e.request.code == commands.GET_STREAM and e.answer.body
     ]
     assert told == [StreamDetails(Stream(101, None, 0, 0, 0, "orders.stream"), ())] * 2
-    assert named("orders.stream").name == "orders.stream"
+    assert make_named("orders.stream").name == "orders.stream"
 
 
 def test_offsets_as_told() -> None:

@@ -8,7 +8,7 @@ import pytest
 from wireproof_spec.decoding import Schema, decode
 from wireproof_spec.iggy import frame
 from wireproof_spec.iggy.bodies.consumer_groups import GROUP_MEMBER
-from wireproof_spec.iggy.bodies.identifier import named, numeric
+from wireproof_spec.iggy.bodies.identifier import make_named, numeric
 from wireproof_spec.iggy.bodies.poll_messages import POLLED_MESSAGES, POLLED_MESSAGES_TAGGED
 from wireproof_spec.iggy.checksum import POLYNOMIAL, payload_checksum
 from wireproof_spec.iggy.commands import COMMANDS
@@ -89,7 +89,7 @@ def test_names_are_kept_in_lower_case_with_dots_for_blanks() -> None:
 
 def test_identifiers_tell_number_or_name() -> None:
     assert (numeric(7).number, numeric(7).name) == (7, None)
-    assert (named("é").number, named("é").name) == (None, "é")
+    assert (make_named("é").number, make_named("é").name) == (None, "é")
 
 
 def test_errors_have_a_status_over_http() -> None:

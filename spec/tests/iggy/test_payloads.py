@@ -7,7 +7,7 @@ from wireproof_spec.iggy import commands, limits
 from wireproof_spec.iggy.bodies.command_shapes import Payload, payload_schema
 from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
 from wireproof_spec.iggy.bodies.identifier import numeric
-from wireproof_spec.iggy.bodies.partitioning import balanced
+from wireproof_spec.iggy.bodies.partitioning import make_balanced
 from wireproof_spec.iggy.bodies.payloads import decode_payload
 from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
 from wireproof_spec.iggy.bodies.streams import CreateStream
@@ -24,7 +24,7 @@ BIG_HEADERS = tuple(Header(str(number), 1, bytes(255)) for number in range(402))
 
 
 def send(*messages: SentMessage) -> SendMessages:
-    return SendMessages(ONE, ONE, balanced(), messages)
+    return SendMessages(ONE, ONE, make_balanced(), messages)
 
 
 def headed(*headers: Header) -> SentMessage:

@@ -13,7 +13,7 @@ from wireproof_spec.decoding import Schema, decode, encode, spans
 from wireproof_spec.nsq import golden, names
 from wireproof_spec.nsq.command import CommandLine
 from wireproof_spec.nsq.command_faults import command_faults
-from wireproof_spec.nsq.command_reader import Command, CommandReader, Part
+from wireproof_spec.nsq.command_reader import Command, CommandPart, CommandReader
 from wireproof_spec.nsq.frame import (
     FRAME_TYPE_ERROR,
     FRAME_TYPE_MESSAGE,
@@ -68,7 +68,7 @@ def commands(data: bytes) -> Iterator[Command | Refusal]:
 
 def refusals(scenario: Scenario, connection: str) -> list[Refusal]:
     found: list[Refusal] = []
-    for count, command in enumerate(commands(b"".join(scenario.sent(connection)))):
+    for count, command in enumerate(commands(b"".join(scenario.list_sent(connection)))):
         if isinstance(command, Refusal):
             found.append(command)
         else:
@@ -85,7 +85,7 @@ def expected_refusals(scenario: Scenario, connection: str) -> list[Refusal]:
     ]
 
 
-def same_bytes(part: Part[T]) -> bool:
+def same_bytes(part: CommandPart[T]) -> bool:
     return encode(part.schema, decode(part.schema, part.data)) == part.data
 
 
@@ -95,7 +95,7 @@ def test_what_a_client_sent_is_read_and_built_back_or_refused_at_the_known_place
 ) -> None:
     for connection in scenario.connections:
         assert refusals(scenario, connection) == expected_refusals(scenario, connection)
-        for command in commands(b"".join(scenario.sent(connection))):
+        for command in commands(b"".join(scenario.list_sent(connection))):
             if isinstance(command, Command):
                 assert same_bytes(command.line)
                 assert command.body is None or same_bytes(command.body)
@@ -103,7 +103,7 @@ def test_what_a_client_sent_is_read_and_built_back_or_refused_at_the_known_place
 
 @EACH
 def test_commands_come_out_alike_whole_and_byte_by_byte(scenario: Scenario) -> None:
-    data = b"".join(scenario.sent("A"))[4:]
+    data = b"".join(scenario.list_sent("A"))[4:]
     whole = [item for item in commands(names.MAGIC + data) if isinstance(item, Command)]
     reader = CommandReader(message_limit=204800, body_limit=512000)
     slow: list[Command] = []
@@ -122,7 +122,7 @@ def test_commands_come_out_alike_whole_and_byte_by_byte(scenario: Scenario) -> N
 @EACH
 def test_every_server_frame_is_read_and_built_back(scenario: Scenario) -> None:
     for connection in scenario.connections:
-        received = scenario.received(connection)
+        received = scenario.list_received(connection)
         reader = FrameReader(limit=1 << 20)
         reader.feed(b"".join(received))
         built = b""
@@ -151,7 +151,7 @@ def subscriptions(scenario: Scenario) -> dict[str, tuple[bool, bool]]:
     found: dict[str, tuple[bool, bool]] = {}
     for connection in scenario.connections:
         extend = False
-        for command in commands(b"".join(scenario.sent(connection))):
+        for command in commands(b"".join(scenario.list_sent(connection))):
             if isinstance(command, Refusal):
                 break
             body, line = command.body, command.line.value
@@ -256,7 +256,7 @@ def named_place(text: str) -> str | None:
 
 
 def complaints(scenario: Scenario, connection: str = "A") -> list[str]:
-    frames = (decode(SERVER_FRAME, data) for data in scenario.received(connection))
+    frames = (decode(SERVER_FRAME, data) for data in scenario.list_received(connection))
     errors = (frame.data for frame in frames if frame.frame_type == FRAME_TYPE_ERROR)
     return [data.decode("latin-1") for data in errors]
 
@@ -321,7 +321,7 @@ def test_policy_rows_have_a_legal_form_and_are_refused() -> None:
 def test_waiting_rows_say_that_they_are_compressed() -> None:
     recorded = {scenario.name: scenario for scenario in golden.nsqd_tcp()}
     for name, compression in TABLE["waiting"].items():
-        body = b"".join(recorded[name].sent("A"))
+        body = b"".join(recorded[name].list_sent("A"))
         assert f'"{compression}":true'.encode() in body
 
 
@@ -335,14 +335,14 @@ def test_error_codes_are_the_first_word() -> None:
 
 def test_spans_cover_every_recorded_command() -> None:
     for scenario in SCENARIOS:
-        for command in commands(b"".join(scenario.sent("A"))):
+        for command in commands(b"".join(scenario.list_sent("A"))):
             if isinstance(command, Command):
                 covered = spans(command.line.schema, command.line.data)
                 assert sum(span.length for span in covered) == len(command.line.data)
 
 
 def test_the_magic_is_recorded() -> None:
-    assert decode(MAGIC, SCENARIOS[0].sent("A")[0]) == Magic()
+    assert decode(MAGIC, SCENARIOS[0].list_sent("A")[0]) == Magic()
     assert ServerFrame(FRAME_TYPE_RESPONSE, names.OK) in {
         decode(SERVER_FRAME, step.data) for s in SCENARIOS for step in s.steps if step.text == "OK"
     }

@@ -48,8 +48,8 @@ def verdicts(document: Document) -> dict[str, str]:
 
 
 def decided_by(rule: str) -> set[str]:
-    """Return the clauses about documents that carry a rule's number in their section."""
-    return {clause.id for clause in TESTED.values() if rule in clause.section}
+    """Return the clauses about documents that carry a rule's number."""
+    return {clause.id for clause in TESTED.values() if rule in clause.rules}
 
 
 def of(kind: str, found: dict[str, str]) -> set[str]:
@@ -120,14 +120,14 @@ def test_a_conforming_server_makes_of_it_what_is_recorded(row: GoldenDocument) -
     value = read(row.data, row.kind).value
     assert isinstance(value, dict)
     assert row.born is not None
-    timing = effect.timing(value, row.born)
+    timing = effect.read_timing(value, row.born)
     told: dict[str, str | int | bool | None] = {
         "priority": effect.effective_priority(value),
         "deliver": "never-in-practice" if timing.due == effect.LATEST else "immediately",
         "deliverAt": timing.due,
         "expires": timing.expiry is not effect.Expiry.NEVER,
         "expiresAt": timing.expires,
-        "partition": effect.whole(value.get("partition"), Type.INTEGER),
+        "partition": effect.read_whole_number(value.get("partition"), Type.INTEGER),
     }
     for name, due in row.effect.items():
         if due not in ("overwritten", "server decides"):

@@ -1,12 +1,10 @@
 """The page on OpenMessaging lists every rule with its clause, level and how it is judged."""
 
-import re
 from pathlib import Path
 
 from wireproof_spec.catalogue import load_catalogue
 
 PAGE = Path(__file__).parents[3] / "docs" / "openmessaging.md"
-NUMBER = re.compile(r"OM-\d{3}")
 
 
 def test_the_page_lists_every_clause_under_its_numbers() -> None:
@@ -17,7 +15,7 @@ def test_the_page_lists_every_clause_under_its_numbers() -> None:
     ]
     due = [
         (
-            ", ".join(NUMBER.findall(clause.section)),
+            ", ".join(clause.rules),
             clause.id,
             clause.level,
             "documents" if clause.status == "tested" else "an adapter",
@@ -28,11 +26,11 @@ def test_the_page_lists_every_clause_under_its_numbers() -> None:
 
 
 def test_no_rule_is_without_a_clause() -> None:
-    told = " ".join(clause.section for clause in load_catalogue("oms").clauses())
+    told = {rule for clause in load_catalogue("oms").clauses() for rule in clause.rules}
     runs = [(1, 16), (20, 24), (30, 35), (40, 45), (50, 53), (60, 64), (70, 73), (80, 80)]
     due = {
         number
         for first, last in [*runs, (100, 105), (110, 115)]
         for number in range(first, last + 1)
     }
-    assert {int(each.removeprefix("OM-")) for each in NUMBER.findall(told)} == due
+    assert {int(each.removeprefix("OM-")) for each in told} == due

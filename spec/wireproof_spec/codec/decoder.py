@@ -1,6 +1,6 @@
-"""Shapes as the source of a decoder, shape by shape: numbers, bytes, records.
+"""Decoder source for numbers, bytes and records.
 
-`decoder_lengths` and `decoder_texts` have the others.
+`decoder_lengths` and `decoder_texts` have the other shapes.
 """
 
 from collections.abc import Mapping
@@ -11,17 +11,25 @@ from typing import cast
 from wireproof_spec import layout, lengths
 from wireproof_spec.codec.expression import expression
 from wireproof_spec.codec.making import Maker
-from wireproof_spec.codec.reading import TOTAL, Kind, Place, Reading, joined, quoted, term
+from wireproof_spec.codec.reading import (
+    TOTAL,
+    DecoderBuilder,
+    Kind,
+    Position,
+    join_path,
+    quote_path,
+    term,
+)
 from wireproof_spec.codec.source import NotGenerated, Source
 from wireproof_spec.layout import Shape
-from wireproof_spec.wording import shown
+from wireproof_spec.wording import show_value
 
 MOST_AHEAD = 2
 """Numbers read before it is known whether they are there: each is wasted where they are not."""
 
 
-class Decoder(Reading):
-    """A decoder being written, and how it makes its values."""
+class Decoder(DecoderBuilder):
+    """A decoder being generated; `make` writes how its values are created."""
 
     def __init__(self, code: Source, make: Maker) -> None:
         super().__init__(code)
@@ -33,21 +41,21 @@ class Decoder(Reading):
         self.among_many = False
         """Whether a value that is not whole ends a loop instead of being refused."""
 
-    def refuse(self, test: str, path: str, place: Place, expected: str, found: str) -> None:
-        """Refuse a part when the test holds; `expected` is text, `found` source."""
-        self.hold(test, f"refused({quoted(path)}, {place}, {expected!r}, {found})")
+    def refuse(self, test: str, path: str, place: Position, expected: str, found: str) -> None:
+        """Write a check that rejects a part; `expected` is text, `found` is source."""
+        self.hold(test, f"refused({quote_path(path)}, {place}, {expected!r}, {found})")
 
 
 @singledispatch
 def read(shape: object, to: Decoder, path: str) -> str:
-    """Write how a shape is read; return the variable or the source of its value."""
+    """Write the code that reads a shape; return the variable or the source of its value."""
     raise NotGenerated(repr(shape))
 
 
 @read.register(layout.Integer)
 def _(shape: layout.Integer, to: Decoder, path: str) -> str:
     value = to.name("number")
-    to.fixed(_kind(shape), (value,), path)
+    to.read_fixed(_kind(shape), (value,), path)
     return value
 
 
@@ -60,7 +68,7 @@ def _(shape: layout.WideInteger, to: Decoder, path: str) -> str:
     if shape.length != 16:
         raise NotGenerated(f"an integer of {shape.length} bytes")
     low, high, value = to.name("low"), to.name("high"), to.name("number")
-    to.fixed(Kind("<", "QQ", shape.length), (low, high), path)
+    to.read_fixed(Kind("<", "QQ", shape.length), (low, high), path)
     to.later(f"{value} = {high} << 64 | {low}")
     return value
 
@@ -68,7 +76,7 @@ def _(shape: layout.WideInteger, to: Decoder, path: str) -> str:
 @read.register(layout.Float)
 def _(shape: layout.Float, to: Decoder, path: str) -> str:
     value, place = to.name("real"), to.place
-    to.fixed(Kind("<", "f", shape.length), (value,), path)
+    to.read_fixed(Kind("<", "f", shape.length), (value,), path)
     to.refuse(f"not isfinite({value})", path, place, "a finite number", f"shown({value})")
     return value
 
@@ -97,9 +105,9 @@ def _(shape: layout.OneOf, to: Decoder, path: str) -> str:
 @read.register(layout.Literal)
 def _(shape: layout.Literal, to: Decoder, path: str) -> str:
     value, place, size = to.name("literal"), to.place, len(shape.value)
-    to.fixed(Kind("", f"{size}s", size), (value,), path)
+    to.read_fixed(Kind("", f"{size}s", size), (value,), path)
     test = f"{value} != {shape.value!r}"
-    to.refuse(test, path, place, shown(shape.value), f"shown({value})")
+    to.refuse(test, path, place, show_value(shape.value), f"shown({value})")
     return value
 
 
@@ -109,7 +117,7 @@ def _(shape: layout.Bytes, to: Decoder, path: str) -> str:
         return _read_rest(to, path)
     value = to.name("octets")
     if isinstance(shape.length, int):
-        to.fixed(Kind("", f"{shape.length}s", shape.length), (value,), path)
+        to.read_fixed(Kind("", f"{shape.length}s", shape.length), (value,), path)
         return value
     length = expression(shape.length, to.names)
     if length not in to.fitting:
@@ -120,9 +128,9 @@ def _(shape: layout.Bytes, to: Decoder, path: str) -> str:
         stop = to.name("at")
         to.code.line(f"{stop} = {start} + {length}")
         with to.code.block(f"if {stop} > total:"):
-            to.code.line(f"raise cut({quoted(path)}, {start}, {length}, total)")
+            to.code.line(f"raise cut({quote_path(path)}, {start}, {length}, total)")
     to.code.line(f"{value} = data[{start}:{stop}]")
-    to.place = Place(stop, 0)
+    to.place = Position(stop, 0)
     return value
 
 
@@ -132,10 +140,10 @@ def _read_rest(to: Decoder, path: str) -> str:
     before = start.base == to.floor.base and start.more <= to.floor.more
     if end not in to.reached:
         with to.code.block(f"if {end} > total:"):
-            to.code.line(f"raise cut({quoted(path)}, {start}, {end} - {term(start)}, total)")
+            to.code.line(f"raise cut({quote_path(path)}, {start}, {end} - {term(start)}, total)")
     if not before and end != TOTAL:
         with to.code.block(f"if {start} > {end}:"):
-            to.code.line(f"raise behind({quoted(path)}, {start}, {end})")
+            to.code.line(f"raise behind({quote_path(path)}, {start}, {end})")
     to.code.line(f"{value} = data[{start}:{end}]")
     to.place = end
     to.reached.add(end)
@@ -144,7 +152,7 @@ def _read_rest(to: Decoder, path: str) -> str:
 
 @read.register(layout.Field)
 def _(shape: layout.Field, to: Decoder, path: str) -> str:
-    return read(shape.subcon, to, joined(path, shape.name))
+    return read(shape.subcon, to, join_path(path, shape.name))
 
 
 @read.register(layout.Record)
@@ -157,7 +165,7 @@ def _(shape: layout.Record, to: Decoder, path: str) -> str:
 
 
 def _read_parts(shape: layout.Record, to: Decoder, path: str) -> Mapping[str, str]:
-    """Read the parts of a record; return the source of their values."""
+    """Write the code that reads a record's parts; return the source of each value by name."""
     outer, enclosed = to.names, to.enclosed
     to.names, to.enclosed = {}, True
     for condition, group in groupby(shape.parts, key=_condition):
@@ -178,39 +186,39 @@ def _condition(part: layout.Field) -> str | None:
 
 
 def _read_when(parts: Mapping[str, layout.When], to: Decoder, path: str) -> None:
-    """Read neighbours that are there on one condition."""
+    """Write the code that reads consecutive parts that are present on the same condition."""
     first = next(iter(parts.values()))
     test = expression(first.condition, to.names)
-    to.flush(_leading(first.subcon)[0][:MOST_AHEAD])
+    to.flush(_list_leading(first.subcon)[0][:MOST_AHEAD])
     before, at = to.place, to.name("at")
     names: list[str] = []
     with to.apart(), to.block(f"if {test}:"):
         for name, shape in parts.items():
-            to.names[name] = read(shape.subcon, to, joined(path, name))
+            to.names[name] = read(shape.subcon, to, join_path(path, name))
         to.flush()
         for name in parts:
-            to.names[name] = _named(to, to.names[name])
+            to.names[name] = _assign(to, to.names[name])
             names.append(to.names[name])
         to.code.line(f"{at} = {to.place}")
     with to.block("else:"):
         to.code.line(f"{' = '.join(names)} = None")
         to.code.line(f"{at} = {before}")
-    to.place = Place(at, 0)
+    to.place = Position(at, 0)
 
 
-def _leading(shape: Shape) -> tuple[list[Kind], bool]:
-    """Return the numbers with which a shape begins, or may begin, and whether it is just these."""
+def _list_leading(shape: Shape) -> tuple[list[Kind], bool]:
+    """Return the numbers that a shape begins with, and True if it consists only of these."""
     match shape:
         case layout.Integer():
             return [_kind(shape)], True
         case lengths.Declared() | lengths.Count() | layout.Ranged() | layout.OneOf():
             return [_kind(shape.integer)], True
         case layout.When():
-            return _leading(shape.subcon)[0], False
+            return _list_leading(shape.subcon)[0], False
         case layout.Record():
             found: list[Kind] = []
             for part in shape.parts:
-                kinds, whole = _leading(part.subcon)
+                kinds, whole = _list_leading(part.subcon)
                 found += kinds
                 if not whole:
                     return found, False
@@ -219,8 +227,8 @@ def _leading(shape: Shape) -> tuple[list[Kind], bool]:
             return [], False
 
 
-def _named(to: Decoder, value: str) -> str:
-    """Return a variable of a value."""
+def _assign(to: Decoder, value: str) -> str:
+    """Return the value if it is a variable, else a new variable with the value."""
     if value.isidentifier():
         return value
     name = to.name("value")
@@ -238,7 +246,7 @@ def _(shape: layout.Translated, to: Decoder, path: str) -> str:
 
 @read.register(layout.Lifted)
 def _(shape: layout.Lifted, to: Decoder, path: str) -> str:
-    parts = dict(_read_parts(shape.inner, to, joined(path, shape.part)))
+    parts = dict(_read_parts(shape.inner, to, join_path(path, shape.part)))
     number, part, value = parts[shape.number], to.name("value"), to.name("value")
     parts[shape.number] = f"{number} & {shape.most_low}"
     values = [parts.get(name, "None") for name in shape.inner.value_fields]

@@ -1,9 +1,9 @@
-"""Sizes, lengths and counts, and what is repeated, as the source of a decoder."""
+"""Decoder source for sizes, lengths, counts and repetitions."""
 
 from wireproof_spec import layout, lengths
 from wireproof_spec.codec.decoder import Decoder, read
 from wireproof_spec.codec.expression import expression
-from wireproof_spec.codec.reading import Fitting, Place, joined, quoted, term
+from wireproof_spec.codec.reading import LengthCheck, Position, join_path, quote_path, term
 from wireproof_spec.codec.source import NotGenerated
 from wireproof_spec.layout import Shape
 
@@ -17,7 +17,7 @@ def _(shape: lengths.Declared, to: Decoder, path: str) -> str:
         table = to.code.constant(dict(shape.bounds.bounds), "bounds")
         to.check(f"{bounds} = {table}.get({chosen})")
         test = f"{bounds} is not None and not {bounds}[0] <= {length} <= {bounds}[1]"
-        raised = f"unbounded({quoted(path)}, {place}, {bounds}, {length})"
+        raised = f"unbounded({quote_path(path)}, {place}, {bounds}, {length})"
         to.hold(test, raised)
     elif callable(shape.bounds):
         raise NotGenerated(repr(shape.bounds))
@@ -27,8 +27,8 @@ def _(shape: lengths.Declared, to: Decoder, path: str) -> str:
         to.refuse(f"{length} < 0", path, place, "at least 0", length)
     stop = to.name("at")
     to.check(f"{stop} = {to.place} + {length}")
-    to.hold(f"{stop} > {to.end}", f"over({quoted(path)}, {place}, {_room(to)}, {length})")
-    to.fitting[length] = Fitting(to.place, stop, to.end)
+    to.hold(f"{stop} > {to.end}", f"over({quote_path(path)}, {place}, {_room(to)}, {length})")
+    to.fitting[length] = LengthCheck(to.place, stop, to.end)
     return length
 
 
@@ -38,17 +38,17 @@ def _hold_bounds(
     integer: layout.Integer,
     to: Decoder,
     path: str,
-    place: Place,
+    place: Position,
 ) -> None:
     lowest, highest = bounds
     if lowest <= integer.lowest and highest >= integer.highest:
         return
-    raised = f"unbounded({quoted(path)}, {place}, {bounds!r}, {length})"
+    raised = f"unbounded({quote_path(path)}, {place}, {bounds!r}, {length})"
     to.hold(f"not {lowest} <= {length} <= {highest}", raised)
 
 
 def _room(to: Decoder) -> str:
-    """Return how many bytes are left, as source."""
+    """Return the source of the number of bytes left."""
     return f"{to.end} - {term(to.place)}"
 
 
@@ -59,16 +59,16 @@ def _(shape: lengths.Count, to: Decoder, path: str) -> str:
     if shape.integer.lowest < 0:
         to.refuse(f"{count} < 0", path, place, "at least 0", count)
     room = _room(to)
-    to.hold(f"{count} > {room}", f"over({quoted(path)}, {place}, {room}, {count})")
+    to.hold(f"{count} > {room}", f"over({quote_path(path)}, {place}, {room}, {count})")
     return count
 
 
 @read.register(lengths.Sized)
 def _(shape: lengths.Sized, to: Decoder, path: str) -> str:
     start, outer, floor = to.place, to.end, to.floor
-    lead = joined(path, shape.lead.name)
+    lead = join_path(path, shape.lead.name)
     size = _read_size(shape, to, lead)
-    end = Place(to.name("end"), 0)
+    end = Position(to.name("end"), 0)
     to.check(f"{end} = {to.place} + {size}")
     if to.enclosed and outer in to.reached:
         to.reached.add(end)
@@ -84,7 +84,7 @@ def _(shape: lengths.Sized, to: Decoder, path: str) -> str:
         taken = f"{to.place} - {term(start.behind(shape.width))}"
         expected = f"f'{{{taken}}}, the bytes its parts take'"
         with to.code.block(f"if {to.place} != {end}:"):
-            to.code.line(f"raise refused({quoted(lead)}, {start}, {expected}, {size})")
+            to.code.line(f"raise refused({quote_path(lead)}, {start}, {expected}, {size})")
         to.reached.add(end)
         to.place = end
     return value
@@ -97,7 +97,7 @@ def _read_size(shape: lengths.Sized, to: Decoder, lead: str) -> str:
         to.refuse(f"{size} < {least}", lead, place, f"at least {least}", size)
     if to.enclosed:
         room = _room(to)
-        to.hold(f"{size} > {room}", f"over({quoted(lead)}, {place}, {room}, {size})")
+        to.hold(f"{size} > {room}", f"over({quote_path(lead)}, {place}, {room}, {size})")
     return size
 
 
@@ -130,7 +130,7 @@ def _read_repeated(
     start, enclosed, names = to.place, to.enclosed, to.names
     to.enclosed, to.names = True, {}
     with to.apart(), to.block(head.format(at=start)):
-        value = read(each, to, joined(path, f"[{{{index or f'len({found})'}}}]"))
+        value = read(each, to, join_path(path, f"[{{{index or f'len({found})'}}}]"))
         to.flush()
         to.code.line(f"{found}.append({value})")
         to.code.line(f"{start} = {to.place}")

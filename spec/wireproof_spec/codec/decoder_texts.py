@@ -1,8 +1,8 @@
-"""Words, numbers in digits and text as the source of a decoder."""
+"""Decoder source for words, decimal numbers and text."""
 
 from wireproof_spec import texts
 from wireproof_spec.codec.decoder import Decoder, read
-from wireproof_spec.codec.reading import joined, quoted
+from wireproof_spec.codec.reading import join_path, quote_path
 
 
 @read.register(texts.Utf8)
@@ -14,7 +14,7 @@ def _(shape: texts.Utf8, to: Decoder, path: str) -> str:
     with to.code.block("try:"):
         to.code.line(f"{value} = {octets}.decode()")
     with to.code.block("except UnicodeDecodeError as error:"):
-        refused = f"refused({quoted(path)}, {place}, 'UTF-8', {found})"
+        refused = f"refused({quote_path(path)}, {place}, 'UTF-8', {found})"
         to.code.line(f"raise {refused} from None")
     return value
 
@@ -27,7 +27,7 @@ def _(shape: texts.Text, to: Decoder, path: str) -> str:
     to.code.line(f"{match} = {pattern}(data, {place})")
     with to.code.block(f"if {match} is None:"):
         found = f"shown(data[{place}:{place.behind(8)}])"
-        to.code.line(f"raise refused({quoted(path)}, {place}, {shape.kind!r}, {found})")
+        to.code.line(f"raise refused({quote_path(path)}, {place}, {shape.kind!r}, {found})")
     to.code.line(f"{value} = {match}[0]")
     to.move(f"{match}.end()")
     return value
@@ -47,7 +47,7 @@ def _(shape: texts.Words, to: Decoder, path: str) -> str:
     start = to.place
     with to.block(f"while data.startswith(b' ', {start}):"):
         to.place = start.behind(1)
-        word = read(shape.subcon, to, joined(path, f"[{{len({words})}}]"))
+        word = read(shape.subcon, to, join_path(path, f"[{{len({words})}}]"))
         to.flush()
         to.code.line(f"{words}.append({word})")
         to.code.line(f"{start} = {to.place}")

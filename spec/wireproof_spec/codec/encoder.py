@@ -1,7 +1,7 @@
-"""Shapes as the source of an encoder, shape by shape.
+"""Encoder source, shape by shape.
 
-Each writes its part and then what follows it, which it is given as a function: a part that is
-there on a condition has what follows written twice.
+Each shape writes its own part and then calls a function that writes the rest. After a conditional
+part, the rest is written twice, once for each outcome.
 """
 
 import math
@@ -17,24 +17,24 @@ from wireproof_spec.codec.making import Taker
 from wireproof_spec.codec.source import NotGenerated, Source
 from wireproof_spec.codec.writing import (
     Constant,
+    EncoderPath,
     Octets,
-    Packed,
-    Written,
+    PackedPart,
     joined_bytes,
     size_of,
     write_tests,
 )
-from wireproof_spec.dissection import Refused
+from wireproof_spec.dissection import PartRefused
 from wireproof_spec.layout import Shape
 from wireproof_spec.wire_error import Unfit
 
-Rest: TypeAlias = Callable[[Written], None]
+Rest: TypeAlias = Callable[[EncoderPath], None]
 """Writes what follows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part in its place: the variable of its value, and the parts of its record."""
+class BoundPart:
+    """A part to write: the variable of its value, and the variables and shapes of its record."""
 
     value: str
     names: Mapping[str, str]
@@ -43,7 +43,7 @@ class Part:
 
 @dataclass(slots=True)
 class Encoder:
-    """An encoder being written, and how it takes values apart."""
+    """An encoder being generated; `take` writes how values are taken apart."""
 
     code: Source
     take: Taker
@@ -52,23 +52,23 @@ class Encoder:
 
 
 def write_encoder(shape: Shape, take: Taker) -> Source:
-    """Return a function `encode(value)` that raises `Unfit` for a value that does not fit.
+    """Return the source of `encode(value)`, which raises `Unfit` for a value that does not fit.
 
     Raises:
-        NotGenerated: a part of the shape is none that is known here.
+        NotGenerated: a part of the shape is of an unknown kind.
     """
     code = Source()
-    failures = (struct.error, UnicodeEncodeError, Refused)
+    failures = (struct.error, UnicodeEncodeError, PartRefused)
     code.constants |= {"failures": failures, "unfit": Unfit, "is_single": _is_single}
     to = Encoder(code, take)
 
-    def end(written: Written) -> None:
+    def end(written: EncoderPath) -> None:
         written = write_tests(code, written)
         code.line(f"return {joined_bytes(code, written.pieces)}")
 
     with code.block("def encode(value):"):
         with code.block("try:"):
-            _write(shape, to, Part("value", {}, {}), Written(), end)
+            _write(shape, to, BoundPart("value", {}, {}), EncoderPath(), end)
         with code.block("except failures:"):
             code.line("raise unfit from None")
     return code
@@ -84,14 +84,16 @@ def _is_single(value: object) -> bool:
 
 
 @singledispatch
-def _write(shape: object, to: Encoder, part: Part, written: Written, then: Rest) -> None:
-    """Write a part, and then what follows it."""
+def _write(shape: object, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
+    """Write a part, and then the rest."""
     raise NotGenerated(repr(shape))
 
 
 @_write.register(layout.Integer)
-def _(shape: layout.Integer, to: Encoder, part: Part, written: Written, then: Rest) -> None:
-    piece = _packed(shape, part.value)
+def _(
+    shape: layout.Integer, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
+) -> None:
+    piece = _pack(shape, part.value)
     then(written.and_test(_no_integer(part.value)).and_piece(piece))
 
 
@@ -104,71 +106,79 @@ def _no_bytes(value: str) -> str:
     return f"{value}.__class__ is not bytes and not isinstance({value}, bytes)"
 
 
-def _packed(integer: layout.Integer, value: str) -> Packed:
+def _pack(integer: layout.Integer, value: str) -> PackedPart:
     order = integer.fmtstr[0] if integer.length > 1 else ""
-    return Packed(order, integer.fmtstr[1], integer.length, (value,))
+    return PackedPart(order, integer.fmtstr[1], integer.length, (value,))
 
 
 @_write.register(layout.WideInteger)
-def _(shape: layout.WideInteger, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+def _(
+    shape: layout.WideInteger, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
+) -> None:
     if shape.length != 16:
         raise NotGenerated(f"an integer of {shape.length} bytes")
     value = part.value
     halves = (f"{value} & 0xFFFFFFFFFFFFFFFF", f"{value} >> 64")
-    piece = Packed("<", "QQ", shape.length, halves)
+    piece = PackedPart("<", "QQ", shape.length, halves)
     then(written.and_test(_no_integer(value)).and_piece(piece))
 
 
 @_write.register(layout.Float)
-def _(shape: layout.Float, to: Encoder, part: Part, written: Written, then: Rest) -> None:
-    piece = Packed("<", "f", shape.length, (part.value,))
+def _(shape: layout.Float, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
+    piece = PackedPart("<", "f", shape.length, (part.value,))
     then(written.and_test(f"not is_single({part.value})").and_piece(piece))
 
 
 @_write.register(layout.Ranged)
-def _(shape: layout.Ranged, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+def _(
+    shape: layout.Ranged, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
+) -> None:
     value = part.value
     written = written.and_test(_no_integer(value))
     written = written.and_test(f"not {shape.lowest} <= {value} <= {shape.highest}")
-    then(written.and_piece(_packed(shape.integer, value)))
+    then(written.and_piece(_pack(shape.integer, value)))
 
 
 @_write.register(layout.OneOf)
-def _(shape: layout.OneOf, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+def _(shape: layout.OneOf, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
     value = part.value
     written = written.and_test(_no_integer(value), f"{value} not in {shape.values!r}")
-    then(written.and_piece(_packed(shape.integer, value)))
+    then(written.and_piece(_pack(shape.integer, value)))
 
 
 @_write.register(layout.Literal)
-def _(shape: layout.Literal, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+def _(
+    shape: layout.Literal, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
+) -> None:
     then(written.and_piece(Constant(shape.value)))
 
 
 @_write.register(layout.Bytes)
-def _(shape: layout.Bytes, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+def _(shape: layout.Bytes, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
     if isinstance(shape.length, int):
         value = part.value
         tests = (_no_bytes(value), f"len({value}) != {shape.length}")
-        piece = Packed("", f"{shape.length}s", shape.length, (value,))
+        piece = PackedPart("", f"{shape.length}s", shape.length, (value,))
         then(written.and_test(*tests).and_piece(piece))
         return
-    written, octets = _prepared(shape, to, part.value, written)
+    written, octets = _prepare(shape, to, part.value, written)
     then(written.and_piece(octets))
 
 
 @_write.register(texts.Utf8)
-def _(shape: texts.Utf8, to: Encoder, part: Part, written: Written, then: Rest) -> None:
-    written, octets = _prepared(shape, to, part.value, written)
+def _(shape: texts.Utf8, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
+    written, octets = _prepare(shape, to, part.value, written)
     then(written.and_piece(octets))
 
 
-def _prepared(shape: Shape, to: Encoder, value: str, written: Written) -> tuple[Written, Octets]:
-    """Return the bytes of a part of bytes or text, made ready once."""
+def _prepare(
+    shape: Shape, to: Encoder, value: str, written: EncoderPath
+) -> tuple[EncoderPath, Octets]:
+    """Write the code that encodes bytes or text once; return the variable with the bytes."""
     if value in written.prepared:
         return written, written.prepared[value]
     if isinstance(shape, layout.When):
-        return _prepared(shape.subcon, to, value, written)
+        return _prepare(shape.subcon, to, value, written)
     if isinstance(shape, texts.Utf8):
         written = write_tests(to.code, written.and_test(f"not isinstance({value}, str)"))
         octets = to.code.name("octets")
@@ -183,14 +193,16 @@ def _prepared(shape: Shape, to: Encoder, value: str, written: Written) -> tuple[
 
 
 @_write.register(texts.Text)
-def _(shape: texts.Text, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+def _(shape: texts.Text, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
     value, pattern = part.value, to.code.constant(shape.pattern.fullmatch, "pattern")
     tests = (_no_bytes(value), f"not {pattern}({value})")
     then(written.and_test(*tests).and_piece(Octets(value, f"len({value})")))
 
 
 @_write.register(texts.Decimal)
-def _(shape: texts.Decimal, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+def _(
+    shape: texts.Decimal, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
+) -> None:
     value, digits = part.value, to.code.name("digits")
     tests = (_no_integer(value), f"not 0 <= {value} <= {shape.highest}")
     written = write_tests(to.code, written.and_test(*tests))
@@ -199,12 +211,14 @@ def _(shape: texts.Decimal, to: Encoder, part: Part, written: Written, then: Res
 
 
 @_write.register(texts.Words)
-def _(shape: texts.Words, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+def _(shape: texts.Words, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
     _write_repeated(shape.subcon, to, part, written, then, before=Constant(b" "))
 
 
 @_write.register(texts.CarriageReturn)
-def _(shape: texts.CarriageReturn, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+def _(
+    shape: texts.CarriageReturn, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
+) -> None:
     if to.measured:
         raise NotGenerated("a carriage return within something measured")
     value, before = part.value, to.code.name("octets")
@@ -216,20 +230,22 @@ def _(shape: texts.CarriageReturn, to: Encoder, part: Part, written: Written, th
 
 
 @_write.register(layout.Field)
-def _(shape: layout.Field, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+def _(shape: layout.Field, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
     _write(shape.subcon, to, part, written, then)
 
 
 @_write.register(layout.Record)
-def _(shape: layout.Record, to: Encoder, part: Part, written: Written, then: Rest) -> None:
-    names, written = _taken(shape, to, part.value, written)
+def _(
+    shape: layout.Record, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
+) -> None:
+    names, written = _take_apart(shape, to, part.value, written)
     _write_parts(shape, to, names, written, then)
 
 
-def _taken(
-    shape: layout.Record, to: Encoder, value: str, written: Written
-) -> tuple[dict[str, str], Written]:
-    """Take a value apart; return the variables of its parts."""
+def _take_apart(
+    shape: layout.Record, to: Encoder, value: str, written: EncoderPath
+) -> tuple[dict[str, str], EncoderPath]:
+    """Write the code that takes a value apart; return the variables of its parts."""
     test, pattern = to.take(to.code, value, shape.value_type)
     written = write_tests(to.code, written.and_test(test))
     names = {each.name: "None" for each in shape.parts}
@@ -244,23 +260,23 @@ def _taken(
 
 
 def _write_parts(
-    shape: layout.Record, to: Encoder, names: Mapping[str, str], written: Written, then: Rest
+    shape: layout.Record, to: Encoder, names: Mapping[str, str], written: EncoderPath, then: Rest
 ) -> None:
     shapes = {each.name: each.subcon for each in shape.parts}
 
-    def write_from(index: int, written: Written) -> None:
+    def write_from(index: int, written: EncoderPath) -> None:
         if index == len(shape.parts):
             then(written)
             return
         each = shape.parts[index]
-        part = Part(names[each.name], names, shapes)
+        part = BoundPart(names[each.name], names, shapes)
         _write(each, to, part, written, partial(write_from, index + 1))
 
     write_from(0, written)
 
 
 @_write.register(layout.When)
-def _(shape: layout.When, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+def _(shape: layout.When, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
     condition = expression(shape.condition, part.names)
     nothing = () if part.value == "None" else (f"{part.value} is not None",)
     answer = written.answers.get(condition)
@@ -278,7 +294,9 @@ def _(shape: layout.When, to: Encoder, part: Part, written: Written, then: Rest)
 
 
 @_write.register(layout.Translated)
-def _(shape: layout.Translated, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+def _(
+    shape: layout.Translated, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
+) -> None:
     made = to.code.constant(shape.value_type, "class")
     written = write_tests(to.code, written.and_test(f"type({part.value}) is not {made}"))
     before, whole = to.code.constant(shape.before, "before"), to.code.name("whole")
@@ -287,7 +305,9 @@ def _(shape: layout.Translated, to: Encoder, part: Part, written: Written, then:
 
 
 @_write.register(layout.Lifted)
-def _(shape: layout.Lifted, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+def _(
+    shape: layout.Lifted, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
+) -> None:
     code = to.code
     inner, high = code.name(shape.part), code.name(shape.into)
     test, pattern = to.take(code, part.value, shape.value_type)
@@ -295,7 +315,7 @@ def _(shape: layout.Lifted, to: Encoder, part: Part, written: Written, then: Res
     fields = shape.value_fields
     code.line(f"{inner} = {pattern.format(name=shape.part, index=fields.index(shape.part))}")
     code.line(f"{high} = {pattern.format(name=shape.into, index=fields.index(shape.into))}")
-    names, written = _taken(shape.inner, to, inner, written)
+    names, written = _take_apart(shape.inner, to, inner, written)
     low, whole = names[shape.number], code.name("whole")
     for number, most in ((low, shape.most_low), (high, shape.most_high)):
         written = written.and_test(_no_integer(number), f"not 0 <= {number} <= {most}")
@@ -305,8 +325,10 @@ def _(shape: layout.Lifted, to: Encoder, part: Part, written: Written, then: Res
 
 
 @_write.register(lengths.Declared)
-def _(shape: lengths.Declared, to: Encoder, part: Part, written: Written, then: Rest) -> None:
-    written, octets = _prepared(part.shapes[shape.of], to, part.names[shape.of], written)
+def _(
+    shape: lengths.Declared, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
+) -> None:
+    written, octets = _prepare(part.shapes[shape.of], to, part.names[shape.of], written)
     size, integer = octets.size, shape.integer
     if isinstance(shape.bounds, lengths.BoundsBy):
         bounds, table = to.code.name("bounds"), dict(shape.bounds.bounds)
@@ -321,38 +343,42 @@ def _(shape: lengths.Declared, to: Encoder, part: Part, written: Written, then: 
         lowest, highest = shape.bounds
         if lowest > integer.lowest or highest < integer.highest:
             written = written.and_test(f"not {lowest} <= {size} <= {highest}")
-    then(written.and_piece(_packed(integer, size)))
+    then(written.and_piece(_pack(integer, size)))
 
 
 @_write.register(lengths.Count)
-def _(shape: lengths.Count, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+def _(
+    shape: lengths.Count, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
+) -> None:
     counted = part.names[shape.of]
     written = written.and_test(f"not isinstance({counted}, tuple)")
-    then(written.and_piece(_packed(shape.integer, f"len({counted})")))
+    then(written.and_piece(_pack(shape.integer, f"len({counted})")))
 
 
 @_write.register(lengths.Sized)
-def _(shape: lengths.Sized, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+def _(
+    shape: lengths.Sized, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
+) -> None:
     integer = shape.integer
     at, measured = len(written.pieces), to.measured
     to.measured = True
 
-    def end(written: Written) -> None:
+    def end(written: EncoderPath) -> None:
         to.measured = measured
-        size = _packed(integer, size_of(written.pieces[at + 1 :]))
+        size = _pack(integer, size_of(written.pieces[at + 1 :]))
         pieces = (*written.pieces[:at], size, *written.pieces[at + 1 :])
         then(replace(written, pieces=pieces))
 
-    _write(shape.subcon, to, part, written.and_piece(_packed(integer, "0")), end)
+    _write(shape.subcon, to, part, written.and_piece(_pack(integer, "0")), end)
 
 
 @_write.register(lengths.Many)
-def _(shape: lengths.Many, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+def _(shape: lengths.Many, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
     _write_repeated(shape.subcon, to, part, written, then)
 
 
 @_write.register(lengths.Each)
-def _(shape: lengths.Each, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+def _(shape: lengths.Each, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
     if shape.fewest:
         tests = (f"not isinstance({part.value}, tuple)", f"len({part.value}) < {shape.fewest}")
         written = written.and_test(*tests)
@@ -362,8 +388,8 @@ def _(shape: lengths.Each, to: Encoder, part: Part, written: Written, then: Rest
 def _write_repeated(
     each: Shape,
     to: Encoder,
-    part: Part,
-    written: Written,
+    part: BoundPart,
+    written: EncoderPath,
     then: Rest,
     before: Constant | None = None,
 ) -> None:
@@ -372,14 +398,14 @@ def _write_repeated(
     parts, item, octets = code.name("parts"), code.name("item"), code.name("octets")
     code.line(f"{parts} = []")
 
-    def end(written: Written) -> None:
+    def end(written: EncoderPath) -> None:
         written = write_tests(code, written)
         code.line(f"{parts}.append({joined_bytes(code, written.pieces)})")
 
     to.measured = True
     with code.block(f"for {item} in {part.value}:"):
-        inside = Written() if before is None else Written((before,))
-        _write(each, to, Part(item, {}, {}), inside, end)
+        inside = EncoderPath() if before is None else EncoderPath((before,))
+        _write(each, to, BoundPart(item, {}, {}), inside, end)
     to.measured = measured
     code.line(f"{octets} = b''.join({parts})")
     then(written.and_piece(Octets(octets, f"len({octets})")))

@@ -1,4 +1,4 @@
-"""The functions that are written: decoders of one value and of many in a row."""
+"""The generated functions: decoders of one value and of many consecutive values."""
 
 import math
 import struct
@@ -10,7 +10,7 @@ from wireproof_spec.codec import decoder_lengths as decoder_lengths
 from wireproof_spec.codec import decoder_texts as decoder_texts
 from wireproof_spec.codec.decoder import Decoder, read
 from wireproof_spec.codec.making import Maker
-from wireproof_spec.codec.reading import TOTAL, Place
+from wireproof_spec.codec.reading import TOTAL, Position
 from wireproof_spec.codec.refusing import refusals
 from wireproof_spec.codec.source import NotGenerated, Source
 from wireproof_spec.layout import Shape
@@ -18,10 +18,10 @@ from wireproof_spec.wire_error import WireError
 
 
 def write_decoder(shape: Shape, clause: str, make: Maker) -> Source:
-    """Return a function `decode(data)` that takes the whole of `data`.
+    """Return the source of `decode(data)`, which must consume all of `data`.
 
     Raises:
-        NotGenerated: a part of the shape is none that is known here.
+        NotGenerated: a part of the shape is of an unknown kind.
     """
     code = _source(clause)
     to = Decoder(code, make)
@@ -37,10 +37,10 @@ def write_decoder(shape: Shape, clause: str, make: Maker) -> Source:
 
 
 def write_decoder_of_many(shape: Shape, clause: str, make: Maker) -> Source:
-    """Return a function `decode_many(data, at, limit)`: see `decoding.decode_many`.
+    """Return the source of `decode_many(data, at, limit)`: see `decoding.decode_many`.
 
     Raises:
-        NotGenerated: the shape is not led by its size, or a part of it is none known here.
+        NotGenerated: the shape does not begin with its size, or has a part of an unknown kind.
     """
     if not isinstance(shape, lengths.Sized):
         raise NotGenerated(f"{shape!r} is not led by its size")
@@ -48,7 +48,7 @@ def write_decoder_of_many(shape: Shape, clause: str, make: Maker) -> Source:
     to = Decoder(code, make)
     with code.block("def decode_many(data, at, limit):"):
         code.line(f"total = len(data)\nlast = total - {shape.least}\nvalues, ends = [], []")
-        to.place, to.among_many = Place("at", 0), True
+        to.place, to.among_many = Position("at", 0), True
         with code.block("try:"), to.block("while at <= last:"):
             value = read(shape, to, "")
             to.flush()

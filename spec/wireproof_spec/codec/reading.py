@@ -1,8 +1,8 @@
-"""The state of a decoder being written: how far it has got, and the run of parts not yet read.
+"""The state of a decoder being generated: the position, and the run of parts not read yet.
 
-Neighbouring parts of fixed size are one `unpack_from`. What must hold of them is checked behind
-it, in their order. Where the data ends within the run, they are read one by one instead, so that
-the first part that is wrong is the one blamed, as when each is read in its turn.
+Consecutive parts of fixed size (a run) are read with one `unpack_from`; their checks follow in
+order. If the data ends inside the run, the parts are read one by one, so that the error names the
+first wrong part, as if each had been read in turn.
 """
 
 from collections.abc import Generator, Sequence
@@ -15,8 +15,8 @@ from wireproof_spec.codec.source import Source
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A place in the data: so many bytes behind the value of a variable, or behind the start."""
+class Position:
+    """A position in the data: an offset from the value of a variable, or from the start."""
 
     base: str
     more: int
@@ -26,14 +26,14 @@ class Place:
             return f"{self.base} + {self.more}"
         return self.base or str(self.more)
 
-    def behind(self, size: int) -> "Place":
-        """Return the place so many bytes further on."""
-        return Place(self.base, self.more + size)
+    def behind(self, size: int) -> "Position":
+        """Return the position a number of bytes further on."""
+        return Position(self.base, self.more + size)
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What `struct` calls a part of fixed size: byte order, code, bytes."""
+    """The `struct` format of a part of fixed size: byte order, format code, size."""
 
     order: str
     code: str
@@ -41,79 +41,79 @@ class Kind:
 
     @property
     def ordered(self) -> bool:
-        """Whether the byte order makes a difference."""
+        """Whether the byte order matters."""
         return self.size > 1 and not self.code.endswith("s")
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
-    """A part of fixed size: its kind, the variables it fills, its path and place."""
+class FixedPart:
+    """A part of fixed size: its format, the variables it sets, its path and position."""
 
     kind: Kind
     variables: tuple[str, ...]
     path: str
-    place: Place
+    place: Position
 
     @property
-    def after(self) -> Place:
-        """Where it ends."""
+    def after(self) -> Position:
+        """The position after the part."""
         return self.place.behind(self.kind.size)
 
 
 @dataclass(frozen=True, slots=True)
-class Fitting:
-    """What a declared length was held against: so many bytes from `start` on, before `end`."""
+class LengthCheck:
+    """A check made of a declared length: that many bytes from `start` on end before `end`."""
 
-    start: Place
+    start: Position
     stop: str
     """The variable of where they end."""
-    end: Place
+    end: Position
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """A number that was read with the run before it, None where the data ends within it."""
+    """A number that was read together with the run before it; None if the data ended before."""
 
     variable: str
     kind: Kind
-    place: Place
+    place: Position
 
 
 @dataclass(frozen=True, slots=True)
-class Then:
-    """Statements behind the parts before them; `checks`: also where the run is cut short."""
+class LaterStatements:
+    """Statements after the parts before them; `checks`: needed even if the data ends early."""
 
     text: str
     checks: bool
 
 
-TOTAL = Place("total", 0)
+TOTAL = Position("total", 0)
 
 
-class Reading:
-    """A decoder being written, from front to back."""
+class DecoderBuilder:
+    """A decoder being generated, from the first part to the last."""
 
     def __init__(self, code: Source) -> None:
         self.code = code
-        self.place = Place("", 0)
+        self.place = Position("", 0)
         self.end = TOTAL
         """Where what encloses the next part ends."""
         self.reached = {TOTAL}
         """The ends that are known to lie within the data."""
-        self.fitting: dict[str, Fitting] = {}
+        self.fitting: dict[str, LengthCheck] = {}
         """Lengths held against what is left."""
-        self.floor = Place("", 0)
+        self.floor = Position("", 0)
         """Up to here the bytes lie before `end`, if the same variable is the base."""
-        self._run: list[Fixed | Then] = []
+        self._run: list[FixedPart | LaterStatements] = []
         self._order = ""
         self._ahead: list[Ahead] = []
 
     def name(self, hint: str) -> str:
-        """Return a new variable."""
+        """Return a new variable name."""
         return self.code.name(hint)
 
-    def fixed(self, kind: Kind, variables: tuple[str, ...], path: str) -> None:
-        """Read a part of fixed size, together with its neighbours."""
+    def read_fixed(self, kind: Kind, variables: tuple[str, ...], path: str) -> None:
+        """Add a part of fixed size to the run."""
         if self._ahead and self._ahead[0].place == self.place and self._ahead[0].kind == kind:
             self._take_ahead(self._ahead.pop(0), variables[0], path)
             return
@@ -121,35 +121,35 @@ class Reading:
             if self._order not in ("", kind.order):
                 self.flush()
             self._order = kind.order
-        self._run.append(Fixed(kind, variables, path, self.place))
+        self._run.append(FixedPart(kind, variables, path, self.place))
         self.place = self.place.behind(kind.size)
 
     def check(self, text: str) -> None:
-        """Do something with the parts read so far that the next test needs."""
-        self._run.append(Then(text, checks=True))
+        """Add a statement on the parts read so far that a later check needs."""
+        self._run.append(LaterStatements(text, checks=True))
 
     def hold(self, test: str, error: str) -> None:
-        """Refuse the parts read so far when the test holds."""
+        """Add a check that raises an error if the test is true."""
         self.check(f"if {test}:\n    raise {error} from None")
 
     def later(self, text: str) -> None:
-        """Do something with the parts read so far that no check needs."""
-        self._run.append(Then(text, checks=False))
+        """Add a statement on the parts read so far that no check needs."""
+        self._run.append(LaterStatements(text, checks=False))
 
     def flush(self, followers: Sequence[Kind] = ()) -> None:
-        """Write down the run: what comes next needs its values.
+        """Write the code of the run, because what follows needs its values.
 
-        `followers` are numbers that may stand behind it: they are read with the run as far as
-        the data reaches, and taken by the next parts of fixed size.
+        `followers` are numbers that may follow the run. They are read with it as far as the data
+        reaches, and used by the next parts of fixed size.
         """
         run, order = self._run, self._order or ">"
         self._run, self._order = [], ""
-        parts = [each for each in run if isinstance(each, Fixed)]
+        parts = [each for each in run if isinstance(each, FixedPart)]
         if parts:
             self._ahead = self._looked_ahead(order, followers)
             self._read_run(order, run, parts, self._ahead)
         for each in run:
-            if isinstance(each, Then):
+            if isinstance(each, LaterStatements):
                 self.code.line(each.text)
 
     def _looked_ahead(self, order: str, followers: Sequence[Kind]) -> list[Ahead]:
@@ -161,10 +161,14 @@ class Reading:
         return found
 
     def _read_run(
-        self, order: str, run: list[Fixed | Then], parts: list[Fixed], ahead: Sequence[Ahead]
+        self,
+        order: str,
+        run: list[FixedPart | LaterStatements],
+        parts: list[FixedPart],
+        ahead: Sequence[Ahead],
     ) -> None:
         with self.code.block("try:"):
-            further = [Fixed(each.kind, (each.variable,), "", each.place) for each in ahead]
+            further = [FixedPart(each.kind, (each.variable,), "", each.place) for each in ahead]
             self.code.line(self._unpack(order, *parts, *further))
         with self.code.block("except struct_error:"):
             if ahead:
@@ -177,19 +181,21 @@ class Reading:
     def _take_ahead(self, ahead: Ahead, variable: str, path: str) -> None:
         with self.code.block(f"if {ahead.variable} is None:"):
             size = ahead.kind.size
-            self.code.line(f"raise cut({quoted(path)}, {ahead.place}, {size}, total)")
+            self.code.line(f"raise cut({quote_path(path)}, {ahead.place}, {size}, total)")
         self.code.line(f"{variable} = {ahead.variable}")
         self.place = ahead.place.behind(ahead.kind.size)
 
-    def _cut_short(self, order: str, run: list[Fixed | Then]) -> None:
-        parts = [each for each in run if isinstance(each, Fixed)]
-        checks = [each for each in run[: run.index(parts[-1])] if isinstance(each, Then)]
+    def _cut_short(self, order: str, run: list[FixedPart | LaterStatements]) -> None:
+        parts = [each for each in run if isinstance(each, FixedPart)]
+        checks = [
+            each for each in run[: run.index(parts[-1])] if isinstance(each, LaterStatements)
+        ]
         for each in run:
-            if isinstance(each, Then):
+            if isinstance(each, LaterStatements):
                 if each.checks:
                     self.code.line(each.text)
                 continue
-            path, size = quoted(each.path), each.kind.size
+            path, size = quote_path(each.path), each.kind.size
             with self.code.block(f"if total < {each.after}:"):
                 self.code.line(f"raise cut({path}, {each.place}, {size}, total) from None")
             if each is parts[-1]:
@@ -197,49 +203,49 @@ class Reading:
             if any(check.checks for check in checks):
                 self.code.line(self._unpack(order, each))
 
-    def _unpack(self, order: str, *parts: Fixed) -> str:
+    def _unpack(self, order: str, *parts: FixedPart) -> str:
         layout = Struct(order + "".join(part.kind.code for part in parts))
         unpack = self.code.constant(layout.unpack_from, "unpack")
         variables = "".join(f"{name}, " for part in parts for name in part.variables)
         return f"{variables}= {unpack}(data, {parts[0].place})"
 
     def move(self, place: str) -> None:
-        """Go to a place that only running can tell; the run must be flushed."""
+        """Move to a position known only at run time; the run must have been flushed."""
         at = self.name("at")
         self.code.line(f"{at} = {place}")
-        self.place = Place(at, 0)
+        self.place = Position(at, 0)
 
     @contextmanager
     def block(self, head: str) -> Generator[None, None, None]:
-        """Write what stands below a head, in which the place is moved by assignment."""
+        """Write an indented block below a head; flush the run at its end."""
         with self.code.block(head):
             yield
             self.flush()
 
     @contextmanager
     def apart(self) -> Generator[None, None, None]:
-        """Forget afterwards what is known of ends and lengths only inside."""
+        """Forget at the end what was learned inside about ends and lengths."""
         known = set(self.reached), dict(self.fitting), self.floor
         yield
         self.reached, self.fitting, self.floor = known
 
     def known_to_fit(self, length: str) -> str | None:
-        """Return where so many bytes from here on end, if it was asked whether they are there."""
+        """Return the end of a length that was already checked from this position, or None."""
         asked = self.fitting[length]
         return asked.stop if asked.start == self.place and asked.end in self.reached else None
 
 
-def joined(outer: str, name: str) -> str:
-    """Return the path of a part within another."""
+def join_path(outer: str, name: str) -> str:
+    """Return the path of a part inside another part."""
     dot = "." if outer and name and not name.startswith("[") else ""
     return f"{outer}{dot}{name}"
 
 
-def quoted(path: str) -> str:
-    """Return a path as source; a variable in braces counts repeated parts."""
+def quote_path(path: str) -> str:
+    """Return a path as source; a variable in braces is the index of a repeated part."""
     return f"f{path!r}" if "{" in path else repr(path)
 
 
-def term(place: Place) -> str:
-    """Return a place as a term of a sum or difference."""
+def term(place: Position) -> str:
+    """Return a position as a term of a sum or difference."""
     return f"({place})" if place.base and place.more else str(place)

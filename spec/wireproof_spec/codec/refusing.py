@@ -1,45 +1,47 @@
-"""What generated code says when bytes do not fit: word for word what construct leads to."""
+"""The errors of generated code, word for word those of interpreted construct."""
 
 from collections.abc import Callable, Mapping
 
 from wireproof_spec.wire_error import WireError
-from wireproof_spec.wording import counted, shown
+from wireproof_spec.wording import count_bytes, show_value
 
 
 def refusals(clause: str) -> Mapping[str, Callable[..., object]]:
-    """Return the errors of a schema under the names by which generated code calls them."""
+    """Return the functions that make a schema's errors, by the names used in generated code."""
 
     def error(field: str, offset: int, expected: str, found: object) -> WireError:
         return WireError(
             clause=clause, field=field, offset=offset, expected=expected, found=str(found)
         )
 
-    def refused(field: str, offset: int, expected: str, found: object) -> WireError:
+    def refuse(field: str, offset: int, expected: str, found: object) -> WireError:
         return error(field or "value", offset, expected, found)
 
     def cut(field: str, offset: int, size: int, total: int) -> WireError:
-        return error(field, offset, counted(size), total - offset)
+        return error(field, offset, count_bytes(size), total - offset)
 
     def over(field: str, offset: int, room: int, found: int) -> WireError:
-        return refused(field, offset, f"at most {room}", found)
+        return refuse(field, offset, f"at most {room}", found)
 
     def behind(field: str, offset: int, end: int) -> WireError:
-        return refused(field, offset, "a start before its end", f"{offset - end} behind it")
+        return refuse(field, offset, "a start before its end", f"{offset - end} behind it")
 
-    def unbounded(field: str, offset: int, bounds: tuple[int, int], found: int) -> WireError:
+    def refuse_unbounded(
+        field: str, offset: int, bounds: tuple[int, int], found: int
+    ) -> WireError:
         lowest, highest = bounds
         expected = str(lowest) if lowest == highest else f"{lowest} to {highest}"
-        return refused(field, offset, expected, found)
+        return refuse(field, offset, expected, found)
 
-    def trailing(offset: int, total: int) -> WireError:
-        return refused("end", offset, "no more bytes", total - offset)
+    def refuse_trailing(offset: int, total: int) -> WireError:
+        return refuse("end", offset, "no more bytes", total - offset)
 
     return {
-        "refused": refused,
+        "refused": refuse,
         "cut": cut,
         "over": over,
         "behind": behind,
-        "unbounded": unbounded,
-        "trailing": trailing,
-        "shown": shown,
+        "unbounded": refuse_unbounded,
+        "trailing": refuse_trailing,
+        "shown": show_value,
     }

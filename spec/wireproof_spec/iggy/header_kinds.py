@@ -1,14 +1,14 @@
-"""The fifteen kinds of header values: codes, names, widths, and the values that bytes spell.
+"""The fifteen kinds of header values: codes, names, widths, and how bytes are decoded.
 
-Numbers are little endian, signed ones in two's complement. The peer keeps whatever bytes come
-with a kind; its client libraries, and the functions here, hold a value against its kind.
+Numbers are little endian, signed ones in two's complement. Servers store any bytes with any kind;
+their client libraries, and the functions here, check a value against its kind.
 """
 
 import struct
 from typing import TypeAlias, TypeVar
 
 from wireproof_spec.wire_error import WireError
-from wireproof_spec.wording import counted, shown
+from wireproof_spec.wording import count_bytes, show_value
 
 HeaderContent: TypeAlias = "bytes | str | bool | int | float"
 T = TypeVar("T")
@@ -60,12 +60,12 @@ _CLAUSE = "iggy.headers.kinds"
 
 
 def kind_code(name: str) -> int | None:
-    """Return the code of a kind, or None for a name that no kind has."""
+    """Return the code of a kind, or None for an unknown name."""
     return _CODES.get(name)
 
 
 def header_bytes(kind: int, content: HeaderContent) -> bytes:
-    """Return the bytes of a value of a kind.
+    """Encode a value of a kind.
 
     Raises:
         WireError: the kind is unknown, or cannot hold the value.
@@ -73,25 +73,25 @@ def header_bytes(kind: int, content: HeaderContent) -> bytes:
     try:
         return _bytes(kind, content)
     except (TypeError, AttributeError, OverflowError, struct.error, UnicodeEncodeError):
-        raise _refused(f"a value of kind {_name(kind)}", shown(content)) from None
+        raise _refuse(f"a value of kind {_name(kind)}", show_value(content)) from None
 
 
 def header_value(kind: int, data: bytes) -> HeaderContent:
-    """Return what the bytes of a kind spell.
+    """Decode the bytes of a kind.
 
     Raises:
-        WireError: the kind is unknown, or the bytes are not as many as it takes, or no bool, or
-            no UTF-8.
+        WireError: the kind is unknown, or the bytes have the wrong length or are no valid bool
+            or UTF-8.
     """
     width = KIND_WIDTHS.get(kind)
     if width is not None and len(data) != width:
-        raise _refused(f"{counted(width)} of kind {_name(kind)}", str(len(data)))
+        raise _refuse(f"{count_bytes(width)} of kind {_name(kind)}", str(len(data)))
     if kind == BOOL and data not in (b"\x00", b"\x01"):
-        raise _refused("0 or 1 of kind bool", shown(data))
+        raise _refuse("0 or 1 of kind bool", show_value(data))
     try:
         return _value(kind, data)
     except UnicodeDecodeError:
-        raise _refused("UTF-8 of kind string", shown(data)) from None
+        raise _refuse("UTF-8 of kind string", show_value(data)) from None
 
 
 def _bytes(kind: int, content: HeaderContent) -> bytes:
@@ -121,7 +121,7 @@ def _value(kind: int, data: bytes) -> HeaderContent:
         return data.decode()
     if kind == RAW:
         return data
-    raise _refused("a kind of 1 to 15", str(kind))
+    raise _refuse("a kind of 1 to 15", str(kind))
 
 
 def _exactly(value_type: type[T], content: HeaderContent) -> T:
@@ -134,5 +134,5 @@ def _name(kind: int) -> str:
     return HEADER_KINDS.get(kind, str(kind))
 
 
-def _refused(expected: str, found: str) -> WireError:
+def _refuse(expected: str, found: str) -> WireError:
     return WireError(clause=_CLAUSE, field="value", offset=0, expected=expected, found=found)

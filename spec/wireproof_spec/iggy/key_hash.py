@@ -1,4 +1,4 @@
-"""Which partition a messages key leads to: a hash modulo the partitions.
+"""The partition for a messages key: a hash modulo the number of partitions.
 
 Published: MurmurHash3, x64, 128 bits, seed 0. Tagged: XXH32, seed 0.
 """
@@ -13,12 +13,12 @@ _STRIPE, _LANE = 16, 4
 
 
 def partition_of_key(key: bytes, count: int, generation: Generation) -> int:
-    """Return the partition of `count` that a key leads to; a remainder of 0 is the last one."""
+    """Return the partition for a key, from 1 to `count`; a remainder of 0 means the last one."""
     return key_hash(key, generation) % count or count
 
 
 def key_hash(key: bytes, generation: Generation) -> int:
-    """Return the hash of a key: 128 bits in published servers, 32 in tagged ones."""
+    """Return the hash of a key: 128 bits for published servers, 32 for tagged ones."""
     if generation == "published":
         return mmh3.hash128(key, seed=0, x64arch=True, signed=False)
     return xxh32(key)
@@ -28,26 +28,26 @@ def xxh32(data: bytes) -> int:
     """Return the XXH32 of some bytes with seed 0."""
     one, two, three, four, five = _PRIMES
     stripes = len(data) // _STRIPE * _STRIPE
-    found = _accumulated(data[:stripes]) if stripes else five
+    found = _accumulate(data[:stripes]) if stripes else five
     found = found + len(data) & _BITS
     lanes = len(data) // _LANE * _LANE
     for at in range(stripes, lanes, _LANE):
-        found = _turned(found + _lane(data, at) * three, 17) * four & _BITS
+        found = _rotate(found + _lane(data, at) * three, 17) * four & _BITS
     for byte in data[lanes:]:
-        found = _turned(found + byte * five, 11) * one & _BITS
+        found = _rotate(found + byte * five, 11) * one & _BITS
     found = (found ^ found >> 15) * two & _BITS
     found = (found ^ found >> 13) * three & _BITS
     return found ^ found >> 16
 
 
-def _accumulated(data: bytes) -> int:
+def _accumulate(data: bytes) -> int:
     one, two, *_ = _PRIMES
     lanes = [one + two & _BITS, two, 0, -one & _BITS]
     for start in range(0, len(data), _STRIPE):
         for number, lane in enumerate(lanes):
             read = _lane(data, start + number * _LANE)
-            lanes[number] = _turned(lane + read * two, 13) * one & _BITS
-    turned = (_turned(lane, by) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True))
+            lanes[number] = _rotate(lane + read * two, 13) * one & _BITS
+    turned = (_rotate(lane, by) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True))
     return sum(turned) & _BITS
 
 
@@ -55,6 +55,6 @@ def _lane(data: bytes, at: int) -> int:
     return int.from_bytes(data[at : at + _LANE], "little")
 
 
-def _turned(number: int, by: int) -> int:
+def _rotate(number: int, by: int) -> int:
     number &= _BITS
     return (number << by | number >> 32 - by) & _BITS

@@ -1,4 +1,4 @@
-"""Commands out of what a client sends: a line, and the sized body that some lines announce."""
+"""Reads commands from a client's stream: a line, and the sized body that some lines announce."""
 
 import re
 from collections.abc import Mapping
@@ -75,8 +75,8 @@ _ACKNOWLEDGEMENT = re.compile(rb"(FIN|REQ|TOUCH)([ \r\n])")
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Generic[T]):
-    """A value, the bytes it was sent as, and their shape."""
+class CommandPart(Generic[T]):
+    """A value, the bytes it was sent as, and their schema."""
 
     value: T
     data: bytes
@@ -87,12 +87,12 @@ class Part(Generic[T]):
 class Command:
     """A line, and the body if the line announces one."""
 
-    line: Part[Line]
-    body: Part[Body] | None
+    line: CommandPart[Line]
+    body: CommandPart[Body] | None
 
 
 class CommandReader:
-    """Commands out of a client's stream, after the magic, whatever pieces it arrives in."""
+    """Reads commands from a client's stream after the magic, however its bytes are divided."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class CommandReader:
         message_limit: int = limits.MAX_MSG_SIZE,
         body_limit: int = limits.MAX_BODY_SIZE,
     ) -> None:
-        """Limit lines, bodies of one message, and other bodies to so many bytes."""
+        """Create a reader with limits in bytes for lines, message bodies, and other bodies."""
         self._line_limit = line_limit
         self._message_limit = message_limit
         self._body_limit = body_limit
@@ -111,19 +111,19 @@ class CommandReader:
 
     @property
     def pending(self) -> bytes:
-        """The bytes of a command that is not whole yet."""
+        """The bytes of an incomplete command."""
         return bytes(self._buffer)
 
     def feed(self, data: bytes) -> None:
-        """Take more bytes of the stream."""
+        """Add bytes of the stream."""
         self._buffer += data
 
     def next_command(self) -> Command | NeedMore:
         """Return the next command, or NEED_MORE.
 
         Raises:
-            WireError: a line or body breaks its shape or is too long; the offset counts from
-                the first byte fed. The reader stays where it is.
+            WireError: a line or body is malformed or too long; the offset counts from the first
+                byte fed. The reader does not move.
         """
         line = self._line()
         if line is NEED_MORE:
@@ -137,10 +137,10 @@ class CommandReader:
         return Command(line, body)
 
     def finish(self) -> None:
-        """Say that the stream ends here, after all whole commands were taken.
+        """Check that the stream ends here; call this after taking all complete commands.
 
         Raises:
-            WireError: it ends within a command.
+            WireError: it ends inside a command.
         """
         line = self._line()
         if line is NEED_MORE:
@@ -149,7 +149,7 @@ class CommandReader:
         elif schema := _body_schema(line):
             self._part(schema, len(line.data), len(self._buffer))
 
-    def _line(self) -> Part[Line] | NeedMore:
+    def _line(self) -> CommandPart[Line] | NeedMore:
         schema, least = self._line_shape()
         end = self._buffer.find(b"\n", least) + 1
         if not end and len(self._buffer) < self._line_limit:
@@ -159,14 +159,14 @@ class CommandReader:
         return self._part(schema, 0, end)
 
     def _line_shape(self) -> tuple[Schema[Line], int]:
-        """Return the shape of the line in front, and how many bytes precede its line feed."""
+        """Return the schema of the next line, and the number of bytes before its line feed."""
         found = _ACKNOWLEDGEMENT.match(self._buffer)
         if found is None:
             return _LINE, 0
         has_id = found[2] == b" "
         return _ACKNOWLEDGEMENTS[found[1]], found.end() + MESSAGE_ID_SIZE if has_id else 0
 
-    def _body(self, line: Part[Line]) -> Part[Body] | NeedMore | None:
+    def _body(self, line: CommandPart[Line]) -> CommandPart[Body] | NeedMore | None:
         schema = _body_schema(line)
         if schema is None:
             return None
@@ -181,10 +181,10 @@ class CommandReader:
             return NEED_MORE
         return self._part(schema, start, start + size)
 
-    def _part(self, schema: Schema[T], start: int, end: int) -> Part[T]:
+    def _part(self, schema: Schema[T], start: int, end: int) -> CommandPart[T]:
         data = bytes(self._buffer[start:end])
         try:
-            return Part(decode(schema, data), data, schema)
+            return CommandPart(decode(schema, data), data, schema)
         except WireError as error:
             raise error.at(self.offset + start) from None
 
@@ -198,5 +198,5 @@ class CommandReader:
         )
 
 
-def _body_schema(line: Part[Line]) -> Schema[Body] | None:
+def _body_schema(line: CommandPart[Line]) -> Schema[Body] | None:
     return BODIES.get(line.value.name) if isinstance(line.value, CommandLine) else None

@@ -1,7 +1,7 @@
-"""The parameters of the commands: which words a line needs, and what each may be.
+"""The parameters of the commands: which words a line needs, and their valid values.
 
-Words beyond the named ones are let pass, as real brokers do (not for AUTH). A partition is named
-where the published texts name it; that it may be left out is how real brokers read them.
+Additional words are ignored, as by real brokers (except for AUTH). A partition is listed where the
+published texts name it; that it may be missing is how real brokers read them.
 """
 
 import re
@@ -12,7 +12,7 @@ from wireproof_spec.decoding import encode
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command import COMMAND_LINE, CommandLine
 from wireproof_spec.wire_error import WireError
-from wireproof_spec.wording import shown
+from wireproof_spec.wording import show_value
 
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,4000}")
 _DIGITS = re.compile(rb"[0-9]*")
@@ -24,7 +24,7 @@ _INT64 = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A word of a command line: its published name, what it may be, whether it must be there."""
+    """A word of a command line: its published name, its valid values, and if it is required."""
 
     name: str
     expected: str
@@ -92,12 +92,12 @@ PARAMETERS: Mapping[bytes, tuple[Parameter, ...]] = {
 
 
 def parameter_faults(line: CommandLine) -> Iterator[WireError]:
-    """Yield what is wrong with a line's words; the offset counts from the start of the line."""
+    """Yield the faults of a line's words; offsets count from the start of the line."""
     if line.name not in PARAMETERS:
-        yield _fault("name", 0, "a command", shown(line.name))
+        yield _fault("name", 0, "a command", show_value(line.name))
         return
     if line.name == names.AUTH and line.parameters:
-        yield _fault("parameters", len(line.name), "none", shown(line.parameters[0]))
+        yield _fault("parameters", len(line.name), "none", show_value(line.parameters[0]))
     at = len(line.name) + 1
     words = iter(line.parameters)
     for parameter in PARAMETERS[line.name]:
@@ -108,7 +108,7 @@ def parameter_faults(line: CommandLine) -> Iterator[WireError]:
         if word is None:
             return
         if not parameter.is_right(word):
-            yield _fault(parameter.name, at, parameter.expected, shown(word))
+            yield _fault(parameter.name, at, parameter.expected, show_value(word))
         at += len(word) + 1
 
 

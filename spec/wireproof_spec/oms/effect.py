@@ -1,4 +1,4 @@
-"""What a conforming server makes of well-typed attributes: priority, due time, expiry."""
+"""The effect of valid attributes in a conforming server: priority, due time, expiry."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ LATEST = LIMITS[Type.LONG][1]
 
 
 class Expiry(Enum):
-    """What expireTime comes to; between birth and due time the text allows two readings."""
+    """The effect of expireTime; between birth and due time the text allows two readings."""
 
     NEVER = "never"
     UNDECIDED = "undecided"
@@ -26,7 +26,7 @@ class Expiry(Enum):
 class Timing:
     """When a message is born, due and discarded, in milliseconds since 1970.
 
-    `expires` is None where no expireTime is set. A negative delay is over at birth.
+    `expires` is None if expireTime is not set. A negative delay counts as none.
     """
 
     born: int
@@ -35,29 +35,29 @@ class Timing:
 
     @property
     def expiry(self) -> Expiry:
-        """What the expireTime comes to: earlier than birth means never."""
+        """The effect of the expireTime; a time before birth means never."""
         if self.expires is None or self.expires < self.born:
             return Expiry.NEVER
         later = self.expires > self.due
         return Expiry.AT_ITS_TIME if later else Expiry.UNDECIDED
 
 
-def timing(header: Mapping[str, JsonValue], born: int) -> Timing:
-    """Return the times of a message; attributes that are no Long count as not set."""
-    delay = whole(header.get(names.DELAY_TIME), Type.LONG) or 0
+def read_timing(header: Mapping[str, JsonValue], born: int) -> Timing:
+    """Return the times of a message; an attribute that is no Long counts as not set."""
+    delay = read_whole_number(header.get(names.DELAY_TIME), Type.LONG) or 0
     due = min(born + max(delay, 0), LATEST)
-    return Timing(born, due, whole(header.get(names.EXPIRE_TIME), Type.LONG))
+    return Timing(born, due, read_whole_number(header.get(names.EXPIRE_TIME), Type.LONG))
 
 
 def effective_priority(header: Mapping[str, JsonValue]) -> int:
-    """Return the priority that counts: one outside 1 to 10 is ignored, as if it were not set."""
-    priority = whole(header.get(names.PRIORITY), Type.INTEGER)
+    """Return the effective priority; a value outside 1 to 10 counts as not set."""
+    priority = read_whole_number(header.get(names.PRIORITY), Type.INTEGER)
     if priority is None or not names.LOWEST_PRIORITY <= priority <= names.HIGHEST_PRIORITY:
         return names.DEFAULT_PRIORITY
     return priority
 
 
-def whole(value: JsonValue, wanted: Type) -> int | None:
+def read_whole_number(value: JsonValue, wanted: Type) -> int | None:
     """Return a value of type Long or Integer as an int, or None for any other value."""
     if not isinstance(value, int | Decimal) or misfit(value, wanted) is not None:
         return None

@@ -1,13 +1,20 @@
-"""Rules of the extension header: one dictionary, attributes of their types."""
+"""Rules of the extension header: it is one dictionary, and its attributes have their types."""
 
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 
 from wireproof_spec.oms import names
 from wireproof_spec.oms.document import Document, Gap, below
-from wireproof_spec.oms.effect import Expiry, Timing, timing, whole
+from wireproof_spec.oms.effect import Expiry, Timing, read_timing, read_whole_number
 from wireproof_spec.oms.names import ATTRIBUTES, Kind, Type
-from wireproof_spec.oms.sight import DESCRIBED, UNREADABLE, UNSET, Fault, Sight, seen
+from wireproof_spec.oms.rule_result import (
+    DESCRIBED,
+    UNREADABLE,
+    UNSET,
+    Breach,
+    RuleResult,
+    make_result,
+)
 from wireproof_spec.oms.types import (
     DICTIONARY,
     KEY_VALUE,
@@ -28,103 +35,103 @@ BEFORE_BIRTH = "before-birth"
 BETWEEN = "between-birth-and-due-time"
 AFTER_DUE = "after-due-time"
 
-FaultsOf = Callable[[str, str, JsonValue], Iterable[Fault]]
+FaultsOf = Callable[[str, str, JsonValue], Iterable[Breach]]
 """Returns the faults of one attribute, by its name, pointer and value."""
 
 _NO_VALUE_AT_ALL = (NULL, LIST, DICTIONARY)
 """What no attribute of any type may be; the rule on values tells of it, not that on types."""
 
 
-def dictionary(document: Document) -> Sight:
-    """See whether the extension header is one dictionary."""
+def dictionary(document: Document) -> RuleResult:
+    """Check that the extension header is one dictionary."""
     found = document.extension_header
     if found is Gap.ABSENT:
-        return Sight(UNSET)
+        return RuleResult(UNSET)
     if found is Gap.LOST and document.kind is Kind.MESSAGE:
-        return Sight(UNREADABLE)
-    return seen(document.dictionary_faults(document.header_pointer, found, KEY_VALUE))
+        return RuleResult(UNREADABLE)
+    return make_result(document.dictionary_faults(document.header_pointer, found, KEY_VALUE))
 
 
-def value(document: Document) -> Sight:
-    """See whether every value is String, Binary or Numeric."""
+def value(document: Document) -> RuleResult:
+    """Check that every value is String, Binary or Numeric."""
     return _each(document, _value_faults)
 
 
-def number(document: Document) -> Sight:
-    """See whether Long and Integer attributes are whole numbers within their ranges."""
+def number(document: Document) -> RuleResult:
+    """Check that Long and Integer attributes are whole numbers within their ranges."""
     return _each(document, _number_faults)
 
 
-def text(document: Document) -> Sight:
-    """See whether String attributes are strings."""
+def text(document: Document) -> RuleResult:
+    """Check that String attributes are strings."""
     return _each(document, _text_faults)
 
 
-def delivery_count(document: Document) -> Sight:
-    """See whether a delivery count is negative."""
+def delivery_count(document: Document) -> RuleResult:
+    """Check that a delivery count is not negative."""
     found = document.attribute(names.DELIVERY_COUNT)
     if found is Gap.ABSENT:
-        return Sight(UNSET)
+        return RuleResult(UNSET)
     if isinstance(found, Gap) or misfit(found, Type.INTEGER) is not None:
-        return Sight(UNREADABLE)
+        return RuleResult(UNREADABLE)
     if isinstance(found, int | Decimal) and found < 0:
         pointer = f"{document.header_pointer}/{names.DELIVERY_COUNT}"
-        return seen([Fault(NEGATIVE, pointer, "0 or more deliveries", literal(found))])
-    return Sight(DESCRIBED)
+        return make_result([Breach(NEGATIVE, pointer, "0 or more deliveries", literal(found))])
+    return RuleResult(DESCRIBED)
 
 
-def expiry(document: Document) -> Sight:
-    """See where expireTime lies: before birth, after the due time, or between the two."""
+def expiry(document: Document) -> RuleResult:
+    """Return if expireTime lies before birth or after the due time; between is a breach."""
     found = document.attribute(names.EXPIRE_TIME)
     if found is Gap.ABSENT:
-        return Sight(UNSET)
-    told = _timing(document)
+        return RuleResult(UNSET)
+    told = _read_timing(document)
     if told is None or told.expires is None:
-        return Sight(UNREADABLE)
+        return RuleResult(UNREADABLE)
     if told.expiry is Expiry.UNDECIDED:
         pointer = f"{document.header_pointer}/{names.EXPIRE_TIME}"
         due = f"a time before bornTimestamp {told.born} or after the due time {told.due}"
-        return seen([Fault(BETWEEN, pointer, due, str(told.expires))])
-    return Sight(BEFORE_BIRTH if told.expiry is Expiry.NEVER else AFTER_DUE)
+        return make_result([Breach(BETWEEN, pointer, due, str(told.expires))])
+    return RuleResult(BEFORE_BIRTH if told.expiry is Expiry.NEVER else AFTER_DUE)
 
 
-def _timing(document: Document) -> Timing | None:
-    """Return when the message is due and expires; None where it does not say when it was born."""
+def _read_timing(document: Document) -> Timing | None:
+    """Return the times of the message; None if it has no valid bornTimestamp."""
     held, found = document.extension_header, below(document.header, names.BORN_TIMESTAMP)
     if isinstance(found, Gap) or not isinstance(held, dict):
         return None
-    born = whole(found, Type.LONG)
-    return None if born is None else timing(held, born)
+    born = read_whole_number(found, Type.LONG)
+    return None if born is None else read_timing(held, born)
 
 
-def _each(document: Document, faults_of: FaultsOf) -> Sight:
+def _each(document: Document, faults_of: FaultsOf) -> RuleResult:
     held = document.extension_header
     if held is Gap.ABSENT:
-        return Sight(UNSET)
+        return RuleResult(UNSET)
     if not isinstance(held, dict):
-        return Sight(UNREADABLE)
+        return RuleResult(UNREADABLE)
     found = [
         fault
         for name, pointer, value_there in members(document.header_pointer, held)
         for fault in faults_of(name, pointer, value_there)
     ]
-    return seen(found, DESCRIBED if held else UNSET)
+    return make_result(found, DESCRIBED if held else UNSET)
 
 
-def _value_faults(name: str, pointer: str, value: JsonValue) -> Iterable[Fault]:
+def _value_faults(name: str, pointer: str, value: JsonValue) -> Iterable[Breach]:
     # A boolean or NaN where a number is due breaks the rule on numbers.
     if _is_numeric(name) and kind_of(value) not in _NO_VALUE_AT_ALL:
         return ()
     return no_values(pointer, value)
 
 
-def _number_faults(name: str, pointer: str, value: JsonValue) -> Iterable[Fault]:
+def _number_faults(name: str, pointer: str, value: JsonValue) -> Iterable[Breach]:
     if not _is_numeric(name) or kind_of(value) in _NO_VALUE_AT_ALL:
         return ()
     return misfits(pointer, value, ATTRIBUTES[name])
 
 
-def _text_faults(name: str, pointer: str, value: JsonValue) -> Iterable[Fault]:
+def _text_faults(name: str, pointer: str, value: JsonValue) -> Iterable[Breach]:
     is_text = ATTRIBUTES.get(name) is Type.STRING
     return misfits(pointer, value, Type.STRING) if is_text and kind_of(value) == NUMBER else ()
 

@@ -6,7 +6,15 @@ from decimal import Decimal
 from wireproof_spec.oms import names
 from wireproof_spec.oms.document import WRAPPER_POINTER, Document, Found, Gap, below
 from wireproof_spec.oms.names import HEADER_ATTRIBUTES, QOS_VALUES, Type
-from wireproof_spec.oms.sight import DESCRIBED, NOT_THERE, UNREADABLE, UNSET, Fault, Sight, seen
+from wireproof_spec.oms.rule_result import (
+    DESCRIBED,
+    NOT_THERE,
+    UNREADABLE,
+    UNSET,
+    Breach,
+    RuleResult,
+    make_result,
+)
 from wireproof_spec.oms.types import (
     DUE,
     KEY_VALUE,
@@ -32,117 +40,121 @@ _NON_EMPTY = "a non-empty String"
 _BINARY = "Binary, as base64"
 
 
-def wrapper(document: Document) -> Sight:
-    """See whether the document is a dictionary whose "message" holds the parts."""
+def wrapper(document: Document) -> RuleResult:
+    """Check that the document is a dictionary with a dictionary "message"."""
     found = document.dictionary_faults("", document.value, _WRAPPER)
-    return seen(found or document.dictionary_faults(WRAPPER_POINTER, document.message, _WRAPPER))
+    return make_result(
+        found or document.dictionary_faults(WRAPPER_POINTER, document.message, _WRAPPER)
+    )
 
 
-def version(document: Document) -> Sight:
-    """See whether the version is there, a String."""
+def version(document: Document) -> RuleResult:
+    """Check that the version is present and a String."""
     pointer = f"{WRAPPER_POINTER}/{names.VERSION}"
-    return _required(below(document.message, names.VERSION), pointer, Type.STRING)
+    return _require(below(document.message, names.VERSION), pointer, Type.STRING)
 
 
-def header(document: Document) -> Sight:
-    """See whether the header is there, a KeyValue."""
+def header(document: Document) -> RuleResult:
+    """Check that the header is present and a KeyValue."""
     return _key_value(document, names.HEADER, known=HEADER_ATTRIBUTES)
 
 
-def properties(document: Document) -> Sight:
-    """See whether the properties are there, a KeyValue, which may be empty."""
+def properties(document: Document) -> RuleResult:
+    """Check that the properties are present and a KeyValue, which may be empty."""
     return _key_value(document, names.PROPERTIES, known=())
 
 
-def data(document: Document) -> Sight:
-    """See whether the data are Binary; how Binary stands in JSON is not defined."""
+def data(document: Document) -> RuleResult:
+    """Check that the data are Binary; the text does not define Binary in JSON."""
     found = below(document.message, names.DATA)
     if isinstance(found, Gap):
         return _gap(found)
     if isinstance(found, str) and is_base64(found):
-        return Sight(DESCRIBED)
+        return RuleResult(DESCRIBED)
     word = EMPTY_DICTIONARY if found == {} else kind_of(found)
     word = OTHER_TEXT if word == STRING else word
-    return seen([Fault(word, f"{WRAPPER_POINTER}/{names.DATA}", _BINARY, literal(found))])
+    return make_result([Breach(word, f"{WRAPPER_POINTER}/{names.DATA}", _BINARY, literal(found))])
 
 
-def message_id(document: Document) -> Sight:
-    """See whether the message id is there, a String, not empty."""
+def message_id(document: Document) -> RuleResult:
+    """Check that the message id is present and a String that is not empty."""
     return _attribute(document, names.MESSAGE_ID, _empty_faults)
 
 
-def born_timestamp(document: Document) -> Sight:
-    """See whether the time of birth is there, a Long."""
+def born_timestamp(document: Document) -> RuleResult:
+    """Check that the bornTimestamp is present and a Long."""
     return _attribute(document, names.BORN_TIMESTAMP)
 
 
-def born_host(document: Document) -> Sight:
-    """See whether the client's host is there, a String, not empty."""
+def born_host(document: Document) -> RuleResult:
+    """Check that the bornHost is present and a String that is not empty."""
     return _attribute(document, names.BORN_HOST, _empty_faults)
 
 
-def qos(document: Document) -> Sight:
-    """See whether the quality of service, if it is there, is 0, 1 or 2."""
+def qos(document: Document) -> RuleResult:
+    """Check that the quality of service is 0, 1 or 2 if it is present."""
     return _attribute(document, names.QOS, _qos_faults, required=False)
 
 
-def destination(document: Document) -> Sight:
-    """See whether the destination is there, a String."""
+def destination(document: Document) -> RuleResult:
+    """Check that the destination is present and a String."""
     return _attribute(document, names.DESTINATION)
 
 
-def compression(document: Document) -> Sight:
-    """See whether the compression, if it is there, is a String."""
+def compression(document: Document) -> RuleResult:
+    """Check that the compression is a String if it is present."""
     return _attribute(document, names.COMPRESSION, required=False)
 
 
-Further = Callable[[str, JsonValue], Iterable[Fault]]
+Further = Callable[[str, JsonValue], Iterable[Breach]]
 """Returns what else is wrong with a value of the right type, by pointer and value."""
 
 
-def _nothing_more(pointer: str, value: JsonValue) -> Iterable[Fault]:
+def _nothing_more(pointer: str, value: JsonValue) -> Iterable[Breach]:
     return ()
 
 
 def _attribute(
     document: Document, name: str, further: Further = _nothing_more, *, required: bool = True
-) -> Sight:
+) -> RuleResult:
     found = below(document.header, name)
     if found is Gap.ABSENT and not required:
-        return Sight(UNSET)
-    return _required(found, f"{_HEADER}/{name}", HEADER_ATTRIBUTES[name], further)
+        return RuleResult(UNSET)
+    return _require(found, f"{_HEADER}/{name}", HEADER_ATTRIBUTES[name], further)
 
 
-def _required(found: Found, pointer: str, wanted: Type, further: Further = _nothing_more) -> Sight:
+def _require(
+    found: Found, pointer: str, wanted: Type, further: Further = _nothing_more
+) -> RuleResult:
     if found is Gap.ABSENT:
-        return seen([Fault(NOT_THERE, pointer, DUE[wanted], "nothing")])
+        return make_result([Breach(NOT_THERE, pointer, DUE[wanted], "nothing")])
     if isinstance(found, Gap):
-        return Sight(UNREADABLE)
+        return RuleResult(UNREADABLE)
     wrong = misfit(found, wanted) is not None
-    return seen(misfits(pointer, found, wanted) if wrong else further(pointer, found))
+    return make_result(misfits(pointer, found, wanted) if wrong else further(pointer, found))
 
 
-def _empty_faults(pointer: str, value: JsonValue) -> Iterable[Fault]:
-    return (Fault(EMPTY, pointer, _NON_EMPTY, '""'),) if value == "" else ()
+def _empty_faults(pointer: str, value: JsonValue) -> Iterable[Breach]:
+    return (Breach(EMPTY, pointer, _NON_EMPTY, '""'),) if value == "" else ()
 
 
-def _qos_faults(pointer: str, value: JsonValue) -> Iterable[Fault]:
+def _qos_faults(pointer: str, value: JsonValue) -> Iterable[Breach]:
     if isinstance(value, int | Decimal) and value not in QOS_VALUES:
-        return (Fault(UNDEFINED, pointer, "0, 1 or 2", literal(value)),)
+        return (Breach(UNDEFINED, pointer, "0, 1 or 2", literal(value)),)
     return ()
 
 
-def _key_value(document: Document, name: str, *, known: Iterable[str]) -> Sight:
-    """See a required KeyValue; known names have rules of their own."""
+def _key_value(document: Document, name: str, *, known: Iterable[str]) -> RuleResult:
+    """Check a required KeyValue; its `known` names are checked by their own rules."""
     found = below(document.message, name)
     pointer = f"{WRAPPER_POINTER}/{name}"
     if found is Gap.LOST:
-        return Sight(UNREADABLE)
+        return RuleResult(UNREADABLE)
     if isinstance(found, Gap) or not isinstance(found, dict):
-        return seen(document.dictionary_faults(pointer, found, KEY_VALUE))
+        return make_result(document.dictionary_faults(pointer, found, KEY_VALUE))
     others = [each for each in members(pointer, found) if each[0] not in known]
-    return seen(fault for _, place, value in others for fault in no_values(place, value))
+    return make_result(fault for _, place, value in others for fault in no_values(place, value))
 
 
-def _gap(gap: Gap) -> Sight:
-    return Sight(UNSET if gap is Gap.ABSENT else UNREADABLE)
+def _gap(gap: Gap) -> RuleResult:
+    return RuleResult(UNSET if gap is Gap.ABSENT else UNREADABLE)

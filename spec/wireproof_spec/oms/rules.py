@@ -1,12 +1,12 @@
-"""The rules that a document alone can keep or break, by the clause that states each."""
+"""The rules that a document alone can violate, by clause."""
 
 from collections.abc import Callable
 
 from wireproof_spec.oms import extension_header, message, whole
 from wireproof_spec.oms.document import Document
-from wireproof_spec.oms.sight import Sight
+from wireproof_spec.oms.rule_result import RuleResult
 
-Rule = Callable[[Document], Sight]
+Rule = Callable[[Document], RuleResult]
 
 RULES: dict[str, Rule] = {
     "oms.document.unique-name": whole.unique_name,

@@ -1,14 +1,14 @@
-"""Rules of a document as a whole: names once, strings printable, names that are nearly known."""
+"""Rules on the whole document: unique names, printable strings, misspelled names."""
 
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from wireproof_spec.json_places import child_pointer
+from wireproof_spec.json_positions import child_pointer
 from wireproof_spec.oms import names
 from wireproof_spec.oms.document import WRAPPER_POINTER, Document, Found
 from wireproof_spec.oms.names import ATTRIBUTES, HEADER_ATTRIBUTES, PARTS, Kind
-from wireproof_spec.oms.sight import DESCRIBED, UNREADABLE, Fault, Sight, seen
+from wireproof_spec.oms.rule_result import DESCRIBED, UNREADABLE, Breach, RuleResult, make_result
 from wireproof_spec.oms.types import members
 from wireproof_spec.strict_json import DUPLICATE_NAME, JsonValue
 
@@ -27,29 +27,29 @@ _LONGEST = 40
 """No name of the text is half as long; comparing much longer ones would take for ever."""
 
 
-def unique_name(document: Document) -> Sight:
-    """See whether each dictionary has each name once."""
+def unique_name(document: Document) -> RuleResult:
+    """Check that each dictionary has each name once."""
     if document.refusal is not None:
-        return Sight(UNREADABLE)
-    return seen(
-        Fault(REPEATED, each.pointer, "each name once", f"{each.text!a} again", at_name=True)
+        return RuleResult(UNREADABLE)
+    return make_result(
+        Breach(REPEATED, each.pointer, "each name once", f"{each.text!a} again", at_name=True)
         for each in document.liberties
         if each.kind == DUPLICATE_NAME
     )
 
 
-def printable(document: Document) -> Sight:
-    """See whether every String consists of printable Unicode characters."""
+def printable(document: Document) -> RuleResult:
+    """Check that every String consists of printable Unicode characters."""
     if document.refusal is not None:
-        return Sight(UNREADABLE)
-    return seen(_unprintable("", document.value))
+        return RuleResult(UNREADABLE)
+    return make_result(_unprintable("", document.value))
 
 
-def known_name(document: Document) -> Sight:
-    """See which names the text does not have, and whether they are nearly those it has."""
-    held = list(_named(document))
+def known_name(document: Document) -> RuleResult:
+    """Find names that the text does not define, and those among them that look misspelled."""
+    held = list(_list_names(document))
     if document.refusal is not None or not any(isinstance(each[1], Mapping) for each in held):
-        return Sight(UNREADABLE)
+        return RuleResult(UNREADABLE)
     unknown = [
         (child_pointer(pointer, name), name, known, elsewhere)
         for pointer, found, known, elsewhere in held
@@ -58,11 +58,11 @@ def known_name(document: Document) -> Sight:
         if name not in known
     ]
     found = (fault for each in unknown for fault in _name_faults(*each))
-    return seen(found, UNKNOWN if unknown else DESCRIBED)
+    return make_result(found, UNKNOWN if unknown else DESCRIBED)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is nearly this one: in other letters, or a letter off."""
+    """Return the known name that is similar to this one, or None."""
     if len(name) > _LONGEST:
         return None
     plain = {_plain(each): each for each in known}
@@ -74,8 +74,8 @@ def _plain(name: str) -> str:
     return "".join(sign for sign in name.casefold() if sign.isalnum())
 
 
-def _named(document: Document) -> Iterator[tuple[str, Found, Iterable[str], Iterable[str]]]:
-    """Return each dictionary with names of its own: pointer, value, its names, those elsewhere."""
+def _list_names(document: Document) -> Iterator[tuple[str, Found, Iterable[str], Iterable[str]]]:
+    """Yield each dictionary with defined names: pointer, value, its names, the other's names."""
     yield document.header_pointer, document.extension_header, ATTRIBUTES, HEADER_ATTRIBUTES
     if document.kind is Kind.MESSAGE:
         yield WRAPPER_POINTER, document.message, PARTS, ()
@@ -85,16 +85,16 @@ def _named(document: Document) -> Iterator[tuple[str, Found, Iterable[str], Iter
 
 def _name_faults(
     pointer: str, name: str, known: Iterable[str], elsewhere: Iterable[str]
-) -> Iterator[Fault]:
+) -> Iterator[Breach]:
     if name in elsewhere:
-        yield Fault(MISPLACED, pointer, "it in the other header", ascii(name), at_name=True)
+        yield Breach(MISPLACED, pointer, "it in the other header", ascii(name), at_name=True)
         return
     near = nearest(name, known)
     if near is not None:
-        yield Fault(NEAR_NAME, pointer, f"perhaps {near}", ascii(name), at_name=True)
+        yield Breach(NEAR_NAME, pointer, f"perhaps {near}", ascii(name), at_name=True)
 
 
-def _unprintable(pointer: str, value: JsonValue) -> Iterator[Fault]:
+def _unprintable(pointer: str, value: JsonValue) -> Iterator[Breach]:
     if isinstance(value, str):
         yield from _text_faults(pointer, value, at_name=False)
     elif isinstance(value, list):
@@ -107,9 +107,9 @@ def _unprintable(pointer: str, value: JsonValue) -> Iterator[Fault]:
                 yield from _unprintable(place, below)
 
 
-def _text_faults(pointer: str, text: str, *, at_name: bool) -> Iterator[Fault]:
+def _text_faults(pointer: str, text: str, *, at_name: bool) -> Iterator[Breach]:
     match = UNPRINTABLE_SIGN.search(text)
     if match is not None:
         around = text[max(match.start() - 20, 0) : match.start() + 20]
         found = f"U+{ord(match[0]):04X} in {around!a}"
-        yield Fault(UNPRINTABLE, pointer, "printable characters", found, at_name)
+        yield Breach(UNPRINTABLE, pointer, "printable characters", found, at_name)

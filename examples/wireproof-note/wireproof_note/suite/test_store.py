@@ -18,16 +18,16 @@ def test_text(notebook: Notebook, size: int) -> Observation:
 @case("note/store/empty", clause="note.store.refused")
 def test_empty(notebook: Notebook) -> Observation:
     """STORE without a text is refused, and the connection stays open."""
-    return _refused(notebook, STORE, b"")
+    return _send_refused(notebook, STORE, b"")
 
 
 @case("note/store/kind", clause="note.store.refused")
 def test_kind(notebook: Notebook) -> Observation:
     """A frame of an unknown kind is refused, and the connection stays open."""
-    return _refused(notebook, 9, b"text")
+    return _send_refused(notebook, 9, b"text")
 
 
-def _refused(notebook: Notebook, kind: int, text: bytes) -> Observation:
+def _send_refused(notebook: Notebook, kind: int, text: bytes) -> Observation:
     answer = notebook.ask(kind, text)
     if not isinstance(answer, Frame):
         return observed(answer.kind)

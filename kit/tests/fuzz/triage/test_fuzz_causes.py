@@ -71,8 +71,8 @@ def test_an_outcome_in_doubt_is_wrong_though_something_was_found() -> None:
     trial = fuzz_proof.Trial("nsq", "fault", "parser-some", 1, 60)
     found = (trial, fuzz_proof.FOUND, 3.0, "answer: PUB", 256, 5.0)
 
-    assert fuzz_proof.Outcome(*found).is_right
-    assert not fuzz_proof.Outcome(*found, doubt="it shows on both").is_right
+    assert fuzz_proof.CampaignResult(*found).is_right
+    assert not fuzz_proof.CampaignResult(*found, doubt="it shows on both").is_right
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.process
 def test_real_references_tell_whose_doing_it_is(campaign: Path) -> None:
-    findings = fuzz_causes.confirmed(campaign)
+    findings = fuzz_causes.list_confirmed(campaign)
     shows = fuzz_causes.shows_on("nsq")
 
     assert findings

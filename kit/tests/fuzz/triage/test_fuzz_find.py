@@ -24,23 +24,23 @@ OVER_HTTP = ("GET /", "POST /", "PUT /", "DELETE /")
 @pytest.mark.parametrize("faults", [1, 2, 5, 6])
 def test_more_than_half_decide(faults: int) -> None:
     needed = faults // 2 + 1
-    assert fuzz_find.decided(50.0, [LATE] * needed, faults) is True
-    assert fuzz_find.decided(50.0, [LATE] * (needed - 1), faults) is None
-    assert fuzz_find.decided(50.0, [SOON] * needed, faults) is False
-    assert fuzz_find.decided(50.0, [SOON] * (needed - 1), faults) is None
+    assert fuzz_find.decide_lateness(50.0, [LATE] * needed, faults) is True
+    assert fuzz_find.decide_lateness(50.0, [LATE] * (needed - 1), faults) is None
+    assert fuzz_find.decide_lateness(50.0, [SOON] * needed, faults) is False
+    assert fuzz_find.decide_lateness(50.0, [SOON] * (needed - 1), faults) is None
 
 
 @pytest.mark.parametrize("late", range(8))
 def test_what_is_decided_is_what_all_would_have_come_to(late: int) -> None:
     theirs = [LATE] * late + [SOON] * (7 - late)
-    decisions = [fuzz_find.decided(50.0, theirs[:count], 7) for count in range(8)]
+    decisions = [fuzz_find.decide_lateness(50.0, theirs[:count], 7) for count in range(8)]
 
     (decision,) = {each for each in decisions if each is not None}
     assert decision == (median(theirs) >= 50.0)
 
 
 def test_half_on_either_side_decide_nothing_before_all_are_known() -> None:
-    assert fuzz_find.decided(50.0, [LATE, SOON, LATE, SOON], 4) is None
+    assert fuzz_find.decide_lateness(50.0, [LATE, SOON, LATE, SOON], 4) is None
 
 
 @pytest.mark.process

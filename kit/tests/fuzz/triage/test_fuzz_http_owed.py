@@ -5,7 +5,7 @@ import pytest
 from wireproof_kit.fuzz.driver import Volume
 from wireproof_kit.fuzz.oracle import http_owed
 from wireproof_kit.fuzz.oracle.http_owed import STATUSES, UNEXPLAINED, HttpReader, expect_http
-from wireproof_kit.fuzz.oracle.rules import NONSENSE, WRONG_ANSWER, Seen, judge
+from wireproof_kit.fuzz.oracle.rules import NONSENSE, WRONG_ANSWER, ConnectionResult, judge
 
 REQUEST = b"GET /ping HTTP/1.1\r\nHost: x\r\n\r\n"
 ENVELOPE = b'{"status_code":500,"status_txt":"E_BAD_TOPIC","data":null}'
@@ -17,7 +17,9 @@ def response(status: int, body: bytes = b"") -> bytes:
 
 def violated(data: bytes, method: str = "GET") -> str | None:
     reader = HttpReader(method)
-    trouble = judge(expect_http(REQUEST), Seen(reader.feed(data), "", reader.fault)).trouble
+    trouble = judge(
+        expect_http(REQUEST), ConnectionResult(reader.feed(data), "", reader.fault)
+    ).trouble
     return trouble.violated if trouble else None
 
 

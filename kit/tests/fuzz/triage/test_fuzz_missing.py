@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wireproof_kit.fuzz.oracle.bystanders import Missing, undelivered
+from wireproof_kit.fuzz.oracle.bystanders import Missing, describe_undelivered
 
 ZERO, ZEROS = b"\0", b"\0\0\0"
 
@@ -50,7 +50,7 @@ def test_of_messages_alike_one_is_asked_whether_it_can_be_another(
 
 
 def test_what_is_lost_is_told_without_what_stands_before_it() -> None:
-    words = undelivered(Missing([b"1234lost"]), 3, strange=1, before_content=4).words
+    words = describe_undelivered(Missing([b"1234lost"]), 3, strange=1, before_content=4).words
 
     assert words == (
         "1 of 3 acknowledged messages were not delivered; 1 others were; the first is b'lost'"

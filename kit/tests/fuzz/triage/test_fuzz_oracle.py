@@ -6,8 +6,8 @@ from wireproof_kit.fuzz.oracle.rules import (
     NO_ANSWER,
     NONSENSE,
     WRONG_ANSWER,
+    ConnectionResult,
     Judgement,
-    Seen,
     judge,
     owed_count,
 )
@@ -19,42 +19,44 @@ REFUSED = Owed(frozenset({"error"}), "may")
 PERHAPS = Owed(frozenset({"error"}), optional=True)
 
 
-def violated(*owed: Owed, seen: Seen, certain: bool = True) -> str | None:
+def violated(*owed: Owed, seen: ConnectionResult, certain: bool = True) -> str | None:
     found = judge(Expectation(owed, certain), seen).trouble
     return None if found is None else found.violated
 
 
 def test_what_was_owed_and_came_is_right_and_is_to_be_delivered() -> None:
-    assert judge(Expectation((DONE, PERHAPS)), Seen([OK])) == Judgement(stored=(b"kept",))
+    assert judge(Expectation((DONE, PERHAPS)), ConnectionResult([OK])) == Judgement(
+        stored=(b"kept",)
+    )
 
 
 def test_another_answer_than_was_owed_is_wrong() -> None:
-    assert violated(DONE, seen=Seen([ERROR])) == WRONG_ANSWER
+    assert violated(DONE, seen=ConnectionResult([ERROR])) == WRONG_ANSWER
 
 
 def test_an_answer_that_nobody_owed_is_wrong_only_where_all_is_certain() -> None:
-    assert violated(DONE, seen=Seen([OK, OK])) == WRONG_ANSWER
-    assert violated(DONE, seen=Seen([OK, OK]), certain=False) is None
+    assert violated(DONE, seen=ConnectionResult([OK, OK])) == WRONG_ANSWER
+    assert violated(DONE, seen=ConnectionResult([OK, OK]), certain=False) is None
 
 
 def test_an_answer_that_is_not_echoed_is_wrong() -> None:
     echoed = Owed(frozenset({"ok"}), success=frozenset({"ok"}), echo=b"8")
-    assert violated(echoed, seen=Seen([OK])) == WRONG_ANSWER
+    assert violated(echoed, seen=ConnectionResult([OK])) == WRONG_ANSWER
 
 
 def test_an_end_stands_for_answers_only_where_the_target_may_end() -> None:
-    assert violated(DONE, seen=Seen([], "end")) == CLOSED
-    assert violated(REFUSED, seen=Seen([], "end")) is None
-    assert violated(REFUSED, DONE, seen=Seen([ERROR], "reset")) is None
+    assert violated(DONE, seen=ConnectionResult([], "end")) == CLOSED
+    assert violated(REFUSED, seen=ConnectionResult([], "end")) is None
+    assert violated(REFUSED, DONE, seen=ConnectionResult([ERROR], "reset")) is None
 
 
 def test_no_answer_on_an_open_connection_is_one_too_few() -> None:
-    assert violated(REFUSED, seen=Seen([])) == NO_ANSWER
-    assert violated(PERHAPS, seen=Seen([])) is None
+    assert violated(REFUSED, seen=ConnectionResult([])) == NO_ANSWER
+    assert violated(PERHAPS, seen=ConnectionResult([])) is None
 
 
 def test_nonsense_is_wrong_unless_the_stream_was_made_opaque() -> None:
-    seen = Seen([OK], "", "no frame")
+    seen = ConnectionResult([OK], "", "no frame")
     assert violated(DONE, seen=seen) == NONSENSE
     assert judge(Expectation((DONE,), certain=False, opaque=True), seen).trouble is None
 
@@ -64,7 +66,7 @@ def test_what_must_come_is_counted_without_what_may() -> None:
 
 
 def test_an_answer_that_may_belong_to_either_of_two_belongs_where_nothing_is_wrong() -> None:
-    assert violated(PERHAPS, REFUSED, DONE, seen=Seen([ERROR, OK])) is None
-    assert violated(PERHAPS, REFUSED, DONE, seen=Seen([ERROR, ERROR, OK])) is None
-    assert violated(PERHAPS, DONE, PERHAPS, seen=Seen([ERROR, OK])) is None
-    assert violated(PERHAPS, REFUSED, DONE, seen=Seen([OK])) == WRONG_ANSWER
+    assert violated(PERHAPS, REFUSED, DONE, seen=ConnectionResult([ERROR, OK])) is None
+    assert violated(PERHAPS, REFUSED, DONE, seen=ConnectionResult([ERROR, ERROR, OK])) is None
+    assert violated(PERHAPS, DONE, PERHAPS, seen=ConnectionResult([ERROR, OK])) is None
+    assert violated(PERHAPS, REFUSED, DONE, seen=ConnectionResult([OK])) == WRONG_ANSWER

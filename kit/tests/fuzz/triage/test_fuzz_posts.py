@@ -14,15 +14,15 @@ from wireproof_kit.fuzz.oracle.http_posts import (
     TAKEN_OR_BUSY,
     Post,
     Promise,
+    add_promise,
     first_post,
-    promising,
 )
 from wireproof_kit.iggy.fuzz import posts as iggy_posts
-from wireproof_kit.iggy.fuzz.answers import stored as iggy_stored
+from wireproof_kit.iggy.fuzz.answers import fingerprint_stored as iggy_stored
 from wireproof_kit.iggy.fuzz.owed import homes
 from wireproof_kit.nsq.fuzz import posts as nsq_posts
-from wireproof_kit.nsq.fuzz.answers import any_header, stored
-from wireproof_kit.nsq.fuzz.request_walk import TargetState
+from wireproof_kit.nsq.fuzz.answers import any_header, fingerprint_stored
+from wireproof_kit.nsq.fuzz.request_tracker import TargetState
 from wireproof_spec.iggy.headers import Header
 
 GROUND = TargetState({b"wp_e": True, b"wp_w": True}, b"wp_w")
@@ -100,18 +100,18 @@ def test_what_was_posted_is_due_when_it_was_taken_and_taken_when_it_is_right(
 ) -> None:
     data = post("/a", b"body")
     case = one_case(data, style)
-    (one,) = promising(expect_http(data, case), promise, case).owed
+    (one,) = add_promise(expect_http(data, case), promise, case).owed
     assert (one.kinds, one.stored, one.success) == (kinds, (b"kept",), TAKEN)
 
 
 def test_what_promises_nothing_is_owed_what_it_was() -> None:
     data = post("/a", b"body")
-    assert promising(expect_http(data), NO_PROMISE, one_case(data)).owed == (Owed(STATUSES),)
+    assert add_promise(expect_http(data), NO_PROMISE, one_case(data)).owed == (Owed(STATUSES),)
 
 
 def test_chunks_may_be_refused() -> None:
     data = post("/a", CHUNKS, CODED)
-    (one,) = promising(expect_http(data), RIGHT, one_case(data)).owed
+    (one,) = add_promise(expect_http(data), RIGHT, one_case(data)).owed
     assert (one.kinds, one.optional, one.stored) == (STATUSES, True, (b"kept",))
 
 
@@ -119,11 +119,19 @@ def test_chunks_may_be_refused() -> None:
     ("target", "body", "due"),
     [
         ("/pub?topic=wp_w", b"x", ()),
-        ("/pub?topic=wp_w&partition=0", b"x", (stored(b"", b"x"),)),
-        ("/pubtrace?topic=wp_w&trace_id=9&partition=0", b"x", (stored(b"", b"x"),)),
+        ("/pub?topic=wp_w&partition=0", b"x", (fingerprint_stored(b"", b"x"),)),
+        ("/pubtrace?topic=wp_w&trace_id=9&partition=0", b"x", (fingerprint_stored(b"", b"x"),)),
         ("/pub_ext?topic=wp_w&ext=%7B%7D&partition=0", b"x", (any_header(b"x"),)),
-        ("/mpub?topic=wp_w&partition=0", b"a\n\nb\n", (stored(b"", b"a"), stored(b"", b"b"))),
-        ("/mpub?topic=wp_w&binary=true&partition=0", b"\0\0\0\1\0\0\0\1a", (stored(b"", b"a"),)),
+        (
+            "/mpub?topic=wp_w&partition=0",
+            b"a\n\nb\n",
+            (fingerprint_stored(b"", b"a"), fingerprint_stored(b"", b"b")),
+        ),
+        (
+            "/mpub?topic=wp_w&binary=true&partition=0",
+            b"\0\0\0\1\0\0\0\1a",
+            (fingerprint_stored(b"", b"a"),),
+        ),
         ("/mpub?topic=wp_w&binary=true&partition=0", b"\0\0\0\2\0\0\0\1a", ()),
         ("/mpub?topic=wp_w&binary=1&partition=0", b"\0\0\0\1\0\0\0\1a", ()),
         ("/mpub?topic=wp_w&partition=0", b"a\r\nb", ()),
@@ -138,7 +146,7 @@ def test_chunks_may_be_refused() -> None:
 def test_messages_for_the_watched_topic_are_due(
     target: str, body: bytes, due: tuple[bytes, ...]
 ) -> None:
-    assert nsq_posts.posted(GROUND, post(target, body)).stored == due
+    assert nsq_posts.read_promise(GROUND, post(target, body)).stored == due
 
 
 @pytest.mark.parametrize(
@@ -165,7 +173,7 @@ def test_messages_for_the_watched_topic_are_due(
     ],
 )
 def test_right_messages_for_any_topic_must_be_taken(data: bytes, is_right: bool) -> None:
-    assert nsq_posts.posted(GROUND, data).is_right is is_right
+    assert nsq_posts.read_promise(GROUND, data).is_right is is_right
 
 
 def sent(*messages: object, kind: str = "balanced", value: str = "", **more: object) -> bytes:
@@ -207,7 +215,7 @@ DUE = (iggy_stored(0, (), b"payload"),)
 )
 def test_messages_for_the_watched_stream_are_due(body: bytes, due: tuple[bytes, ...]) -> None:
     for target in ("/streams/7/topics/1/messages", "/streams/wp_read/topics/wp_topic/messages"):
-        assert iggy_posts.posted(HOMES, post(target, body)).stored == due
+        assert iggy_posts.read_promise(HOMES, post(target, body)).stored == due
 
 
 AS_JSON = "Content-Type: application/json"
@@ -235,7 +243,7 @@ WRONG_WIDTH = {"k": {"kind": "uint64", "value": "AAAA"}}
     ],
 )
 def test_right_messages_for_any_stream_must_be_taken(data: bytes, is_right: bool) -> None:
-    assert iggy_posts.posted(HOMES, data).is_right is is_right
+    assert iggy_posts.read_promise(HOMES, data).is_right is is_right
 
 
 @pytest.mark.parametrize(
@@ -249,4 +257,4 @@ def test_right_messages_for_any_stream_must_be_taken(data: bytes, is_right: bool
     ],
 )
 def test_messages_elsewhere_are_not(target: str) -> None:
-    assert iggy_posts.posted(HOMES, post(target, sent(PLAIN))).stored == ()
+    assert iggy_posts.read_promise(HOMES, post(target, sent(PLAIN))).stored == ()

@@ -52,7 +52,7 @@ class Standing:
     def heal(self, found: Sequence[Anomaly]) -> bool:
         return True
 
-    def recorded(self, cases: Sequence[Case]) -> Transcript:
+    def record_exchange(self, cases: Sequence[Case]) -> Transcript:
         return Transcript()
 
 

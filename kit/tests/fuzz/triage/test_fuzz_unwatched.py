@@ -9,17 +9,17 @@ from typing import Any, cast
 
 import pytest
 
-from wireproof.options.global_options import Manner
+from wireproof.options.global_options import OutputStyle
 from wireproof.view.fuzzing import UNWATCHED, choose_fuzz_view, since_unwatched
 from wireproof_kit.fuzz.campaign.campaign import Campaign
-from wireproof_kit.fuzz.campaign.plan import Plan
+from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.target import AddressTarget
 from wireproof_kit.fuzz.campaign.workers import Status
 from wireproof_kit.fuzz.driver import Choice, FuzzSession, FuzzSessionOptions
-from wireproof_kit.fuzz.oracle.process import born, usage
+from wireproof_kit.fuzz.oracle.process import read_start_time, usage
 from wireproof_kit.protocols import read_target
 
-PLAN = Plan(Choice(1))
+PLAN = WorkerPlan(Choice(1))
 TARGET = read_target("nsq://127.0.0.1:1")
 
 
@@ -34,15 +34,15 @@ def process() -> Iterator[subprocess.Popen[bytes]]:
 
 @pytest.mark.process
 def test_a_process_that_ended_was_born_no_more(process: subprocess.Popen[bytes]) -> None:
-    before = born(process.pid)
+    before = read_start_time(process.pid)
     assert before is not None
     assert usage(process.pid) is not None
-    assert born(process.pid) == before
+    assert read_start_time(process.pid) == before
 
     process.kill()
     process.wait()
 
-    assert born(process.pid) is None
+    assert read_start_time(process.pid) is None
     assert usage(process.pid) is None
 
 
@@ -53,7 +53,7 @@ def test_the_process_of_an_address_is_known_while_it_is_that_one(
     fuzz_target = AddressTarget(TARGET, FuzzSessionOptions("t"), process=process.pid)
     assert fuzz_target.pid == process.pid
 
-    monkeypatch.setattr("wireproof_kit.fuzz.campaign.target.born", lambda pid: 7)
+    monkeypatch.setattr("wireproof_kit.fuzz.campaign.target.read_start_time", lambda pid: 7)
     assert fuzz_target.pid is None, "another process has its number"
     monkeypatch.undo()
     assert fuzz_target.pid == process.pid
@@ -95,7 +95,7 @@ class SilentListener:
     def went_on(self, campaign: Campaign) -> None:
         pass
 
-    def found(self, campaign: Campaign, finding: object) -> None:
+    def on_finding(self, campaign: Campaign, finding: object) -> None:
         pass
 
 
@@ -123,7 +123,7 @@ def test_the_first_worker_that_lost_it_counts() -> None:
 
 @pytest.mark.parametrize("quiet", [True, False])
 def test_that_is_said_once(quiet: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    view = choose_fuzz_view(Manner(quiet=quiet), PLAN)
+    view = choose_fuzz_view(OutputStyle(quiet=quiet), PLAN)
     view.went_on([Status(0)], [])
     assert "--pid" not in capsys.readouterr().err
 

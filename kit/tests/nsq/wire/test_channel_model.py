@@ -25,13 +25,13 @@ def with_tags() -> ChannelModel:
 def test_what_is_held_or_finished_is_not_due() -> None:
     model = ChannelModel()
     model.publish(ONE, None)
-    assert model.due() == 0
+    assert model.count_due() == 0
     model.join(0, None, 100)
-    assert model.due() == 1
+    assert model.count_due() == 1
     assert model.deliver(ONE, 0) == KEPT
-    assert (model.due(), model.held_by(0)) == (0, [ONE])
+    assert (model.count_due(), model.held_by(0)) == (0, [ONE])
     model.finish(ONE)
-    assert (model.due(), dict(model.owed)) == (0, {})
+    assert (model.count_due(), dict(model.owed)) == (0, {})
 
 
 def test_what_is_put_back_or_left_behind_is_due_again() -> None:
@@ -40,11 +40,11 @@ def test_what_is_put_back_or_left_behind_is_due_again() -> None:
     model.publish(ONE, None)
     model.deliver(ONE, 0)
     model.loosen(ONE)
-    assert model.due() == 1
+    assert model.count_due() == 1
     model.deliver(ONE, 0)
     model.leave(0)
     model.join(1, None, 100)
-    assert model.due() == 1
+    assert model.count_due() == 1
 
 
 def test_no_more_is_due_than_clients_take() -> None:
@@ -52,20 +52,20 @@ def test_no_more_is_due_than_clients_take() -> None:
     model.join(0, None, 1)
     for body in (ONE, TWO, THREE):
         model.publish(body, None)
-    assert model.due() == 1
+    assert model.count_due() == 1
     model.deliver(ONE, 0)
-    assert model.due() == 0
+    assert model.count_due() == 0
     model.join(1, None, 1)
-    assert model.due() == 1
+    assert model.count_due() == 1
 
 
 def test_what_nobody_may_get_holds_the_others_up() -> None:
     model = ChannelModel()
     model.join(0, "A", 100)
     model.publish(ONE, "A")
-    assert model.due() == 1
+    assert model.count_due() == 1
     model.publish(TWO, None)
-    assert model.due() == 0
+    assert model.count_due() == 0
 
 
 def test_a_tag_goes_to_whom_desires_it() -> None:
@@ -107,14 +107,14 @@ def test_an_ordered_channel_owes_one_at_a_time_and_in_order() -> None:
     model.join(0, None, 1)
     model.publish(ONE, None)
     model.publish(TWO, None)
-    assert model.due() == 1
+    assert model.count_due() == 1
     assert model.deliver(TWO, 0) == OUT_OF_ORDER
     model = ChannelModel(ordered=True)
     model.join(0, None, 1)
     model.publish(ONE, None)
     model.publish(TWO, None)
     assert model.deliver(ONE, 0) == KEPT
-    assert model.due() == 0
+    assert model.count_due() == 0
     model.finish(ONE)
     assert model.deliver(ONE, 0) == KEPT  # once more: at least once
     assert model.deliver(TWO, 0) == KEPT

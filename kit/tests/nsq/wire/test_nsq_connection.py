@@ -21,9 +21,9 @@ from scripted_peer import (
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import connection as connections
 from wireproof_kit.nsq.wire import frames, incoming
-from wireproof_kit.nsq.wire.answers import Closed, Nonsense, Pushed, Refusal, Response, Silent
+from wireproof_kit.nsq.wire.answers import Closed, ErrorFrame, Nonsense, Pushed, Response, Silent
 from wireproof_kit.nsq.wire.connection import Connection
-from wireproof_kit.nsq.wire.outgoing import joined
+from wireproof_kit.nsq.wire.outgoing import join_pieces
 from wireproof_kit.runner.patience import PUSH, Patience, Wait
 from wireproof_kit.wire import incoming as bounds
 from wireproof_kit.wire.transcript import Transcript
@@ -54,14 +54,14 @@ def test_frames_come_in_order_whatever_pieces_they_come_in() -> None:
     with connected(saying(*(bytes([byte]) for byte in whole))) as (connection, _):
         assert connection.receive() == Response(b"OK")
         refusal = connection.receive()
-        assert isinstance(refusal, Refusal)
+        assert isinstance(refusal, ErrorFrame)
         assert (refusal.code, refusal.text) == ("E_X", "why")
         assert connection.receive(PUSH) == Pushed(b"m")
 
 
 def test_an_error_code_without_a_description_has_no_text() -> None:
     with connected(saying(refusing("E_TOPIC_NOT_EXIST"))) as (connection, _):
-        assert connection.receive() == Refusal("E_TOPIC_NOT_EXIST", b"E_TOPIC_NOT_EXIST ")
+        assert connection.receive() == ErrorFrame("E_TOPIC_NOT_EXIST", b"E_TOPIC_NOT_EXIST ")
 
 
 def test_heartbeats_are_answered_counted_and_never_returned() -> None:
@@ -91,7 +91,7 @@ def test_a_heartbeat_between_pieces_is_answered_behind_the_frame() -> None:
 
     first, head, tail = frames.line("A"), *frames.line("BC").split(1)
     with connected(script) as (connection, _):
-        assert connection.ask(joined([first, head], "a line and a half")) == Response(b"OK")
+        assert connection.ask(join_pieces([first, head], "a line and a half")) == Response(b"OK")
         connection.send(tail)
         assert isinstance(connection.receive_within(0.05), Silent)
     assert came == [b"A\n", b"BC\n", b"NOP\n"]
@@ -133,7 +133,7 @@ def test_a_busy_machine_delays_answers_and_whoever_looks_in_rounds(
 
 def test_a_close_is_seen_after_all_that_came_before_it() -> None:
     with connected(lambda peer: peer.say(refusing("E_BAD_BODY"))) as (connection, _):
-        assert isinstance(connection.receive(), Refusal)
+        assert isinstance(connection.receive(), ErrorFrame)
         assert connection.receive() == Closed("end")
         assert connection.receive() == Closed("end")
 
@@ -146,7 +146,7 @@ def test_an_error_frame_before_a_reset_is_not_lost() -> None:
     with connected(script) as (connection, _):
         connection.send(frames.pub(topic_at(), bytes(4_000_000)))
         answer = connection.receive()
-        assert isinstance(answer, Refusal)
+        assert isinstance(answer, ErrorFrame)
         assert answer.code == "E_BAD_MESSAGE"
         assert isinstance(connection.receive(), Closed)
 

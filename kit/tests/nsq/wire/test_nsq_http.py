@@ -8,7 +8,7 @@ import pytest
 from scripted_peer import Peer, Script, ScriptedPeer, saying
 
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient, path_with_query
-from wireproof_kit.wire.http import Line
+from wireproof_kit.wire.http import ConnectionPool
 from wireproof_kit.wire.transcript import Transcript
 
 LONG = 5.0
@@ -175,7 +175,7 @@ def lined(
         script(peer)
 
     with ScriptedPeer(noted) as peer:
-        line = Line(peer.address, idle_seconds=idle_seconds)
+        line = ConnectionPool(peer.address, idle_seconds=idle_seconds)
         client = HttpClient(peer.address, transcript=Transcript(), seconds=LONG, line=line)
         yield client, peers
         client.close()
@@ -244,7 +244,7 @@ def test_several_threads_share_a_line() -> None:
 
 def test_what_a_case_asks_uses_no_line() -> None:
     with lined(answering) as (client, peers):
-        recording = client.recording(Transcript())
+        recording = client.record_to(Transcript())
         answers = [recording.request("GET", "/ping") for _ in range(2)]
 
     assert [answer.word for answer in answers] == ["ok"] * 2

@@ -2,7 +2,7 @@ import pytest
 
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
-from wireproof_kit.nsq.wire.outgoing import Outgoing, joined
+from wireproof_kit.nsq.wire.outgoing import Outgoing, join_pieces
 from wireproof_kit.wire.transcript import Part
 
 TOPIC = Topic("t", 0, extend=True, ordered=False, shared=False, address=("127.0.0.1", 1))
@@ -18,7 +18,7 @@ def test_joining_moves_the_parts() -> None:
 
     assert whole.data == b"  V2NOP\n"
     assert [(part.offset, part.length) for part in whole.parts] == [(0, 4), (4, 4)]
-    assert joined([frames.magic(), frames.nop()], "both").what == "both"
+    assert join_pieces([frames.magic(), frames.nop()], "both").what == "both"
 
 
 def test_every_byte_of_a_frame_has_one_label() -> None:

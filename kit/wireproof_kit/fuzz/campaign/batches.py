@@ -6,14 +6,17 @@ from typing import Final, TypeAlias
 
 from wireproof_kit.fuzz.campaign.blocklist import Blocklist
 from wireproof_kit.fuzz.campaign.coverage import Coverage
-from wireproof_kit.fuzz.campaign.plan import Plan
+from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Generation
-from wireproof_kit.fuzz.send.batch_order import Sorted, Sorter
+from wireproof_kit.fuzz.send.batch_order import SortedBatch, Sorter
 
 BATCH: Final = 256
 PIECE: Final = 16
-"""The number of cases made between two reads from the target."""
+"""The number of cases made between two reads from the target.
+
+Cases are made while the target is busy, so that neither side waits for the other.
+"""
 WATCHED: Final = 2
 """One in this many batches is watched for deliveries."""
 QUIET: Final = 8
@@ -24,11 +27,11 @@ Meanwhile: TypeAlias = Iterator[None]
 
 
 @dataclass(slots=True)
-class Made:
+class BatchInProgress:
     """The cases of a batch made so far; the ones that may be sent are ready."""
 
     number: int
-    ready: Sorted | None
+    ready: SortedBatch | None
     cases: list[Case] = field(default_factory=list[Case])
 
 
@@ -40,7 +43,7 @@ class Batches:
     that was found to cost much.
     """
 
-    plan: Plan
+    plan: WorkerPlan
     generation: Generation | None = None
     blocklist: Blocklist = field(default_factory=Blocklist)
     coverage: Coverage = field(default_factory=Coverage)
@@ -65,12 +68,14 @@ class Batches:
         """Return True if the cases of a batch must run alone."""
         return batch // self.step % QUIET == 1
 
-    def begun(self, batch: int, sorter: Sorter | None) -> Made:
+    def begin(self, batch: int, sorter: Sorter | None) -> BatchInProgress:
         """Begin to make a batch; without a sorter nothing of it is made ready."""
         watch = batch // self.step % WATCHED == 0
-        return Made(batch, sorter.sorted((), watch=watch) if sorter is not None else None)
+        return BatchInProgress(
+            batch, sorter.sort_cases((), watch=watch) if sorter is not None else None
+        )
 
-    def making(self, made: Made) -> Meanwhile:
+    def make(self, made: BatchInProgress) -> Meanwhile:
         """Make the cases of a batch, and sort those that may be sent, piece by piece."""
         generation = self.generation
         assert generation is not None, "the campaign is open"
@@ -84,9 +89,9 @@ class Batches:
             if index % PIECE == PIECE - 1:
                 yield
 
-    def kept(self, made: Made, sorter: Sorter | None) -> Sorted | None:
+    def drop_blocked(self, made: BatchInProgress, sorter: Sorter | None) -> SortedBatch | None:
         """Remove cases that may not be sent, or were blocked since they were made."""
-        allowed = self.allowed(made.cases)
+        allowed = self.select_allowed(made.cases)
         kept = [case for case in allowed if self._is_sent(case)]
         self.skipped += len(allowed) - len(kept)
         for case in kept:
@@ -94,9 +99,9 @@ class Batches:
         ready = made.ready
         if sorter is None or ready is None or len(ready.batch) == len(kept):
             return ready
-        return sorter.sorted(kept, watch=ready.is_watched)
+        return sorter.sort_cases(kept, watch=ready.is_watched)
 
-    def allowed(self, cases: Sequence[Case]) -> Sequence[Case]:
+    def select_allowed(self, cases: Sequence[Case]) -> Sequence[Case]:
         """Return the cases that may be sent to this target, and count the others."""
         found = [case for case in cases if self.plan.hazardous or not case.hazardous]
         self.left_out += len(cases) - len(found)

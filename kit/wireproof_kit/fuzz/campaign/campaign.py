@@ -10,8 +10,8 @@ from typing import Final, Protocol
 
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
 from wireproof_kit.fuzz.campaign.batches import Batches, Meanwhile
-from wireproof_kit.fuzz.campaign.plan import FuzzTarget, Plan
-from wireproof_kit.fuzz.campaign.records import cases_of, renaming
+from wireproof_kit.fuzz.campaign.plan import FuzzTarget, WorkerPlan
+from wireproof_kit.fuzz.campaign.records import cases_of, map_renamed
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import FuzzSession, Generation
 from wireproof_kit.fuzz.oracle.resource_growth import Watch
@@ -24,7 +24,7 @@ from wireproof_kit.fuzz.oracle.rules import (
     NEIGHBOUR,
     ROUND_TRIP,
 )
-from wireproof_kit.fuzz.send.batch_order import Sorted, Sorter
+from wireproof_kit.fuzz.send.batch_order import SortedBatch, Sorter
 from wireproof_kit.fuzz.send.engine import Counts, Engine
 from wireproof_kit.fuzz.send.fresh_names import Renaming, are_as_long
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
@@ -44,20 +44,20 @@ RECORD_S: Final = 10.0
 
 
 class CampaignListener(Protocol):
-    """Is called with the events of a campaign."""
+    """Receives the events of a campaign."""
 
     def went_on(self, campaign: "Campaign") -> None:
         """Take note that a batch is done."""
 
-    def found(self, campaign: "Campaign", finding: Finding) -> None:
-        """Take note of a new finding, and again each time that it was seen again."""
+    def on_finding(self, campaign: "Campaign", finding: Finding) -> None:
+        """Take note of a new finding, and again each time it is seen again."""
 
 
 @dataclass(slots=True)
 class Campaign:
     """The running campaign of one worker."""
 
-    plan: Plan
+    plan: WorkerPlan
     fuzz_target: FuzzTarget
     listener: CampaignListener
     is_interrupted: Callable[[], bool] = lambda: False
@@ -93,8 +93,8 @@ class Campaign:
         try:
             for record in self.plan.corpus:
                 if self._engine is not None and not self.is_over():
-                    cases = self.batches.allowed(self.cases_of(record))
-                    self._perform(self._engine.sorted(cases, watch=True))
+                    cases = self.batches.select_allowed(self.cases_of(record))
+                    self._perform(self._engine.sort_batch(cases, watch=True))
             self._run_batches()
         finally:
             engine = self._engine
@@ -122,7 +122,7 @@ class Campaign:
 
     @property
     def hunting_s(self) -> float:
-        """Seconds that anomalies took."""
+        """The seconds spent on anomalies."""
         return self._triage.spent_s
 
     @property
@@ -137,7 +137,7 @@ class Campaign:
             return None
         engine.close()
         if violated in (FILES, MEMORY):
-            trouble = watch.probed(violated, cases, self._send) if watch else None
+            trouble = watch.repeat_cases(violated, cases, self._send) if watch else None
             return Anomaly(trouble, tuple(cases), cases[-1]) if trouble else None
         # Who looks for a death or a hang asks the bystanders, and need not wait for answers; but
         # some die of what they deliver, and only when somebody receives it.
@@ -151,11 +151,11 @@ class Campaign:
         return _alike(found, violated)
 
     def probe_apart(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Perform each on connections of its own, one more request behind it, as `probe` does.
+        """Perform each case on its own connections, followed by a sentinel; return the anomaly.
 
-        What loses the place in the stream, or a message of whoever publishes next, shows in that
-        request only, and the campaign may have learned of a case that it ends its connection,
-        which nobody else knows.
+        Some faults show only in the request after the case. The campaign that recorded the finding
+        may also have known that a case closes its connection; whoever repeats it does not know
+        that.
         """
         engine = self._engine
         if engine is None:
@@ -175,17 +175,17 @@ class Campaign:
 
     def _run_batches(self) -> None:
         batches = self.batches
-        made = batches.begun(batches.first, self._sorter())
-        making = batches.making(made)
+        made = batches.begin(batches.first, self._sorter())
+        making = batches.make(made)
         for batch in count(batches.first, batches.step):
             self.batch = batch
             if self.is_over():
                 break
             for _ in making:
                 pass
-            kept = batches.kept(made, self._sorter())
-            made = batches.begun(batch + batches.step, self._sorter())
-            making = batches.making(made)
+            kept = batches.drop_blocked(made, self._sorter())
+            made = batches.begin(batch + batches.step, self._sorter())
+            making = batches.make(made)
             self._perform(kept, making, quiet=batches.is_quiet(batch))
             self.listener.went_on(self)
             if self._has_enough():
@@ -195,7 +195,7 @@ class Campaign:
         return self._engine.sorter if self._engine is not None else None
 
     def _perform(
-        self, batch: Sorted | None, meanwhile: Meanwhile | None = None, *, quiet: bool = False
+        self, batch: SortedBatch | None, meanwhile: Meanwhile | None = None, *, quiet: bool = False
     ) -> None:
         engine, watching = self._engine, self._watch
         if batch is None or not batch.batch or engine is None:
@@ -216,9 +216,9 @@ class Campaign:
             self._engine.close()
 
     def _report(self, finding: Finding) -> None:
-        self.listener.found(self, finding)
+        self.listener.on_finding(self, finding)
 
-    def recorded(self, cases: Sequence[Case]) -> Transcript:
+    def record_exchange(self, cases: Sequence[Case]) -> Transcript:
         """Return the exchange of cases sent once more, one by one, while there is time."""
         transcript = Transcript()
         if self._engine is not None:
@@ -275,7 +275,7 @@ class Campaign:
         self.fingerprint = fuzz_session.fingerprint
         self.patience_s = fuzz_session.patience_s
         generation = self._made_for(fuzz_session)
-        now = Renaming(renaming(self._names, fuzz_session.names))
+        now = Renaming(map_renamed(self._names, fuzz_session.names))
         self._engine = Engine(
             fuzz_session, generation, self.is_interrupted, self._ends_at, self.counts, renaming=now
         )

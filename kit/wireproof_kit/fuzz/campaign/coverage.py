@@ -76,9 +76,9 @@ class Coverage:
         width = max((len(field) for _, field, _, _ in self._counts), default=0) + 2
         width = min(max(width, 24), 44)
         yield f"{'fields':<{width}}{'mutations':>10}{'states':>8}{'cases':>12}"
-        for frame, rows in _grouped(self._counts, by=0):
+        for frame, rows in _group_rows(self._counts, by=0):
             yield _line(frame, width, rows)
-            for field, of_field in _grouped(rows, by=1):
+            for field, of_field in _group_rows(rows, by=1):
                 yield _line(f"  {field}", width, of_field)
         total = _line("all", width, self._counts)
         yield f"{total}   ({len(self._counts)} different)"
@@ -91,7 +91,7 @@ def _line(name: str, width: int, rows: Mapping[Row, int]) -> str:
     return f"{shown:<{width}}{mutations:>10}{states:>8}{sum(rows.values()):>12}"
 
 
-def _grouped(rows: Mapping[Row, int], *, by: int) -> Iterator[tuple[str, Mapping[Row, int]]]:
+def _group_rows(rows: Mapping[Row, int], *, by: int) -> Iterator[tuple[str, Mapping[Row, int]]]:
     groups: dict[str, dict[Row, int]] = {}
     for row, count in sorted(rows.items()):
         groups.setdefault(row[by], {})[row] = count

@@ -30,7 +30,7 @@ class FuzzTarget(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WorkerPlan:
     """The batches of one worker: `worker`, `worker` + `workers` and so on, from `first`.
 
     Unless `hazardous`, cases are left out that may touch what was on the target before.

@@ -25,7 +25,7 @@ from wireproof_spec.record import (
     FindingRecord,
     FuzzCaseRecord,
     SentRecord,
-    packed,
+    pack_bytes,
 )
 
 _PLAIN: Mapping[str, WriteStyle] = {
@@ -73,7 +73,7 @@ def case_record(case: Case) -> FuzzCaseRecord:
         frame=case.frame_kind,
         field=case.field,
         mutation=case.mutation,
-        sent=tuple(map(_sent, case.steps)),
+        sent=tuple(map(_record_step, case.steps)),
         delimited=case.delimited,
         hazardous=case.hazardous,
     )
@@ -99,7 +99,7 @@ def cases_of(
         except KeyError as error:
             words = f"expected a state of the target's protocol, found {case.state!r}"
             raise UsageFault(f"finding {record.id}: {words}; is it another's corpus?") from error
-    changed = renaming(record.names, names)
+    changed = map_renamed(record.names, names)
     return tuple(_case_of(case, changed) for case in record.cases)
 
 
@@ -148,7 +148,7 @@ def _case_of(record: FuzzCaseRecord, names: Mapping[bytes, bytes]) -> Case:
     )
 
 
-def _sent(step: Step) -> SentRecord:
+def _record_step(step: Step) -> SentRecord:
     style = step.style
     slow = isinstance(style, Slow)
     name = "slow" if slow else "split" if isinstance(style, SplitAt) else "whole"
@@ -159,7 +159,7 @@ def _sent(step: Step) -> SentRecord:
         cuts=style.offsets if isinstance(style, Slow | SplitAt) else (),
         seconds=style.seconds if isinstance(style, Slow) else 0.0,
         label=step.label,
-        **packed(step.data),
+        **pack_bytes(step.data),
     )
 
 
@@ -186,7 +186,7 @@ def finding_case(finding: FindingRecord, protocol: str) -> CaseRecord:
     )
 
 
-def renaming(old: Mapping[str, str], new: Mapping[str, str]) -> dict[bytes, bytes]:
+def map_renamed(old: Mapping[str, str], new: Mapping[str, str]) -> dict[bytes, bytes]:
     """Return the new name for each old one, the longest first."""
     pairs = [(old[key].encode(), new[key].encode()) for key in old if key in new]
     changed = [(before, after) for before, after in pairs if before and before != after]

@@ -8,7 +8,7 @@ from wireproof_kit.fuzz.driver import Choice, Generation, Health, Oracle
 from wireproof_kit.runner.patience import Patience, machine_load
 
 
-class Session(Protocol):
+class TargetSession(Protocol):
     """A protocol's session as the fuzzer uses it."""
 
     @property
@@ -29,7 +29,7 @@ class OpenTarget:
     was made unless told to leave it.
     """
 
-    session: Session
+    session: TargetSession
     oracle: Oracle
     health: Health
     names: Mapping[str, str]

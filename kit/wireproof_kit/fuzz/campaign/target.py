@@ -8,14 +8,15 @@ from dataclasses import dataclass, field, replace
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.driver import FuzzSession, FuzzSessionOptions
-from wireproof_kit.fuzz.oracle.process import born
+from wireproof_kit.fuzz.oracle.process import read_start_time
 from wireproof_kit.processes.forked_broker import BrokerClient
 from wireproof_kit.protocols import kit_part, read_target
 from wireproof_kit.runner.patience import Patience
-from wireproof_kit.targets.embedded import EmbeddedReference, await_ready, started
+from wireproof_kit.targets.embedded import EmbeddedReference, await_ready, start_child
 from wireproof_kit.targets.target import Target
 
 UP_WITHIN_S = 30.0
+# A supervisor may restart a target before the user's command does.
 COMES_BACK_S = 0.5
 POLL_S = 0.1
 CONNECT_S = 2.0
@@ -34,7 +35,7 @@ class AddressTarget:
     _born: int | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self._born = born(self.process) if self.process is not None else None
+        self._born = read_start_time(self.process) if self.process is not None else None
 
     @property
     def can_restart(self) -> bool:
@@ -44,7 +45,11 @@ class AddressTarget:
     @property
     def pid(self) -> int | None:
         """The process id the user gave, while it still is that process."""
-        if self.process is None or self._born is None or born(self.process) != self._born:
+        if (
+            self.process is None
+            or self._born is None
+            or read_start_time(self.process) != self._born
+        ):
             return None
         return self.process
 
@@ -120,7 +125,7 @@ def start_alone(
     places = ("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", folder.name)
     options = (*places, *extra)
     if brokers is None:
-        return await_ready(protocol, started(protocol, options, mute=True), folder)
+        return await_ready(protocol, start_child(protocol, options, mute=True), folder)
     return await_ready(protocol, brokers.start(options, mute=True), folder)
 
 

@@ -9,14 +9,14 @@ from typing import TypeAlias
 from wireproof_kit.errors import KitError
 from wireproof_kit.fuzz.campaign.campaign import Campaign
 from wireproof_kit.fuzz.campaign.coverage import Coverage
-from wireproof_kit.fuzz.campaign.plan import FuzzTarget, Plan
+from wireproof_kit.fuzz.campaign.plan import FuzzTarget, WorkerPlan
 from wireproof_kit.fuzz.campaign.records import finding_record
 from wireproof_kit.fuzz.campaign.target import AddressTarget, ReferenceTarget
 from wireproof_kit.fuzz.driver import FuzzSessionOptions
 from wireproof_kit.fuzz.send.engine import Counts
 from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.processes.forked_broker import BrokerForkServer
-from wireproof_kit.processes.worker_pool import Lost, WorkerPool
+from wireproof_kit.processes.worker_pool import JobLost, WorkerPool
 from wireproof_kit.protocols import read_target
 from wireproof_kit.targets.restart import restart_with
 from wireproof_spec.record import FindingRecord
@@ -27,7 +27,7 @@ LOST = "worker {} ended without a last word: what it covered is not counted"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TargetChoice:
     """The target: a URL with keys, or the reference of a protocol with further options."""
 
     url: str = ""
@@ -77,11 +77,16 @@ class Ended:
 
 News: TypeAlias = Opened | Status | FindingRecord | Ended
 Report: TypeAlias = Callable[[News], None]
-Job: TypeAlias = tuple[Place, Plan]
+Job: TypeAlias = tuple[TargetChoice, WorkerPlan]
 
 
 def run_workers(
-    place: Place, plan: Plan, *, count: int, report: Report, is_interrupted: Callable[[], bool]
+    place: TargetChoice,
+    plan: WorkerPlan,
+    *,
+    count: int,
+    report: Report,
+    is_interrupted: Callable[[], bool],
 ) -> None:
     """Run a campaign here or in several workers; ``report`` is called with their news."""
     with ExitStack() as stack:
@@ -108,19 +113,19 @@ def run_workers(
             stop.set()
 
 
-def _jobs(place: Place, plan: Plan, count: int) -> Iterator[Job]:
+def _jobs(place: TargetChoice, plan: WorkerPlan, count: int) -> Iterator[Job]:
     for number in range(count):
         token = f"{place.token}{chr(ord('a') + number)}"
         yield replace(place, token=token), replace(plan, worker=number, workers=count)
 
 
-def listen(news: Iterable[tuple[Job, News | Lost]], report: Report) -> None:
+def listen(news: Iterable[tuple[Job, News | JobLost]], report: Report) -> None:
     """Pass on what workers report; one that ends without an `Ended` has failed."""
     last: dict[int, Status] = {}
     ended: set[int] = set()
     for (_, plan), each in news:
         number = plan.worker
-        if isinstance(each, Lost):
+        if isinstance(each, JobLost):
             if number not in ended:
                 status = last.get(number, Status(number))
                 report(Ended(status, Coverage(), LOST.format(number)))
@@ -133,8 +138,8 @@ def listen(news: Iterable[tuple[Job, News | Lost]], report: Report) -> None:
 
 
 def _work(
-    place: Place,
-    plan: Plan,
+    place: TargetChoice,
+    plan: WorkerPlan,
     report: Report,
     is_interrupted: Callable[[], bool],
     server: BrokerForkServer | None,
@@ -150,10 +155,12 @@ def _work(
 
 
 @contextmanager
-def fuzz_target_at(place: Place, server: BrokerForkServer | None = None) -> Generator[FuzzTarget]:
-    """Give the fuzz target at a place; a reference that was started ends with the block.
+def fuzz_target_at(
+    place: TargetChoice, server: BrokerForkServer | None = None
+) -> Generator[FuzzTarget]:
+    """Open the chosen target; a reference that was started ends with the block.
 
-    A reference is forked by the server if there is one, and a new process otherwise.
+    A reference is forked by the fork server if there is one, else it is a new process.
     """
     options = FuzzSessionOptions(place.token, timeout_s=place.timeout_s)
     if place.protocol:
@@ -179,7 +186,7 @@ class _Reporter:
         self._open(campaign)
         self.report(_status(campaign))
 
-    def found(self, campaign: Campaign, finding: Finding) -> None:
+    def on_finding(self, campaign: Campaign, finding: Finding) -> None:
         """Report a finding."""
         self._open(campaign)
         self.report(finding_record(finding, campaign.names))

@@ -1,4 +1,4 @@
-"""The two ways to make cases: a mutator between draws, or each case drawn by Hypothesis."""
+"""The two ways to generate cases: frames mutated many times, or each case drawn by Hypothesis."""
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.driver import Choice, Generation
@@ -7,11 +7,11 @@ from wireproof_kit.fuzz.generate.generator import Generator
 from wireproof_kit.fuzz.generate.grammar import Grammar
 
 
-def made(grammar: Grammar, choice: Choice) -> Generation:
-    """Return the cases that were chosen.
+def make_generation(grammar: Grammar, choice: Choice) -> Generation:
+    """Return the generation of the chosen cases.
 
     Raises:
-        UsageFault: there is no frame or state of a name that was given.
+        UsageFault: the grammar has no frame or state of a chosen name.
     """
     kind = DrawnCases if choice.drawn else Generator
     try:

@@ -1,7 +1,7 @@
-"""Field maps out of schemas: which bytes of a frame are which field, and what for.
+"""Field maps from schemas: which bytes of a frame belong to which field, and its role.
 
-Where the fields lie is asked of the grammar (`spans`); what they are for, of its outline. Nothing
-here describes a frame a second time.
+The schema tells where the fields lie (`spans`), its outline what each is for. No frame is
+described a second time here.
 """
 
 import functools
@@ -18,7 +18,7 @@ from wireproof_spec.outline import Outline
 
 T = TypeVar("T")
 Roles = Mapping[str, Role]
-"""Roles by pattern, where a protocol knows more of a field than its shape tells (json, text)."""
+"""Roles by pattern, for fields whose role the shape does not show (json, text)."""
 
 NO_ROLES: Roles = MappingProxyType({})
 _INDEX = re.compile(r"\[\d+\]")
@@ -26,9 +26,9 @@ _INDEX = re.compile(r"\[\d+\]")
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A leaf of an outline: its role; of a size, length or count also what it measures.
+    """A leaf of an outline: its role, and for a size, length or count what it measures.
 
-    `of` is the pattern of what is measured; None for a leaf that measures nothing.
+    `of` is the pattern of the measured part; None for a leaf that measures nothing.
     """
 
     role: Role
@@ -38,24 +38,24 @@ class Leaf:
 
 @functools.lru_cache(maxsize=8192)
 def pattern(path: str) -> str:
-    """Return a path without its numbers: `messages[3].size` is one of `messages[].size`."""
+    """Return a path without its indices: `messages[].size` for `messages[3].size`."""
     return _INDEX.sub("[]", path)
 
 
 @functools.cache
 def leaves(schema: Schema[Any]) -> Mapping[str, Leaf]:
-    """Return the leaves of a schema by their patterns."""
+    """Return the leaves of a schema, by pattern."""
     return dict(_leaves(known.outline(schema), ""))
 
 
 def frame(kind: str, schema: Schema[T], value: T, roles: Roles = NO_ROLES) -> Frame:
-    """Build a value and map its fields."""
+    """Encode a value and return it as a frame with its field map."""
     data = encode(schema, value)
     return Frame(kind, data, fields_of(schema, data, roles))
 
 
 def fields_of(schema: Schema[Any], data: bytes, roles: Roles = NO_ROLES) -> tuple[Field, ...]:
-    """Return the fields of some bytes of a schema, in their order and without gaps."""
+    """Return the fields of encoded bytes, in wire order and without gaps."""
     told = leaves(schema)
     found = [
         (span.field, told.get(pattern(span.field), _SEPARATOR), span.offset, span.length)
@@ -79,10 +79,10 @@ def fields_of(schema: Schema[Any], data: bytes, roles: Roles = NO_ROLES) -> tupl
     return tuple(fields)
 
 
-def shifted(
+def shift_fields(
     fields: Sequence[Field], by: int, measured_by: tuple[str, ...] = ()
 ) -> Iterator[Field]:
-    """Yield fields that stand `by` bytes further on, perhaps measured by more than before."""
+    """Yield fields moved by `by` bytes; `measured_by` are lengths that measure them as well."""
     for each in fields:
         covers = each.covers and (each.covers[0] + by, each.covers[1] + by)
         outer = (*measured_by, *each.measured_by)
@@ -90,28 +90,28 @@ def shifted(
         yield replace(each, start=start, end=end, covers=covers, measured_by=outer)
 
 
-def joined(kind: str, *frames: Frame) -> Frame:
-    """Return frames one behind the other as one of another kind."""
+def join_frames(kind: str, *frames: Frame) -> Frame:
+    """Return several frames, one after the other, as one frame of another kind."""
     data = b"".join(each.data for each in frames)
     fields: list[Field] = []
     at = 0
     for each in frames:
-        fields += shifted(each.fields, at)
+        fields += shift_fields(each.fields, at)
         at += len(each.data)
     return Frame(kind, data, tuple(fields))
 
 
-def nested(kind: str, outer: Frame, path: str, inner: Frame) -> Frame:
-    """Return a frame with the fields of another one in the place of the field that holds it.
+def nest_frame(kind: str, outer: Frame, path: str, inner: Frame) -> Frame:
+    """Return the outer frame with the field `path` replaced by the fields of the inner frame.
 
-    A field that holds nothing stays.
+    If the inner frame has no fields, the field stays.
     """
     if not inner.fields:
         return Frame(kind, outer.data, outer.fields)
     fields: list[Field] = []
     for each in outer.fields:
         holds = each.path == path
-        fields += shifted(inner.fields, each.start, each.measured_by) if holds else [each]
+        fields += shift_fields(inner.fields, each.start, each.measured_by) if holds else [each]
     return Frame(kind, outer.data, tuple(fields))
 
 
@@ -120,7 +120,7 @@ _BLANKS = frozenset(b" \r\n")
 
 
 def _measures(path: str, of: str, name: str) -> bool:
-    """Tell whether a length measures a later field: a sibling of that name, or any."""
+    """Return True if a length measures a field: a sibling with that name, or any sibling."""
     parent = path[: path.rfind(".") + 1]
     if of:
         whole = parent + of
@@ -132,7 +132,7 @@ def _leaves(outline: Outline, path: str) -> Iterator[tuple[str, Leaf]]:
     match outline:
         case known.Parts():
             yield from _parts(outline, path)
-        case known.Made(origin=inner) | known.Perhaps(present=inner):
+        case known.Mapped(origin=inner) | known.Perhaps(present=inner):
             yield from _leaves(inner, path)
         case known.Tuple():
             if outline.lead is not None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from wireproof_kit.fuzz.case import Field, Frame, Role
-from wireproof_kit.fuzz.generate.field_map import shifted
+from wireproof_kit.fuzz.generate.field_map import shift_fields
 
 HOST = "wireproof"
 END_OF_HEAD = "end_of_head"
@@ -17,13 +17,13 @@ _USUAL = frozenset(
 )
 """Headers that are told apart by their names; of others the names are any."""
 _CHUNK = 9
-"""Bytes of a chunk: a size of one digit reads the same in base 10 and base 16."""
+"""Bytes of a chunk: a size of one digit has the same value in base 10 and base 16."""
 _NO_ROLES: Mapping[str, Role] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The bytes of a body and their fields; without any it is one of that role."""
+    """A request body and its fields; without fields it is one field with this role."""
 
     data: bytes
     role: Role = "body"
@@ -32,10 +32,10 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a request says, before it is written.
+    """The content of an HTTP request before it is encoded.
 
-    The path is text and, as a pair, a part of it with a name. Values of the query are
-    percent-encoded when written; `roles` are those of values, by name, where they are not text.
+    Parts of `path` are literal text, or pairs of a name and a value. The values of `query` are
+    percent-encoded when written. `headers` are additional ones.
     """
 
     method: str
@@ -51,23 +51,23 @@ _Piece = tuple[str, bytes, Role]
 
 
 def http_frame(kind: str, request: Request, roles: Mapping[str, Role] = _NO_ROLES) -> Frame:
-    """Write a request and map its fields."""
+    """Encode a request and return it as a frame; `roles` are the roles of query values by name."""
     end: _Piece = (END_OF_HEAD, b"\r\n", "line")
     head = [*_request_line(request, roles), *_headers(request), end]
-    fields = list(_placed(head))
+    fields = list(_place_fields(head))
     at = fields[-1].end
     data = b"".join(written for _, written, _ in head)
     if request.body is None:
         return Frame(kind, data, tuple(fields))
     if request.chunked:
         chunks = list(_chunks(request.body.data))
-        fields += shifted(tuple(_measured_chunks(chunks)), at)
+        fields += shift_fields(tuple(_measured_chunks(chunks)), at)
         written = b"".join(piece for _, piece, _ in chunks)
         return Frame(kind, data + written, tuple(fields))
     body = request.body
     inner = body.fields or (Field("body", 0, len(body.data), body.role),)
-    fields = [_covering(each, at, len(body.data)) for each in fields]
-    fields += shifted(inner, at, (_LENGTH,))
+    fields = [_make_covering(each, at, len(body.data)) for each in fields]
+    fields += shift_fields(inner, at, (_LENGTH,))
     return Frame(kind, data + body.data, tuple(fields))
 
 
@@ -115,7 +115,7 @@ def _chunks(data: bytes) -> Iterator[_Piece]:
         yield f"{item}.end", b"\r\n", "line"
 
 
-def _placed(pieces: Iterable[_Piece]) -> Iterator[Field]:
+def _place_fields(pieces: Iterable[_Piece]) -> Iterator[Field]:
     at = 0
     for path, data, role in pieces:
         yield Field(path, at, at + len(data), role)
@@ -123,7 +123,7 @@ def _placed(pieces: Iterable[_Piece]) -> Iterator[Field]:
 
 
 def _measured_chunks(chunks: Sequence[_Piece]) -> Iterator[Field]:
-    placed = list(_placed(chunks))
+    placed = list(_place_fields(chunks))
     for index, field in enumerate(placed):
         name = field.path.rpartition(".")[2]
         if name == "size":
@@ -136,7 +136,7 @@ def _measured_chunks(chunks: Sequence[_Piece]) -> Iterator[Field]:
             yield field
 
 
-def _covering(field: Field, at: int, size: int) -> Field:
+def _make_covering(field: Field, at: int, size: int) -> Field:
     if field.path != _LENGTH:
         return field
     return Field(field.path, field.start, field.end, field.role, (at, at + size))

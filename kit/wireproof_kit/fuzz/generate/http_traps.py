@@ -1,14 +1,14 @@
-"""HTTP heads that readers stumble over."""
+"""HTTP heads that parsers often misread."""
 
 from collections.abc import Mapping
 from urllib.parse import quote, unquote_to_bytes
 
 from wireproof_kit.fuzz.generate.random_source import RandomSource
-from wireproof_kit.fuzz.generate.text_traps import Trap, appended, instead
+from wireproof_kit.fuzz.generate.text_traps import Trap, instead, make_append_trap
 
 
 def _before(lines: bytes) -> Trap:
-    """Return the trap that puts lines in front of the end of the head."""
+    """Return the trap that inserts lines before the end of the head."""
     return lambda end, source: lines + end
 
 
@@ -16,12 +16,12 @@ def _many(end: bytes, source: RandomSource) -> bytes:
     return b"".join(b"X-%d: y\r\n" % number for number in range(2000)) + end
 
 
-def escaped(traps: Mapping[str, Trap]) -> Mapping[str, Trap]:
-    """Return traps for what stands percent-encoded in a query."""
-    return {name: _escaped(trap) for name, trap in traps.items()}
+def escape_traps(traps: Mapping[str, Trap]) -> Mapping[str, Trap]:
+    """Return the traps for percent-encoded text: each is applied to the decoded text."""
+    return {name: _escape_trap(trap) for name, trap in traps.items()}
 
 
-def _escaped(trap: Trap) -> Trap:
+def _escape_trap(trap: Trap) -> Trap:
     return lambda text, source: quote(trap(unquote_to_bytes(text), source), safe="").encode()
 
 
@@ -67,7 +67,7 @@ ESCAPES: Mapping[str, Trap] = {
     "a lone percent": instead(b"%"),
     "no such escape": instead(b"%zz%u0041"),
     "a plus": instead(b"a+b"),
-    "nameless parameters": appended(b"&&=&=x"),
-    "a fragment": appended(b"#x"),
-    "a semicolon": appended(b";x=1"),
+    "nameless parameters": make_append_trap(b"&&=&=x"),
+    "a fragment": make_append_trap(b"#x"),
+    "a semicolon": make_append_trap(b";x=1"),
 }

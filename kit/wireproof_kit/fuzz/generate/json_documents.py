@@ -1,4 +1,4 @@
-"""JSON documents that a schema of ours allows, by Hypothesis, as texts."""
+"""Hypothesis strategies for JSON documents that conform to a JSON Schema of the spec."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -19,13 +19,13 @@ _FURTHER = 2
 
 
 def texts(name: str, rules: Mapping[str, Made]) -> st.SearchStrategy[bytes]:
-    """Write documents of the schema called `name`; by `rules` where a member's name has one."""
+    """Return a strategy for documents of a schema; `rules` has strategies by member name."""
     made = _values(cast(Schema, document(name)), rules)
     right = made.filter(lambda value: not check(name, value))
-    return st.builds(_written, right, st.sampled_from([(",", ":"), (", ", ": ")]))
+    return st.builds(_write_json, right, st.sampled_from([(",", ":"), (", ", ": ")]))
 
 
-def _written(value: object, separators: tuple[str, str]) -> bytes:
+def _write_json(value: object, separators: tuple[str, str]) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=separators).encode()
 
 
@@ -63,10 +63,10 @@ def _object(schema: Schema, rules: Mapping[str, Made]) -> Made:
     names = _string(cast(Schema, schema.get("propertyNames", {})), rules)
     values = _values(cast(Schema, schema["additionalProperties"]), rules)
     more = st.dictionaries(names, values, max_size=_FURTHER)
-    return st.tuples(more, known).map(_joined)
+    return st.tuples(more, known).map(_join_members)
 
 
-def _joined(members: tuple[dict[str, object], dict[str, object]]) -> dict[str, object]:
+def _join_members(members: tuple[dict[str, object], dict[str, object]]) -> dict[str, object]:
     more, known = members
     return {**more, **known}
 

@@ -1,4 +1,4 @@
-"""JSON documents that readers stumble over: texts that are none, and values of the wrong kind."""
+"""JSON texts that parsers often misread: malformed documents, and values of the wrong type."""
 
 import json
 from collections.abc import Mapping
@@ -15,12 +15,12 @@ def _instead(text: bytes) -> Trap:
     return lambda _, source: text
 
 
-def _opened(depth: int) -> Trap:
-    """Return the trap that opens so many arrays and closes none."""
+def _make_opening_trap(depth: int) -> Trap:
+    """Return the trap that opens `depth` arrays and closes none."""
     return lambda _, source: b'{"a":' + b"[" * depth
 
 
-def _nested(depth: int) -> Trap:
+def _make_nesting_trap(depth: int) -> Trap:
     return lambda _, source: b'{"a":' + b"[" * depth + b"]" * depth + b"}"
 
 
@@ -29,43 +29,43 @@ def _nested_objects(depth: int) -> Trap:
 
 
 def _first_value(written: bytes) -> Trap:
-    """Return the trap that writes something in the place of a member's value."""
+    """Return the trap that replaces the value of one member."""
 
     def make(text: bytes, source: RandomSource) -> bytes:
-        there = _written(text) or _SOME
+        there = _split_members(text) or _SOME
         name = source.one_of(list(there))
         rest = (member for key, member in there.items() if key != name)
-        return _object(*rest, _named(name, written))
+        return _object(*rest, _write_member(name, written))
 
     return make
 
 
 def _member(name: bytes, value: bytes = b'"v"') -> Trap:
-    """Return the trap that adds a member whose name is written so."""
+    """Return the trap that adds a member with this encoded name."""
 
     def make(text: bytes, source: RandomSource) -> bytes:
-        return _object(*(_written(text) or {}).values(), name + b":" + value)
+        return _object(*(_split_members(text) or {}).values(), name + b":" + value)
 
     return make
 
 
 def _twice(text: bytes, source: RandomSource) -> bytes:
-    there = _written(text) or _SOME
+    there = _split_members(text) or _SOME
     name = source.one_of(list(there))
-    return _object(*there.values(), _named(name, b'"other"'))
+    return _object(*there.values(), _write_member(name, b'"other"'))
 
 
-def _dropped(text: bytes, source: RandomSource) -> bytes:
-    there = _written(text) or {}
+def _drop_part(text: bytes, source: RandomSource) -> bytes:
+    there = _split_members(text) or {}
     name = source.one_of(list(there)) if there else ""
     return _object(*(member for key, member in there.items() if key != name))
 
 
-def sized(size: int) -> Trap:
-    """Return the trap that makes an object of a size, with what was there where it fits."""
+def make_size_trap(size: int) -> Trap:
+    """Return the trap that makes an object of `size` bytes, with the old members if they fit."""
 
     def make(text: bytes, source: RandomSource) -> bytes:
-        inner = b",".join((_written(text) or {}).values())
+        inner = b",".join((_split_members(text) or {}).values())
         inner += b"," * bool(inner)
         if len(inner) + len(b'{"_":""}') > size:
             inner = b""
@@ -99,16 +99,16 @@ NUMBERS = (
     *(b"18446744073709551616", b"1" + b"0" * 400, b"0" * 20 + b"1", b"+1", b".5", b"1."),
     *(b"0x10", b"NaN", b"Infinity", b"-Infinity"),
 )
-"""How numbers may be written, and how they may not."""
+"""Spellings of numbers, allowed and forbidden ones."""
 
 
 def _number(text: bytes, source: RandomSource) -> bytes:
-    """Write another number for a member that is one; else for any."""
+    """Write another number as the value of an integer member, or of any member if none is."""
     members = _members(text) or {"a": 1}
     numbers = [name for name, value in members.items() if type(value) is int]
     name = source.one_of(numbers or list(members))
-    rest = (_named(key, _dumped(value)) for key, value in members.items() if key != name)
-    return _object(*rest, _named(name, source.one_of(NUMBERS)))
+    rest = (_write_member(key, _dump_json(value)) for key, value in members.items() if key != name)
+    return _object(*rest, _write_member(name, source.one_of(NUMBERS)))
 
 
 _WIDE = b"{" + b",".join(b'"k%d":""' % number for number in range(1000)) + b"}"
@@ -134,7 +134,7 @@ JSON: Mapping[str, Trap] = {
     "JSON: trailing comma": _trailing_comma,
     "JSON: no quotes": _instead(b"{a:b}"),
     "JSON: a name twice": _twice,
-    "JSON: a name less": _dropped,
+    "JSON: a name less": _drop_part,
     "JSON: an empty name": _member(b'""'),
     "JSON: a name with blanks": _member(b'"a b"'),
     "JSON: a name with NUL": _member(b'"a\\u0000"'),
@@ -163,11 +163,11 @@ JSON: Mapping[str, Trap] = {
     "JSON: value missing": _first_value(b""),
     "JSON: another number": _number,
     "JSON: many names": _instead(_WIDE),
-    "JSON: 299 deep": _nested(299),
-    "JSON: 300 deep": _nested(300),
-    "JSON: 5000 deep": _nested(5000),
+    "JSON: 299 deep": _make_nesting_trap(299),
+    "JSON: 300 deep": _make_nesting_trap(300),
+    "JSON: 5000 deep": _make_nesting_trap(5000),
     "JSON: 1000 objects deep": _nested_objects(1000),
-    "JSON: 20000 opened": _opened(20000),
+    "JSON: 20000 opened": _make_opening_trap(20000),
 }
 
 
@@ -180,23 +180,23 @@ def _members(text: bytes) -> Members | None:
 
 
 @lru_cache(maxsize=256)
-def _written(text: bytes) -> Mapping[str, bytes] | None:
-    """Return the members of an object by name, as they are written; many cases have the same."""
+def _split_members(text: bytes) -> Mapping[str, bytes] | None:
+    """Return the encoded members of an object by name; cached, as many cases share an object."""
     members = _members(text)
     if members is None:
         return None
-    return {name: _named(name, _dumped(value)) for name, value in members.items()}
+    return {name: _write_member(name, _dump_json(value)) for name, value in members.items()}
 
 
-def _named(name: str, written: bytes) -> bytes:
-    return _dumped(name) + b":" + written
+def _write_member(name: str, written: bytes) -> bytes:
+    return _dump_json(name) + b":" + written
 
 
 def _object(*members: bytes) -> bytes:
     return b"{" + b",".join(members) + b"}"
 
 
-def _dumped(value: object) -> bytes:
+def _dump_json(value: object) -> bytes:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass")
 

@@ -1,8 +1,8 @@
-"""What may be made wrong in a frame: the table of mutations, by what a field is for.
+"""The table of mutations: what can be made wrong in a frame, by the role of each field.
 
-Each has a name and does what the name says to its field, and nothing else: where it makes a field
-longer or shorter, the lengths around follow, so that only the field is wrong. The same under
-the name with `KEPT` behind it leaves the lengths as they were: then they lie.
+A mutation changes its field and nothing else: if the field grows or shrinks, the lengths around it
+are corrected. The mutation of the same name with the suffix `KEPT` leaves the lengths unchanged,
+so that they are wrong.
 """
 
 from bisect import bisect_right
@@ -14,37 +14,37 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Field, Role, WriteStyle
 from wireproof_kit.fuzz.generate import http_traps, json_traps, numbers, structure, text_traps
-from wireproof_kit.fuzz.generate.edits import Edits, Prepared, applied, growth
+from wireproof_kit.fuzz.generate.edits import Edits, FieldIndex, apply_edits, growth
 from wireproof_kit.fuzz.generate.field_map import pattern
 from wireproof_kit.fuzz.generate.http_frames import END_OF_HEAD, METHOD, VERSION
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 from wireproof_kit.fuzz.generate.text_traps import NO_TRAPS, Trap, Traps
 from wireproof_kit.fuzz.send import write_styles
 
-Change: TypeAlias = Callable[[Prepared, Field, RandomSource], Edits | None]
-"""What becomes of the bytes; None where nothing would."""
+Change: TypeAlias = Callable[[FieldIndex, Field, RandomSource], Edits | None]
+"""Makes the edits of a mutation; None if they would change nothing."""
 
 KEPT = ", lengths as before"
 FRAME = "frame"
-"""The name of the field that is all of a frame."""
+"""The name of the field that stands for the whole frame."""
 _ITEM = "item"
 IN_QUERY = "query"
-"""The place of parts of a path and values of a query."""
+"""The place of path parts and query values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """A way to make a field, or the way a frame is sent, wrong.
+    """A way to make a field wrong, or to send a frame in an unusual way.
 
-    `lengths` around the field follow what becomes of it, and counts change by `items`; or they are
-    kept, and lie; or the change itself sees to them. `copies` of the frame go out in one write;
-    with a `mate` a right frame of another kind goes behind it in the same one. Of the `heavy`
-    there are fewer.
+    The `lengths` around the field ``follow`` the change (counts by `items`), or are ``kept`` and
+    thus wrong, or are ``seen to`` by the change itself. `copies` of the frame go out in one write.
+    With a `mate`, a valid frame of another kind follows in the same write. `heavy` mutations are
+    used less often.
     """
 
     name: str
     change: Change | None = None
-    style: write_styles.Way = write_styles.whole
+    style: write_styles.Way = write_styles.write_whole
     lengths: Literal["follow", "kept", "seen to"] = "follow"
     items: int = 0
     copies: int = 1
@@ -53,8 +53,8 @@ class Mutation:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A mutation of one field of a frame; `row` is the field's pattern."""
+class FieldMutation:
+    """A mutation of one field of a frame; `row` is the field's pattern in the coverage table."""
 
     field: Field
     mutation: Mutation
@@ -63,14 +63,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """What came of a mutation."""
+    """The bytes after a mutation, and how to write them."""
 
     data: bytes
     style: WriteStyle = WHOLE
 
 
-def mutated(prepared: Prepared, entry: Entry, source: RandomSource) -> Mutant | None:
-    """Do what an entry says; None where it would change nothing."""
+def mutate(prepared: FieldIndex, entry: FieldMutation, source: RandomSource) -> Mutant | None:
+    """Apply a mutation to a frame; return None if it would change nothing."""
     mutation, field = entry.mutation, entry.field
     data = prepared.frame.data
     if mutation.change is not None:
@@ -79,16 +79,17 @@ def mutated(prepared: Prepared, entry: Entry, source: RandomSource) -> Mutant | 
             return None
         if mutation.lengths == "follow" and field.measured_by:
             edits = (*prepared.repairs(field, growth(edits), mutation.items), *edits)
-        data = applied(data, edits)
+        data = apply_edits(data, edits)
     style = mutation.style(field, len(data), source)
     return None if style is None else Mutant(data, style)
 
 
 class Column(NamedTuple):
-    """What decides which mutations a field may have; `filled` is its own length's width.
+    """The properties of a field that decide which mutations it can have.
 
-    `place` says where a field of HTTP stands, and tells all of a frame and its items apart;
-    `traps` are the protocol's own.
+    `place` is the place of a field in an HTTP request, and marks the whole frame and repeated
+    items. `filled` is the width of the length that measures this field alone. `traps` are the
+    protocol's own.
     """
 
     role: Role
@@ -102,9 +103,9 @@ class Column(NamedTuple):
 
 
 def columns(
-    prepared: Prepared, limits: Mapping[str, tuple[int, ...]], traps: Traps = NO_TRAPS
+    prepared: FieldIndex, limits: Mapping[str, tuple[int, ...]], traps: Traps = NO_TRAPS
 ) -> Iterator[tuple[Field, str, Column]]:
-    """Yield the fields of a frame, itself and its items among them, each with its pattern."""
+    """Yield the whole frame, its fields and its repeated items, each with its pattern."""
     yield Field(FRAME, 0, len(prepared.frame.data), "body"), FRAME, Column("body", FRAME)
     for field in prepared.fields:
         row, place = pattern(field.path), _place(field)
@@ -114,7 +115,7 @@ def columns(
             field.role in _DECIMAL and not field.order,
             bool(field.measured_by),
             field.covers is not None and field.role == "length",
-            _filled(prepared, field),
+            _find_fill_width(prepared, field),
             limits.get(row, ()),
             tuple(trap for where in (field.role, place) for trap in traps.get(where, {}).items()),
         )
@@ -125,7 +126,7 @@ def columns(
 
 
 class MutationChoices:
-    """All that may be done to a frame; an entry is made when it is asked for."""
+    """All mutations of all fields of a frame; each is made when it is asked for."""
 
     __slots__ = ("_ends", "_found")
 
@@ -136,30 +137,30 @@ class MutationChoices:
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
-    def __getitem__(self, at: int) -> Entry:
-        """Return one entry.
+    def __getitem__(self, at: int) -> FieldMutation:
+        """Return the mutation with this number.
 
         Raises:
-            IndexError: there are not so many.
+            IndexError: there are fewer.
         """
         which = bisect_right(self._ends, at)
         field, row, mutations = self._found[which]
-        return Entry(field, mutations[at - self._ends[which]], row)
+        return FieldMutation(field, mutations[at - self._ends[which]], row)
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[FieldMutation]:
         return (self[at] for at in range(len(self)))
 
 
 def choices(
-    prepared: Prepared,
+    prepared: FieldIndex,
     limits: Mapping[str, tuple[int, ...]],
     traps: Traps = NO_TRAPS,
     *,
     wanted: Callable[["Column"], Sequence[Mutation]] | None = None,
 ) -> MutationChoices:
-    """Return all that may be done to a frame, or what is wanted of it, by column.
+    """Return the mutations of a frame: those that `wanted` returns for a column, or all.
 
-    `limits` are numbers for fields, by pattern; `traps` are the protocol's own.
+    `limits` are numbers that matter to a field, by pattern; `traps` are the protocol's own.
     """
     chosen = wanted or mutations_of
     there = columns(prepared, limits, traps)
@@ -168,7 +169,7 @@ def choices(
 
 @cache
 def mutations_of(column: Column) -> tuple[Mutation, ...]:
-    """Return what may be done to a field of a column."""
+    """Return the mutations that a field with these properties can have."""
     if column.place == FRAME:
         return WHOLE_FRAME
     found = ITEMS if column.place == _ITEM else tuple(_of_field(column))
@@ -186,13 +187,13 @@ def _of_field(column: Column) -> Iterator[Mutation]:
     if column.reaching:
         yield from REACHING
     if column.limits:
-        yield Mutation("about a limit", numbers.listed(column.limits))
+        yield Mutation("about a limit", numbers.make_listed(column.limits))
     if column.filled:
         yield from _FILLING[column.role][column.filled - 1]
 
 
-def _filled(prepared: Prepared, field: Field) -> int:
-    """Return the width of a length that measures this field alone, if any may be filled."""
+def _find_fill_width(prepared: FieldIndex, field: Field) -> int:
+    """Return the width of the length that measures only this field, if it is below three bytes."""
     if not field.measured_by or field.role not in _GROWN:
         return 0
     length = prepared.by_path[field.measured_by[-1]]
@@ -207,10 +208,10 @@ def _place(field: Field) -> str:
     return field.path if field.path in IN_HEAD else ""
 
 
-def _trapped(trap: Trap) -> Change:
-    """Return the change that lets a field fall into a trap."""
+def _make_trap_change(trap: Trap) -> Change:
+    """Return the change that replaces a field by what a trap makes of it."""
 
-    def change(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
+    def change(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
         right = prepared.bytes_of(field)
         wrong = trap(right, source)
         return None if wrong == right else ((field.start, field.end, wrong),)
@@ -221,15 +222,15 @@ def _trapped(trap: Trap) -> Change:
 def _traps(*tables: Mapping[str, Trap]) -> Iterator[Mutation]:
     for table in tables:
         for name, trap in table.items():
-            mutation = Mutation(name, _trapped(trap))
+            mutation = Mutation(name, _make_trap_change(trap))
             yield mutation
             yield replace(mutation, name=name + KEPT, lengths="kept")
 
 
 def _large() -> Iterator[Mutation]:
-    """Yield the large sizes, under lengths that tell them: one that lies need not be large."""
+    """Yield the large sizes with correct lengths; a wrong length does not need a large field."""
     for name, trap in text_traps.LARGE_SIZES.items():
-        yield Mutation(name, _trapped(trap), heavy=True)
+        yield Mutation(name, _make_trap_change(trap), heavy=True)
 
 
 def _structural(change: Change, name: str, items: int = 0) -> Iterator[Mutation]:
@@ -250,7 +251,7 @@ _NUMBERS = tuple(
 _BYTES = tuple(_traps(text_traps.CHANGES))
 _SIZED = (*_traps(text_traps.SIZES), *_large())
 
-JSONIN_QUERY = (*_BYTES, *_traps(http_traps.escaped(json_traps.JSON)))
+JSONIN_QUERY = (*_BYTES, *_traps(http_traps.escape_traps(json_traps.JSON)))
 IN_DIGITS = (*_NUMBERS, *_traps(text_traps.DIGITS, text_traps.CHANGES))
 BY_ROLE: Mapping[Role, tuple[Mutation, ...]] = {
     "length": _NUMBERS,
@@ -266,15 +267,16 @@ BY_ROLE: Mapping[Role, tuple[Mutation, ...]] = {
 _WIDE = 3  # bytes of a length that no frame fills
 _LESS = {0: "", 1: ", less one", 2: ", less two"}
 _GROWN: Mapping[Role, Callable[[int], Trap]] = {
-    "body": text_traps.sized,
-    "text": text_traps.sized,
-    "json": json_traps.sized,
+    "body": text_traps.make_size_trap,
+    "text": text_traps.make_size_trap,
+    "json": json_traps.make_size_trap,
 }
 _FILLING: Mapping[Role, tuple[tuple[Mutation, ...], ...]] = {
     role: tuple(
         tuple(
             Mutation(
-                f"as long as its length tells{words}", _trapped(grown((1 << bits) - 1 - less))
+                f"as long as its length tells{words}",
+                _make_trap_change(grown((1 << bits) - 1 - less)),
             )
             for less, words in _LESS.items()
         )
@@ -289,19 +291,19 @@ IN_HEAD: Mapping[str, tuple[Mutation, ...]] = {
     END_OF_HEAD: tuple(_traps(http_traps.ENDS)),
 }
 REACHING = (
-    Mutation("to the end of the frame", numbers.reaching(0)),
-    Mutation("one beyond the end of the frame", numbers.reaching(1)),
-    Mutation("far beyond the end of the frame", numbers.reaching(70_000)),
+    Mutation("to the end of the frame", numbers.make_reaching(0)),
+    Mutation("one beyond the end of the frame", numbers.make_reaching(1)),
+    Mutation("far beyond the end of the frame", numbers.make_reaching(70_000)),
 )
 ITEMS = (
-    *_structural(structure.dropped, "dropped", items=-1),
-    *_structural(structure.doubled, "doubled", items=1),
-    Mutation("swapped with the next", structure.swapped, lengths="seen to"),
+    *_structural(structure.drop_field, "dropped", items=-1),
+    *_structural(structure.double_field, "doubled", items=1),
+    Mutation("swapped with the next", structure.swap_fields, lengths="seen to"),
 )
 ANY_FIELD = (
-    *_structural(structure.dropped, "dropped"),
-    *_structural(structure.doubled, "doubled"),
-    Mutation("swapped with the next", structure.swapped, lengths="seen to"),
+    *_structural(structure.drop_field, "dropped"),
+    *_structural(structure.double_field, "doubled"),
+    Mutation("swapped with the next", structure.swap_fields, lengths="seen to"),
     *_cuts("cut before it", structure.cut_before),
     *_cuts("cut inside it", structure.cut_inside),
     Mutation("the frame ends before it", structure.ends_before, lengths="seen to"),

@@ -1,24 +1,24 @@
-"""Numbers that parsers get wrong: each has a name, and says what becomes of the right one."""
+"""Numbers that parsers often get wrong, by name, each derived from the correct number."""
 
 from collections.abc import Callable, Mapping, Sequence
 
 from wireproof_kit.fuzz.case import Field
-from wireproof_kit.fuzz.generate.edits import Edits, Prepared, number_edit
+from wireproof_kit.fuzz.generate.edits import Edits, FieldIndex, number_edit
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 
 Number = Callable[[int, int, RandomSource], int]
-"""The right number and its width in bits become another, modulo the width."""
+"""Returns another number for the correct one and its width in bits, modulo that width."""
 
 
 def _random(number: int, bits: int, source: RandomSource) -> int:
     return number ^ (1 + source.below((1 << min(bits, 64)) - 1))
 
 
-def _flipped(number: int, bits: int, source: RandomSource) -> int:
+def _flip_bits(number: int, bits: int, source: RandomSource) -> int:
     return number ^ 1 << source.below(bits)
 
 
-def _swapped(number: int, bits: int, source: RandomSource) -> int:
+def _swap_bytes(number: int, bits: int, source: RandomSource) -> int:
     return int.from_bytes((number % (1 << bits)).to_bytes(bits // 8, "big"), "little")
 
 
@@ -38,16 +38,16 @@ NUMBERS: Mapping[str, Number] = {
     "2**24 more": lambda number, bits, source: number + (1 << 24),
     "2**32 more": lambda number, bits, source: number + (1 << 32),
     "a quarter of all": lambda number, bits, source: 1 << bits - 2,
-    "other byte order": _swapped,
-    "one bit changed": _flipped,
+    "other byte order": _swap_bytes,
+    "one bit changed": _flip_bits,
     "another": _random,
 }
 
 
-def changed_number(change: Number) -> Callable[[Prepared, Field, RandomSource], Edits | None]:
-    """Return the mutation that puts another number into a field; None where it is the same."""
+def changed_number(change: Number) -> Callable[[FieldIndex, Field, RandomSource], Edits | None]:
+    """Return the change that writes another number into a field; None if it is the same."""
 
-    def make(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
+    def make(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
         bits = 64 if field.order is None else 8 * (field.end - field.start)
         edit = number_edit(field, change(prepared.number_in(field), bits, source))
         return None if edit[2] == prepared.bytes_of(field) else (edit,)
@@ -55,10 +55,10 @@ def changed_number(change: Number) -> Callable[[Prepared, Field, RandomSource], 
     return make
 
 
-def reaching(beyond: int) -> Callable[[Prepared, Field, RandomSource], Edits | None]:
-    """Return the mutation that lets a length reach so far beyond the end of the frame."""
+def make_reaching(beyond: int) -> Callable[[FieldIndex, Field, RandomSource], Edits | None]:
+    """Return the change that lets a length end `beyond` bytes after the end of the frame."""
 
-    def make(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
+    def make(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
         assert field.covers is not None, "a length covers something"
         edit = number_edit(field, len(prepared.frame.data) - field.covers[0] + beyond)
         return None if edit[2] == prepared.bytes_of(field) else (edit,)
@@ -66,10 +66,12 @@ def reaching(beyond: int) -> Callable[[Prepared, Field, RandomSource], Edits | N
     return make
 
 
-def listed(numbers: Sequence[int]) -> Callable[[Prepared, Field, RandomSource], Edits | None]:
-    """Return the mutation that puts one of some numbers into a field."""
+def make_listed(
+    numbers: Sequence[int],
+) -> Callable[[FieldIndex, Field, RandomSource], Edits | None]:
+    """Return the change that writes one of the given numbers into a field."""
 
-    def make(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
+    def make(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
         edit = number_edit(field, source.one_of(numbers))
         return None if edit[2] == prepared.bytes_of(field) else (edit,)
 

@@ -1,10 +1,10 @@
-"""Hypothesis strategies for frames, cases and conversations, for tests of one's own.
+"""Hypothesis strategies for frames, cases and conversations, for tests of other projects.
 
-A `Grammar` says which protocol, and which names are there on a target; each protocol makes its
-own, in its module `fuzz.grammar`. Everything shrinks towards right frames and short conversations.
-Under the profile `ci` runs are the same every time and nothing is kept; `deep` looks further and
-keeps what it found. `register_profiles` names both to Hypothesis, in a conftest for instance; then
-`pytest --hypothesis-profile=deep`.
+A `Grammar` determines the protocol and the names on a target; each protocol makes its own in its
+module `fuzz.grammar`. Examples shrink towards valid frames and short conversations. Under the
+profile `ci` every run is the same and nothing is stored. The profile `deep` tries more examples
+and stores failures. `register_profiles` registers both with Hypothesis, for instance in a
+conftest; then `pytest --hypothesis-profile=deep` works.
 """
 
 from collections.abc import Sequence
@@ -17,32 +17,35 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 
 from wireproof_kit.fuzz.case import Case, Frame
 from wireproof_kit.fuzz.generate.conversations import MOST_CONNECTIONS, Script
-from wireproof_kit.fuzz.generate.generator import chosen
+from wireproof_kit.fuzz.generate.generator import choose_kinds
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.mutations import (
     Column,
-    Entry,
+    FieldMutation,
     Mutant,
     Mutation,
     MutationChoices,
     choices,
-    mutated,
+    mutate,
     mutations_of,
 )
 from wireproof_kit.fuzz.generate.random_source import RandomSource
-from wireproof_kit.fuzz.generate.seed_frames import Places, SeedFrame, case_of, seed_frame
+from wireproof_kit.fuzz.generate.seed_frames import KindStates, SeedFrame, case_of, seed_frame
 from wireproof_kit.fuzz.generate.weights import is_calm
 
 _DICE = st.integers(0, (1 << 64) - 1)
 _DEEP = 2000
 MANY = 20
-"""Cases drawn of one frame, at most, where many are drawn together."""
+"""The maximum number of cases drawn together from one frame.
+
+A case drawn with others costs a third less than a case drawn alone.
+"""
 
 
 def register_profiles(database: Path | None = None) -> None:
-    """Name the profiles `ci` and `deep` to Hypothesis; `deep` keeps what it found in a folder.
+    """Register the Hypothesis profiles `ci` and `deep`; `deep` stores failures in a folder.
 
-    Without a folder it is Hypothesis's own, `.hypothesis`.
+    Without a folder it uses Hypothesis's default, `.hypothesis`.
     """
     patient = [HealthCheck.too_slow, HealthCheck.data_too_large]
     settings.register_profile(
@@ -56,18 +59,18 @@ def register_profiles(database: Path | None = None) -> None:
 
 
 def frames(grammar: Grammar, *kinds: str) -> st.SearchStrategy[Frame]:
-    """Draw right frames, of kinds that begin so; of all, when none is named.
+    """Return a strategy for valid frames whose kind begins with one of `kinds`; none means all.
 
     Raises:
         ValueError: there is no such kind.
     """
-    return st.one_of([kind.strategy for kind, _ in chosen(grammar, kinds, ())])
+    return st.one_of([kind.strategy for kind, _ in choose_kinds(grammar, kinds, ())])
 
 
 def cases(
     grammar: Grammar, *, frames: Sequence[str] = (), states: Sequence[str] = ()
 ) -> st.SearchStrategy[Case]:
-    """Draw cases: a frame, one thing done to it, and the state in which it is sent.
+    """Return a strategy for cases: a frame, one mutation, and the state in which it is sent.
 
     Raises:
         ValueError: there is no such frame, or none in such a state.
@@ -83,33 +86,33 @@ def many_cases(
     exactly: bool = False,
     most: int = MANY,
 ) -> st.SearchStrategy[list[Case]]:
-    """Draw some cases of one frame together, which costs less than each alone.
+    """Return a strategy for several cases of one frame, cheaper than drawing them one by one.
 
-    Frames begin so, or are called `exactly` so.
+    `frames` are prefixes of frame kinds, or complete kinds if `exactly`.
 
     Raises:
         ValueError: there is no such frame, or none in such a state.
     """
     ways = [
         (kind, places)
-        for kind, places in chosen(grammar, frames, states)
+        for kind, places in choose_kinds(grammar, frames, states)
         if not exactly or kind.name in frames
     ]
     return st.one_of([_of_kind(grammar, kind, places, most) for kind, places in ways])
 
 
 def conversations(grammar: Grammar, *, states: Sequence[str] = ()) -> st.SearchStrategy[Case]:
-    """Draw conversations: frames in order, out of order and broken, over several connections."""
+    """Return a strategy for conversations with valid and malformed frames, in and out of order."""
     return _conversation(grammar, tuple(states or grammar.states[grammar.talking]))
 
 
 def _of_kind(
-    grammar: Grammar, kind: Kind, places: Places, most: int
+    grammar: Grammar, kind: Kind, places: KindStates, most: int
 ) -> st.SearchStrategy[list[Case]]:
-    def prepared(frame: Frame) -> SeedFrame:
+    def prepare(frame: Frame) -> SeedFrame:
         return seed_frame(grammar, kind, places, frame)
 
-    return _cases_of(grammar, kind.strategy.map(prepared), places, most)
+    return _cases_of(grammar, kind.strategy.map(prepare), places, most)
 
 
 @st.composite
@@ -117,7 +120,7 @@ def _cases_of(
     draw: st.DrawFn,
     grammar: Grammar,
     prepared: st.SearchStrategy[SeedFrame],
-    places: Places,
+    places: KindStates,
     most: int,
 ) -> list[Case]:
     frame = draw(prepared)
@@ -132,7 +135,7 @@ def _cases_of(
     made: list[Case] = []
     for _ in range(most):
         source = RandomSource(draw(_DICE), 0)
-        done = _done(frame, entries, draw(which), source)
+        done = _mutate_from(frame, entries, draw(which), source)
         state = draw(somewhere)
         made.append(case_of(grammar, 0, frame, done, state=state, mates=[frame], source=source))
     return made
@@ -140,10 +143,10 @@ def _cases_of(
 
 @st.composite
 def breaks(draw: st.DrawFn, frame: SeedFrame, grammar: Grammar) -> tuple[Mutant, str]:
-    """Draw something that is wrong with a frame, and what it is called."""
+    """Draw a mutation of a frame; return the mutant and the name of the mutation."""
     source = RandomSource(draw(_DICE), 0)
     entries = choices(frame.prepared, grammar.limits, grammar.traps)
-    entry, mutant = _done(frame, entries, draw(st.integers(0, len(entries) - 1)), source)
+    entry, mutant = _mutate_from(frame, entries, draw(st.integers(0, len(entries) - 1)), source)
     return mutant, f"{entry.row} {entry.mutation.name}"
 
 
@@ -152,13 +155,13 @@ def _calm(column: Column) -> tuple[Mutation, ...]:
     return tuple(each for each in mutations_of(column) if is_calm(each, column.role))
 
 
-def _done(
+def _mutate_from(
     frame: SeedFrame, entries: MutationChoices, at: int, source: RandomSource
-) -> tuple[Entry, Mutant]:
-    """Do what stands at a place, or behind it where that would change nothing."""
+) -> tuple[FieldMutation, Mutant]:
+    """Apply the mutation with this number, or the first after it that changes something."""
     while True:
         entry = entries[at % len(entries)]
-        mutant = mutated(frame.prepared, entry, source)
+        mutant = mutate(frame.prepared, entry, source)
         if mutant is not None:
             return entry, mutant
         at += 1
@@ -177,7 +180,7 @@ def _conversation(draw: st.DrawFn, grammar: Grammar, starts: tuple[str, ...]) ->
         kind = draw(st.sampled_from(due if turn < 7 and due else kinds))
         frame = draw(kind.strategy)
         if turn == 6:
-            prepared = seed_frame(grammar, kind, Places((), starts), frame)
+            prepared = seed_frame(grammar, kind, KindStates((), starts), frame)
             mutant, how = draw(breaks(prepared, grammar))
             script.say_broken(connection, kind, mutant, how)
         else:

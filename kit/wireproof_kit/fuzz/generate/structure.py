@@ -1,17 +1,17 @@
-"""Changes of a frame's structure: fields dropped, doubled, swapped, cut short."""
+"""Changes of a frame's structure: fields dropped, doubled, swapped, or cut off."""
 
 import re
 from collections.abc import Iterator
 
 from wireproof_kit.fuzz.case import Field
-from wireproof_kit.fuzz.generate.edits import Edits, Prepared, number_edit
+from wireproof_kit.fuzz.generate.edits import Edits, FieldIndex, number_edit
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 
 _ITEM = re.compile(r".*?\]")
 
 
-def items(prepared: Prepared) -> Iterator[Field]:
-    """Yield each of the repeated things of a frame (`messages[1]`) as one field."""
+def items(prepared: FieldIndex) -> Iterator[Field]:
+    """Yield each repeated item of a frame, such as `messages[1]`, as one field."""
     found: dict[str, list[Field]] = {}
     for field in prepared.fields:
         end = 0
@@ -25,19 +25,19 @@ def items(prepared: Prepared) -> Iterator[Field]:
         yield Field(path, inside[0].start, inside[-1].end, "body", measured_by=outer)
 
 
-def dropped(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
-    """Leave a field out."""
+def drop_field(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
+    """Remove a field."""
     return ((field.start, field.end, b""),) if field.end > field.start else None
 
 
-def doubled(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
-    """Send a field twice."""
+def double_field(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
+    """Repeat a field."""
     data = prepared.bytes_of(field)
     return ((field.end, field.end, data),) if data else None
 
 
-def swapped(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
-    """Send a field behind the one that follows it."""
+def swap_fields(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
+    """Swap a field with the next one."""
     following = (other for other in prepared.fields if other.start >= field.end > field.start)
     other = next((each for each in following if each.end > each.start), None)
     if other is None:
@@ -46,35 +46,35 @@ def swapped(prepared: Prepared, field: Field, source: RandomSource) -> Edits | N
     return None if first == second else ((field.start, other.end, second + first),)
 
 
-def cut_before(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
-    """End the frame where a field begins."""
+def cut_before(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
+    """Cut the frame off where the field begins; leave all lengths as they are."""
     return _cut(prepared, field.start)
 
 
-def cut_inside(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
-    """End the frame within a field."""
+def cut_inside(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
+    """Cut the frame off inside the field; leave all lengths as they are."""
     size = field.end - field.start
     return _cut(prepared, field.start + 1 + source.below(size - 1)) if size > 1 else None
 
 
-def ends_before(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
-    """End the frame where a field begins, with lengths that are true of what is left."""
-    return _ended(prepared, field.start)
+def ends_before(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
+    """Cut the frame off where the field begins, and correct the lengths of what is left."""
+    return _cut_frame(prepared, field.start)
 
 
-def ends_inside(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
-    """End the frame within a field, with lengths that are true of what is left."""
+def ends_inside(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
+    """Cut the frame off inside the field, and correct the lengths of what is left."""
     size = field.end - field.start
-    return _ended(prepared, field.start + 1 + source.below(size - 1)) if size > 1 else None
+    return _cut_frame(prepared, field.start + 1 + source.below(size - 1)) if size > 1 else None
 
 
-def _cut(prepared: Prepared, at: int) -> Edits | None:
+def _cut(prepared: FieldIndex, at: int) -> Edits | None:
     end = len(prepared.frame.data)
     return ((at, end, b""),) if 0 < at < end else None
 
 
-def _ended(prepared: Prepared, at: int) -> Edits | None:
-    """Cut the frame; None where no length is left that could tell of it."""
+def _cut_frame(prepared: FieldIndex, at: int) -> Edits | None:
+    """Cut the frame off and correct its lengths; return None if no length measures that part."""
     if not 0 < at < len(prepared.frame.data):
         return None
     edits = [

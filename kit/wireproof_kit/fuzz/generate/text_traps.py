@@ -1,4 +1,4 @@
-"""Text and bytes that readers stumble over, each under a name."""
+"""Texts and bytes that parsers often misread, by name."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
@@ -6,14 +6,14 @@ from typing import TypeAlias
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 
 Trap = Callable[[bytes, RandomSource], bytes]
-"""What stood there becomes something else."""
+"""Returns the bytes that replace the given ones."""
 Traps: TypeAlias = Mapping[str, Mapping[str, Trap]]
-"""Under names: for fields of a role, or in a place of HTTP."""
+"""Traps by name, for each role, or for each place of an HTTP request."""
 NO_TRAPS: Traps = {}
 
 
-def _inserted(piece: bytes) -> Trap:
-    """Return the trap that puts a piece somewhere into what stood there."""
+def _make_insert_trap(piece: bytes) -> Trap:
+    """Return the trap that inserts a piece at a random offset."""
 
     def make(text: bytes, source: RandomSource) -> bytes:
         at = source.below(len(text) + 1)
@@ -23,17 +23,17 @@ def _inserted(piece: bytes) -> Trap:
 
 
 def instead(text: bytes) -> Trap:
-    """Return the trap that puts other bytes in the place of what stood there."""
+    """Return the trap that replaces the text by a fixed one."""
     return lambda _, source: text
 
 
-def appended(more: bytes) -> Trap:
-    """Return the trap that puts bytes behind what stood there."""
+def make_append_trap(more: bytes) -> Trap:
+    """Return the trap that appends bytes."""
     return lambda text, source: text + more
 
 
-def sized(size: int) -> Trap:
-    """Return the trap that repeats what stood there up to a size."""
+def make_size_trap(size: int) -> Trap:
+    """Return the trap that repeats the text up to `size` bytes."""
 
     def make(text: bytes, source: RandomSource) -> bytes:
         whole = text or b"x"
@@ -46,7 +46,7 @@ def _other_case(text: bytes, source: RandomSource) -> bytes:
     return text.swapcase()
 
 
-def _flipped(text: bytes, source: RandomSource) -> bytes:
+def _flip_bit(text: bytes, source: RandomSource) -> bytes:
     if not text:
         return text
     at = source.below(len(text))
@@ -59,21 +59,21 @@ def _random(text: bytes, source: RandomSource) -> bytes:
 
 CHANGES: Mapping[str, Trap] = {
     "empty": instead(b""),
-    "one bit flipped": _flipped,
+    "one bit flipped": _flip_bit,
     "random bytes": _random,
-    "a NUL in it": _inserted(b"\0"),
-    "a line feed in it": _inserted(b"\n"),
-    "no UTF-8: lone continuation": _inserted(b"\x80"),
-    "no UTF-8: cut sequence": _inserted(b"\xe2\x82"),
+    "a NUL in it": _make_insert_trap(b"\0"),
+    "a line feed in it": _make_insert_trap(b"\n"),
+    "no UTF-8: lone continuation": _make_insert_trap(b"\x80"),
+    "no UTF-8: cut sequence": _make_insert_trap(b"\xe2\x82"),
 }
-"""What may befall bytes of any kind."""
+"""Traps for bytes of any kind."""
 
 _SMALL = (1, 2, 64, 65, 127, 128, 255, 256, 257, 4096)
 _LARGE = (32767, 32768, 65533, 65534, 65535, 65536)
 
-SIZES: Mapping[str, Trap] = {f"{size} bytes": sized(size) for size in _SMALL}
-LARGE_SIZES: Mapping[str, Trap] = {f"{size} bytes": sized(size) for size in _LARGE}
-"""Sizes around which fields, buffers and sums overflow."""
+SIZES: Mapping[str, Trap] = {f"{size} bytes": make_size_trap(size) for size in _SMALL}
+LARGE_SIZES: Mapping[str, Trap] = {f"{size} bytes": make_size_trap(size) for size in _LARGE}
+"""Sizes at which fields, buffers and sums overflow."""
 
 BODIES: Mapping[str, Trap] = {
     "all zero": lambda text, source: bytes(len(text) or 1),
@@ -82,10 +82,10 @@ BODIES: Mapping[str, Trap] = {
 }
 
 WORDS: Mapping[str, Trap] = {
-    "a blank in it": _inserted(b" "),
-    "a tab in it": _inserted(b"\t"),
-    "a carriage return in it": _inserted(b"\r"),
-    "a delete in it": _inserted(b"\x7f"),
+    "a blank in it": _make_insert_trap(b" "),
+    "a tab in it": _make_insert_trap(b"\t"),
+    "a carriage return in it": _make_insert_trap(b"\r"),
+    "a delete in it": _make_insert_trap(b"\x7f"),
     "other letter case": _other_case,
     "no UTF-8: overlong": instead(b"\xc0\xaf\xe0\x80\xaf"),
     "no UTF-8: surrogate": instead(b"\xed\xa0\x80"),
@@ -108,7 +108,7 @@ DIGITS: Mapping[str, Trap] = {
     "minus": instead(b"-"),
     "minus zero": instead(b"-0"),
     "zeros in front": lambda text, source: b"0" * 30 + text,
-    "a fraction": appended(b".5"),
+    "a fraction": make_append_trap(b".5"),
     "an exponent": instead(b"1e9"),
     "hexadecimal": instead(b"0x10"),
     "octal": instead(b"0o7"),
@@ -123,7 +123,7 @@ DIGITS: Mapping[str, Trap] = {
     "2**64": instead(b"18446744073709551616"),
     "a thousand digits": instead(b"9" * 1000),
     "a list": lambda text, source: text + b"," + text,
-    "a blank behind": appended(b" "),
+    "a blank behind": make_append_trap(b" "),
     "other digits": instead("\u0661\u0662".encode()),
 }
-"""Words that are no such number, or a number too large."""
+"""Words that are no number of this kind, or too large a number."""

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wireproof_kit.fuzz.campaign.campaign import Campaign
-from wireproof_kit.fuzz.campaign.plan import Plan
-from wireproof_kit.fuzz.campaign.workers import Place, fuzz_target_at
+from wireproof_kit.fuzz.campaign.plan import WorkerPlan
+from wireproof_kit.fuzz.campaign.workers import TargetChoice, fuzz_target_at
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.oracle.rules import DEAD
@@ -16,7 +16,7 @@ from wireproof_spec.record import FindingRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
+class Repetitions:
     """Whether each run showed the finding, the exchange of one more run, and if it was fatal."""
 
     shown: tuple[bool, ...]
@@ -24,7 +24,9 @@ class Repeated:
     died: bool = False
 
 
-def repeated(place: Place, finding: FindingRecord, times: int, *, record: bool = True) -> Repeated:
+def repeat_finding(
+    place: TargetChoice, finding: FindingRecord, times: int, *, record: bool = True
+) -> Repetitions:
     """Send the cases of a finding `times` times, each time on fresh connections.
 
     Raises:
@@ -33,7 +35,7 @@ def repeated(place: Place, finding: FindingRecord, times: int, *, record: bool =
     shown: list[bool] = []
     transcript = Transcript()
     with fuzz_target_at(place) as fuzz_target:
-        campaign = Campaign(Plan(Choice(finding.seed)), fuzz_target, SilentListener())
+        campaign = Campaign(WorkerPlan(Choice(finding.seed)), fuzz_target, SilentListener())
         campaign.is_watched = True  # some targets die of what they deliver
         campaign.open()
         try:
@@ -43,10 +45,10 @@ def repeated(place: Place, finding: FindingRecord, times: int, *, record: bool =
                 if campaign.died:
                     break
             if record and not campaign.died:
-                transcript = campaign.recorded(cases)
+                transcript = campaign.record_exchange(cases)
         finally:
             campaign.close()
-    return Repeated(tuple(shown), transcript, campaign.died and finding.violated == DEAD)
+    return Repetitions(tuple(shown), transcript, campaign.died and finding.violated == DEAD)
 
 
 def _shows(campaign: Campaign, cases: Sequence[Case], violated: str) -> bool:
@@ -66,5 +68,5 @@ class SilentListener:
     def went_on(self, campaign: Campaign) -> None:
         """Ignore the end of a batch."""
 
-    def found(self, campaign: Campaign, finding: Finding) -> None:
+    def on_finding(self, campaign: Campaign, finding: Finding) -> None:
         """Ignore a finding."""

@@ -33,14 +33,14 @@ class Findings:
         self.report(finding)
 
     def is_seen_again(self, signature: Signature) -> bool:
-        """Return True if the signature is known, and count the anomaly then."""
+        """Return True if the signature is known; if so, count the anomaly."""
         known = self.by_id.get(signature.id)
         if known is not None:
             self.add(known.again())
         return known is not None
 
     def is_known(self, anomaly: Anomaly) -> bool:
-        """Return True if an anomaly with a known case repeats a finding, and count it then."""
+        """Return True if an anomaly of a known case repeats a finding; if so, count it."""
         if anomaly.case is None or anomaly.trouble.violated not in ANSWERED:
             return False
         return self.is_seen_again(signature_of(anomaly, anomaly.case))

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from wireproof_kit.fuzz.campaign.batches import Batches
 from wireproof_kit.fuzz.campaign.blocklist import is_like_another
-from wireproof_kit.fuzz.campaign.plan import Plan
+from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.oracle.rules import DEAD, HUNG, LINGERS
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
@@ -37,7 +37,7 @@ class TriagedCampaign(Protocol):
     """The campaign as triage sees it: its plan, its findings, and its target to probe and heal."""
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> WorkerPlan:
         """The plan of the campaign."""
         ...
 
@@ -78,7 +78,7 @@ class TriagedCampaign(Protocol):
         """Restart the target if needed; return True if it is healthy."""
         ...
 
-    def recorded(self, cases: Sequence[Case]) -> Transcript:
+    def record_exchange(self, cases: Sequence[Case]) -> Transcript:
         """Send cases once more and return the exchange."""
         ...
 
@@ -126,7 +126,7 @@ class Triage:
         return self.campaign.probe(cases, violated)
 
     def out_of_time(self) -> bool:
-        """Tell whether no more time is left for what the triage is at."""
+        """Return True if no time is left for the present step of the triage."""
         return time.monotonic() > self.until or self.campaign.is_over()
 
     def _search(self, anomaly: Anomaly) -> bool:
@@ -151,7 +151,7 @@ class Triage:
             return
         if not (is_known and search.violated in (*COSTLY, LINGERS)):
             cases = search.at_leisure(cases)
-            cases = self._minimized(search, cases) if campaign.plan.shrink else cases
+            cases = self._minimize(search, cases) if campaign.plan.shrink else cases
         again = search.again
         self.until = max(self.until, time.monotonic() + CONFIRM_S)
         shown, runs = confirm(self, cases, anomaly.trouble.violated, told=again.append)
@@ -175,7 +175,7 @@ class Triage:
                 cases,
                 shown,
                 runs,
-                campaign.recorded(cases),
+                campaign.record_exchange(cases),
                 round(campaign.elapsed_s, 3),
             )
         )
@@ -191,7 +191,7 @@ class Triage:
         self.campaign.batches.blocklist.add_frame(right)
         return (right,)
 
-    def _minimized(self, search: CulpritSearch, cases: tuple[Case, ...]) -> tuple[Case, ...]:
+    def _minimize(self, search: CulpritSearch, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Minimize cases while enough time is left to confirm them."""
         now, until = time.monotonic(), self.until
         left_s = min(until - now, self.campaign.left_s)

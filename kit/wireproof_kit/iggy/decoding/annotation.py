@@ -58,10 +58,10 @@ def moment(timestamp: int) -> str:
 
 
 def _label(span: Span) -> str:
-    return f"{span.field} = {span.value}{_meaning(span)}"
+    return f"{span.field} = {span.value}{_describe_value(span)}"
 
 
-def _meaning(span: Span) -> str:
+def _describe_value(span: Span) -> str:
     names = span.field.split(".")
     if names[-1] == "timestamp":
         return f" {moment(int(span.value))}".rstrip()

@@ -42,7 +42,7 @@ from wireproof_spec.iggy.message import MESSAGE, OLD_MESSAGE, Message, MessageRe
 from wireproof_spec.iggy.segment import read_log_name
 from wireproof_spec.iggy.states import STATES
 from wireproof_spec.wire_error import WireError
-from wireproof_spec.wording import counted
+from wireproof_spec.wording import count_bytes
 
 Side: TypeAlias = Literal["client", "server", "log"]
 T = TypeVar("T")
@@ -60,7 +60,7 @@ YEARS = range(10**15, 4 * 10**15)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DecodeOptions:
     """Decoding options that the bytes do not reveal; a side of None means: detect it.
 
     ``old_layout``: the messages of a log have neither state nor checksum.
@@ -81,7 +81,7 @@ class _Reader(Protocol):
     def feed(self, data: bytes) -> None: ...
 
 
-def decode_path(path: Path, wanted: Wanted) -> Iterator[Entry]:
+def decode_path(path: Path, wanted: DecodeOptions) -> Iterator[Entry]:
     """Decode a file, or all log files in a directory.
 
     Raises:
@@ -96,7 +96,7 @@ def decode_path(path: Path, wanted: Wanted) -> Iterator[Entry]:
         yield from _decode(opened, replace(wanted, side=side), str(path))
 
 
-def decode_bytes(data: bytes, wanted: Wanted) -> Iterator[Entry]:
+def decode_bytes(data: bytes, wanted: DecodeOptions) -> Iterator[Entry]:
     """Decode bytes held in memory.
 
     Raises:
@@ -105,7 +105,7 @@ def decode_bytes(data: bytes, wanted: Wanted) -> Iterator[Entry]:
     yield from _decode(io.BytesIO(data), wanted, "the input")
 
 
-def decode_pipe(pipe: BinaryIO, wanted: Wanted) -> Iterator[Entry]:
+def decode_pipe(pipe: BinaryIO, wanted: DecodeOptions) -> Iterator[Entry]:
     """Decode bytes from a pipe as they arrive, until it ends.
 
     Raises:
@@ -114,7 +114,7 @@ def decode_pipe(pipe: BinaryIO, wanted: Wanted) -> Iterator[Entry]:
     yield from _decode(pipe, wanted, "the input")
 
 
-def recognised(head: bytes) -> Side | None:
+def recognise_side(head: bytes) -> Side | None:
     """Return the side whose bytes begin like these; None when this cannot be detected."""
     first = int.from_bytes(head[:4], "little")
     second = int.from_bytes(head[4:8], "little")
@@ -130,7 +130,7 @@ def recognised(head: bytes) -> Side | None:
     return "server" if first in STATUS_NAMES and second < LIMIT else None
 
 
-def _directory(path: Path, wanted: Wanted) -> Iterator[Entry]:
+def _directory(path: Path, wanted: DecodeOptions) -> Iterator[Entry]:
     logs = sorted(each for each in path.rglob("*.log") if read_log_name(each.name) is not None)
     if not logs:
         raise UsageFault(f"{path}: no log of a segment in it (20 digits and .log)")
@@ -144,11 +144,11 @@ def _directory(path: Path, wanted: Wanted) -> Iterator[Entry]:
                     return
 
 
-def _decode(source: BinaryIO, wanted: Wanted, name: str) -> Iterator[Entry]:
+def _decode(source: BinaryIO, wanted: DecodeOptions, name: str) -> Iterator[Entry]:
     head = source.read(HEAD)
     if not head:
         raise UsageFault(f"{name} is empty: there is nothing to decode")
-    side = wanted.side or recognised(head)
+    side = wanted.side or recognise_side(head)
     if side is None:
         raise UsageFault(
             f"cannot tell what {name} is by its first bytes ({head[:8].hex(' ')}); "
@@ -157,28 +157,28 @@ def _decode(source: BinaryIO, wanted: Wanted, name: str) -> Iterator[Entry]:
     return _SIDES[side](source, wanted, head)
 
 
-def _requests(source: BinaryIO, wanted: Wanted, head: bytes = b"") -> Iterator[Entry]:
+def _requests(source: BinaryIO, wanted: DecodeOptions, head: bytes = b"") -> Iterator[Entry]:
     reader = RequestReader(LIMIT)
     reader.feed(head)
     tell = partial(_request, generation=wanted.generation)
     return _values(source, reader, reader.next_request, REQUEST, tell)
 
 
-def _responses(source: BinaryIO, wanted: Wanted, head: bytes = b"") -> Iterator[Entry]:
+def _responses(source: BinaryIO, wanted: DecodeOptions, head: bytes = b"") -> Iterator[Entry]:
     reader = ResponseReader(LIMIT)
     reader.feed(head)
     tell = partial(_response, generation=wanted.generation)
     return _values(source, reader, reader.next_response, RESPONSE, tell)
 
 
-def _messages(source: BinaryIO, wanted: Wanted, head: bytes = b"") -> Iterator[Entry]:
+def _messages(source: BinaryIO, wanted: DecodeOptions, head: bytes = b"") -> Iterator[Entry]:
     schema = OLD_MESSAGE if wanted.old_layout else MESSAGE
     reader = MessageReader(LIMIT, schema=schema)
     reader.feed(head)
     return _values(source, reader, reader.next_message, schema, partial(_message, schema))
 
 
-_SIDES: dict[Side, Callable[[BinaryIO, Wanted, bytes], Iterator[Entry]]] = {
+_SIDES: dict[Side, Callable[[BinaryIO, DecodeOptions, bytes], Iterator[Entry]]] = {
     "client": _requests,
     "server": _responses,
     "log": _messages,
@@ -198,7 +198,7 @@ def _values(
         try:
             value = take()
         except WireError as error:
-            yield _broken(schema, reader.pending, start, error.at(-start))
+            yield _make_broken(schema, reader.pending, start, error.at(-start))
             return
         if not isinstance(value, NeedMore):
             entry = tell(start, value)
@@ -213,10 +213,10 @@ def _values(
         try:
             decode(schema, reader.pending)
         except WireError as error:
-            yield _broken(schema, reader.pending, start, error)
+            yield _make_broken(schema, reader.pending, start, error)
 
 
-def _broken(schema: Schema[T], data: bytes, start: int, error: WireError) -> Broken:
+def _make_broken(schema: Schema[T], data: bytes, start: int, error: WireError) -> Broken:
     """Return a Broken for bytes that violate a schema; ``error`` counts from the first byte."""
     data = data[:CHUNK]
     return Broken(start, data, error.at(start), lambda: fault_parts(spans(schema, data), error))
@@ -231,7 +231,7 @@ def _request(start: int, request: Request, *, generation: Generation) -> Entry:
         error = WireError(
             clause="iggy.frame.command", field="code", offset=4, expected=expected, found=found
         )
-        return _broken(REQUEST, data, start, error)
+        return _make_broken(REQUEST, data, start, error)
     try:
         value = decode(schema, request.payload)
     except WireError as error:
@@ -244,7 +244,7 @@ def _request(start: int, request: Request, *, generation: Generation) -> Entry:
         start,
         data,
         None,
-        TitledFormatter(title, parts, partial(_asked, command, value)),
+        TitledFormatter(title, parts, partial(_describe_request, command, value)),
     )
 
 
@@ -263,7 +263,7 @@ def _count(value: Payload | PolledMessages) -> str:
     return f"{count} message" if count == 1 else f"{count} messages"
 
 
-def _asked(command: str, value: Payload) -> Sequence[JsonObject]:
+def _describe_request(command: str, value: Payload) -> Sequence[JsonObject]:
     told = plain(value)
     fields = told if isinstance(told, dict) else {}
     return [{"kind": "request", "command": command, **fields}]
@@ -272,21 +272,21 @@ def _asked(command: str, value: Payload) -> Sequence[JsonObject]:
 def _response(start: int, response: Response, *, generation: Generation) -> Entry:
     data = encode(RESPONSE, response)
     schema = POLLED_MESSAGES if generation == "published" else POLLED_MESSAGES_TAGGED
-    polled = _polled(schema, response)
+    polled = _read_polled(schema, response)
     name = STATUS_NAMES.get(response.status, "unknown status")
     if polled is None:
-        said = f"{counted(len(response.body))} of body" if response.body else "no body"
+        said = f"{count_bytes(len(response.body))} of body" if response.body else "no body"
         title = f"{response.status} {name}   {said}"
         parts = partial(_parts, RESPONSE, data)
-        objects = partial(_answered, response, name)
+        objects = partial(_describe_response, response, name)
     else:
         title = f"0 ok   {_count(polled)}"
         parts = partial(_framed_parts, _head(RESPONSE, data), schema, response.body)
-        objects = partial(_delivered, polled)
+        objects = partial(_describe_delivered, polled)
     return Decoded("response", start, data, None, TitledFormatter(title, parts, objects))
 
 
-def _polled(schema: Schema[PolledMessages], response: Response) -> PolledMessages | None:
+def _read_polled(schema: Schema[PolledMessages], response: Response) -> PolledMessages | None:
     """Return the messages of a poll response if the body is one that holds messages."""
     try:
         polled = decode(schema, response.body)
@@ -295,7 +295,7 @@ def _polled(schema: Schema[PolledMessages], response: Response) -> PolledMessage
     return polled if polled.messages and response.status == 0 else None
 
 
-def _answered(response: Response, name: str) -> Sequence[JsonObject]:
+def _describe_response(response: Response, name: str) -> Sequence[JsonObject]:
     return [
         {
             "kind": "response",
@@ -306,7 +306,7 @@ def _answered(response: Response, name: str) -> Sequence[JsonObject]:
     ]
 
 
-def _delivered(polled: PolledMessages) -> Sequence[JsonObject]:
+def _describe_delivered(polled: PolledMessages) -> Sequence[JsonObject]:
     return [message_object(message) for message in polled.messages]
 
 

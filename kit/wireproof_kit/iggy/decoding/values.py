@@ -13,7 +13,7 @@ from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.states import state_name
 from wireproof_spec.strict_json import JsonValue
-from wireproof_spec.wording import counted
+from wireproof_spec.wording import count_bytes
 
 EXACT = 1 << 53
 """Greater integers are strings, as not every reader of JSON keeps them."""
@@ -37,7 +37,7 @@ def message_object(message: Message) -> JsonObject:
 
 def message_title(message: Message) -> str:
     """Return a one-line title for a message."""
-    parts = [f"offset {message.offset}", f"id {message.id}", counted(len(message.payload))]
+    parts = [f"offset {message.offset}", f"id {message.id}", count_bytes(len(message.payload))]
     if message.state is not None:
         parts.append(state_name(message.state) or f"unknown state {message.state}")
     if is_right(message) is False:

@@ -54,7 +54,7 @@ def body(answer: Answer) -> bytes:
     return answer.data[_HEAD.size :]
 
 
-def stored(number: int, headers: Sequence[Header], payload: bytes) -> bytes:
+def fingerprint_stored(number: int, headers: Sequence[Header], payload: bytes) -> bytes:
     """Return the fingerprint of a stored message; number 0 stands for any server-made number."""
     told = sorted((each.key, each.kind, each.value) for each in headers)
     return repr((number, told)).encode() + b"\0" + payload

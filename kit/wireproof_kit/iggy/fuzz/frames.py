@@ -16,10 +16,10 @@ from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy import commands, header_kinds
 from wireproof_spec.iggy.bodies.command_shapes import payload_schema
 from wireproof_spec.iggy.bodies.consumer import Consumer
-from wireproof_spec.iggy.bodies.identifier import Identifier, named, numeric
+from wireproof_spec.iggy.bodies.identifier import Identifier, make_named, numeric
 from wireproof_spec.iggy.bodies.partitioning import (
     Partitioning,
-    balanced,
+    make_balanced,
     messages_key,
     partition_id,
 )
@@ -79,7 +79,7 @@ class _Framing:
         """Build the request and locate its fields, including those of the payload."""
         payload = field_map.frame(self.kind, self.schema, value)
         outer = field_map.frame(self.kind, REQUEST, Request(self.code, payload.data), _ROLES)
-        return field_map.nested(self.kind, outer, "payload", payload)
+        return field_map.nest_frame(self.kind, outer, "payload", payload)
 
 
 def names_of_cases() -> st.SearchStrategy[str]:
@@ -90,12 +90,12 @@ def names_of_cases() -> st.SearchStrategy[str]:
 def _rules(there: Names, code: int) -> Rules:
     scratch = code in IN_SCRATCH
     rules: dict[str | type, Made] = {
-        "stream": _named(there.scratch_id, there.scratch)
+        "stream": _draw_identifier(there.scratch_id, there.scratch)
         if scratch
-        else _named(there.stream_id, there.stream),
+        else _draw_identifier(there.stream_id, there.stream),
         "topic": st.integers(1, 3).map(numeric)
         if scratch
-        else _named(there.topic_id, there.topic),
+        else _draw_identifier(there.topic_id, there.topic),
         "partition_id": st.integers(1, there.partitions),
         "group_id": st.integers(1, 3),
         "client_id": st.integers(1, 2**32 - 1),
@@ -120,13 +120,13 @@ def _rules(there: Names, code: int) -> Rules:
     return rules
 
 
-def _named(number: int, name: str) -> st.SearchStrategy[Identifier]:
-    return st.sampled_from([numeric(number), named(name)])
+def _draw_identifier(number: int, name: str) -> st.SearchStrategy[Identifier]:
+    return st.sampled_from([numeric(number), make_named(name)])
 
 
 def _partitionings(there: Names) -> st.SearchStrategy[Partitioning]:
     return st.one_of(
-        st.just(balanced()),
+        st.just(make_balanced()),
         st.integers(1, there.partitions).map(partition_id),
         st.binary(min_size=1, max_size=20).map(messages_key),
     )

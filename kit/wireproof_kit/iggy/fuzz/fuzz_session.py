@@ -21,12 +21,12 @@ from wireproof_kit.fuzz.driver import (
     Volume,
 )
 from wireproof_kit.fuzz.oracle.http_owed import expect_http, is_http, reader
-from wireproof_kit.fuzz.oracle.http_posts import promising
+from wireproof_kit.fuzz.oracle.http_posts import add_promise
 from wireproof_kit.iggy.fuzz.answers import OK_KIND, ResponseReader, body
-from wireproof_kit.iggy.fuzz.health import Bystanders, Places
+from wireproof_kit.iggy.fuzz.health import Bystanders, BystanderSettings
 from wireproof_kit.iggy.fuzz.names import Names
-from wireproof_kit.iggy.fuzz.owed import Homes, expect, homes
-from wireproof_kit.iggy.fuzz.posts import posted
+from wireproof_kit.iggy.fuzz.owed import WritableStreams, expect, homes
+from wireproof_kit.iggy.fuzz.posts import read_promise
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.session import IggySession, open_session
 from wireproof_kit.iggy.topics import Stream
@@ -58,7 +58,7 @@ class IggyOracle:
     http: Address | None
     names: Names
     twin: Stream
-    homes: Homes
+    homes: WritableStreams
     volume: Volume = field(default_factory=Volume)
 
     def address(self, case: Case) -> Address:
@@ -74,14 +74,14 @@ class IggyOracle:
         if _SENDING in data or (case is not None and case.frame_kind == _POSTING):
             self.volume.sent += len(data)
         if case is not None and is_http(case):
-            return promising(expect_http(data, case), posted(self.homes, data), case)
+            return add_promise(expect_http(data, case), read_promise(self.homes, data), case)
         return expect(self.homes, data)
 
     def is_pushed(self, kind: str) -> bool:
         """Return False: an Iggy server pushes no responses."""
         return False
 
-    def unasked(self, answer: Answer) -> bytes:
+    def reply_to_unrequested(self, answer: Answer) -> bytes:
         """Return no bytes: an Iggy server sends nothing that needs a reply."""
         return b""
 
@@ -92,7 +92,7 @@ class IggyOracle:
         data = requests.ping().data
         return Sentinel(data, lambda answer: answer.kind == OK_KIND and not body(answer))
 
-    def watched(self, case: Case) -> Case:
+    def use_watched_names(self, case: Case) -> Case:
         """Return the case with its stream replaced by the watched stream, by number and name."""
         there = self.names
         pairs = [(str(there.stream_id).encode(), str(self.twin.number).encode())]
@@ -117,13 +117,13 @@ def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget
     """
     for more in TRIES[:-1]:
         try:
-            return _opened(target, options, options.token + more)
+            return _open_target(target, options, options.token + more)
         except ArrangementFailed:
             continue
-    return _opened(target, options, options.token + TRIES[-1])
+    return _open_target(target, options, options.token + TRIES[-1])
 
 
-def _opened(target: Target, options: FuzzSessionOptions, token: str) -> OpenTarget:
+def _open_target(target: Target, options: FuzzSessionOptions, token: str) -> OpenTarget:
     chosen = SessionOptions(
         seed=0,
         run_token=token,
@@ -174,7 +174,7 @@ def _fuzz_session(
     )
     patience = session.patience
     watched = replace(first, stream=twin)
-    places = Places(oracle.tcp, topics[3], watched, patience.answer, patience.push)
+    places = BystanderSettings(oracle.tcp, topics[3], watched, patience.answer, patience.push)
     return OpenTarget(
         session,
         oracle,
@@ -192,10 +192,10 @@ def _fuzz_session(
 
 def _generation(there: Names, choice: Choice) -> Generation:
     # Hypothesis takes longer to import than many a command runs.
-    from wireproof_kit.fuzz.generate.case_sources import made
+    from wireproof_kit.fuzz.generate.case_sources import make_generation
     from wireproof_kit.iggy.fuzz.grammar import grammar
 
-    return made(grammar(there, scapy=pcap.is_installed()), choice)
+    return make_generation(grammar(there, scapy=pcap.is_installed()), choice)
 
 
 def _end(session: IggySession, server: Server, passing: bool, leave: bool) -> None:

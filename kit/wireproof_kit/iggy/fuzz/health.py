@@ -6,10 +6,22 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from wireproof_kit.fuzz.driver import Answer, End, Trouble
-from wireproof_kit.fuzz.oracle.bystanders import BEHIND_S, Missing, or_dead, undelivered, wait
+from wireproof_kit.fuzz.oracle.bystanders import (
+    BEHIND_S,
+    Missing,
+    describe_undelivered,
+    or_dead,
+    wait,
+)
 from wireproof_kit.fuzz.oracle.rules import HUNG, NEIGHBOUR, ROUND_TRIP
 from wireproof_kit.fuzz.send.connection import CaseConnection
-from wireproof_kit.iggy.fuzz.answers import OK_KIND, ResponseReader, body, number_of, stored
+from wireproof_kit.iggy.fuzz.answers import (
+    OK_KIND,
+    ResponseReader,
+    body,
+    fingerprint_stored,
+    number_of,
+)
 from wireproof_kit.iggy.observe.polled import read_polled
 from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
 from wireproof_kit.iggy.wire import requests
@@ -33,12 +45,13 @@ AT_ONCE = 1000
 AT_ONCE_BEFORE = 50
 """Fewer: whatever the cases sent is among them, however large."""
 PAUSE_S = 0.05
+# A server that has just closed a connection may list its client for a moment longer.
 FORGETS_S = 0.1
 REPEATED = int.from_bytes(b"wireproof")
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class BystanderSettings:
     """Topics used by the bystanders and the time limits, in seconds, for answers and messages."""
 
     address: Address
@@ -48,17 +61,17 @@ class Places:
     push_s: float
 
 
-class _Attentive:
+class _UnrequestedHandler:
     """Handles unrequested responses: an Iggy server sends none."""
 
     def is_pushed(self, kind: str) -> bool:
         return False
 
-    def unasked(self, answer: Answer) -> bytes:
+    def reply_to_unrequested(self, answer: Answer) -> bytes:
         return b""
 
 
-_ATTENTIVE = _Attentive()
+_ATTENTIVE = _UnrequestedHandler()
 
 
 @dataclass(slots=True)
@@ -91,7 +104,7 @@ class _Due:
 class Bystanders:
     """Clients beside the fuzzed connection; opened on first use and after each disturbance."""
 
-    places: Places
+    places: BystanderSettings
     token: str
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     _neighbour: CaseConnection | None = None
@@ -107,27 +120,27 @@ class Bystanders:
         self.close()
         return or_dead(trouble, self.places.address)
 
-    def lingering(self, ends: Collection[End]) -> Collection[End]:
+    def find_lingering(self, ends: Collection[End]) -> Collection[End]:
         """Return closed connections of ours that get_clients lists although not listed before.
 
         A server may need a moment to forget one.
         """
         deadline = time.monotonic() + FORGETS_S * machine_load()
-        told = self._told()
+        told = self._list_own_ports()
         here = self.places.address
         found = {port for address, port in ends if address == here} & told - self._known
         while found and time.monotonic() < deadline:
             time.sleep(PAUSE_S)
-            told = self._told()
+            told = self._list_own_ports()
             found &= told
         self._known |= told
         return [(here, port) for port in found]
 
-    def _told(self) -> set[int]:
+    def _list_own_ports(self) -> set[int]:
         """Return the local ports of our connections that get_clients lists."""
-        fresh = self._connected()
+        fresh = self._connect()
         try:
-            said = self._asked(fresh, requests.request(commands.GET_CLIENTS, Nothing()).data)
+            said = self._request(fresh, requests.request(commands.GET_CLIENTS, Nothing()).data)
             clients = decode(CLIENTS, body(said)).clients if said is not None else ()
         except WireError:
             clients = ()
@@ -138,15 +151,15 @@ class Bystanders:
 
     def begin_watch(self) -> Trouble | None:
         """Store the offset of the last message in the watched topic, where the watch begins."""
-        fresh = self._connected()
+        fresh = self._connect()
         try:
-            said = self._asked(fresh, self._poll(self.places.watched, LAST, 0, 1))
+            said = self._request(fresh, self._poll(self.places.watched, LAST, 0, 1))
             found = _messages(said)
         finally:
             fresh.close()
         if found is None:
             words = f"a poll is answered with {said.kind if said else 'nothing'}"
-            return or_dead(Trouble(_unanswered(fresh, said), words), self.places.address)
+            return or_dead(Trouble(_judge_response(fresh, said), words), self.places.address)
         self._offset = found[-1].offset + 1 if found else 0
         return None
 
@@ -157,14 +170,14 @@ class Bystanders:
         but of a server that keeps only the first message of a number no other is due.
         """
         due = _Due(Missing(stored))
-        fresh = self._connected()
+        fresh = self._connect()
         try:
             self._await(fresh, due)
         finally:
             fresh.close()
         if not due.missing:
             return None
-        return undelivered(due.missing, len(stored), strange=due.strange)
+        return describe_undelivered(due.missing, len(stored), strange=due.strange)
 
     def _await(self, client: CaseConnection, due: "_Due") -> None:
         """Poll for expected messages until they arrived or the time limit passed.
@@ -176,7 +189,7 @@ class Bystanders:
         grace_s = self.places.push_s
         deadline = time.monotonic() + grace_s
         while due.missing and not client.ended and time.monotonic() < deadline:
-            if due.strike(self._polled(client)):
+            if due.strike(self._poll_watched(client)):
                 deadline = max(deadline, time.monotonic() + grace_s)
                 continue
             if before is None:
@@ -194,17 +207,19 @@ class Bystanders:
     def _last_message(self, client: CaseConnection) -> bytes:
         """Send one more message to the watched topic and return its fingerprint."""
         payload = self._payload()
-        self._asked(client, self._send(self.places.watched, payload))
-        return stored(0, (), payload)
+        self._request(client, self._send(self.places.watched, payload))
+        return fingerprint_stored(0, (), payload)
 
     def _drops_repeats(self) -> bool:
         """Return True if the server drops a message that repeats a number; tested once."""
         if self._drops is None:
-            fresh = self._connected()
+            fresh = self._connect()
             try:
                 for payload in (b"first", b"second"):
-                    self._asked(fresh, self._send(self.places.neighbour, payload, REPEATED))
-                last = _messages(self._asked(fresh, self._poll(self.places.neighbour, LAST, 0, 2)))
+                    self._request(fresh, self._send(self.places.neighbour, payload, REPEATED))
+                last = _messages(
+                    self._request(fresh, self._poll(self.places.neighbour, LAST, 0, 2))
+                )
             finally:
                 fresh.close()
             self._drops = last is not None and [each.id for each in last] != [REPEATED] * 2
@@ -216,7 +231,7 @@ class Bystanders:
         offset = 0
         while offset < end:
             request = self._poll(self.places.watched, OFFSET, offset, AT_ONCE_BEFORE)
-            messages = _messages(self._asked(client, request)) or ()
+            messages = _messages(self._request(client, request)) or ()
             if not messages or messages[-1].offset < offset:
                 break
             found |= {each.id for each in messages if each.offset < end}
@@ -231,22 +246,22 @@ class Bystanders:
 
     def _round_trip(self) -> Trouble | None:
         if self._neighbour is None:
-            self._neighbour = self._connected()
+            self._neighbour = self._connect()
         payload = self._payload()
-        fresh = self._connected()
+        fresh = self._connect()
         try:
-            said = self._asked(fresh, self._send(self.places.neighbour, payload))
+            said = self._request(fresh, self._send(self.places.neighbour, payload))
         finally:
             fresh.close()
         if said is None or said.kind != OK_KIND or body(said):
             words = (
                 f"a fresh connection's message is answered with {said.kind if said else 'nothing'}"
             )
-            return Trouble(_unanswered(fresh, said), words)
-        return self._seen(self._neighbour, payload)
+            return Trouble(_judge_response(fresh, said), words)
+        return self._check_seen(self._neighbour, payload)
 
-    def _seen(self, neighbour: CaseConnection, payload: bytes) -> Trouble | None:
-        said = self._asked(neighbour, self._poll(self.places.neighbour, LAST, 0, 1))
+    def _check_seen(self, neighbour: CaseConnection, payload: bytes) -> Trouble | None:
+        said = self._request(neighbour, self._poll(self.places.neighbour, LAST, 0, 1))
         if said is None:
             how = neighbour.ended or neighbour.fault or "nothing"
             return Trouble(NEIGHBOUR, f"a neighbour's poll is answered with {how}")
@@ -257,10 +272,10 @@ class Bystanders:
             return Trouble(NEIGHBOUR, "a message of a neighbour was not delivered unchanged")
         return None
 
-    def _connected(self) -> CaseConnection:
+    def _connect(self) -> CaseConnection:
         return CaseConnection(self.places.address, ResponseReader(), _ATTENTIVE)
 
-    def _asked(self, client: CaseConnection, request: bytes) -> Answer | None:
+    def _request(self, client: CaseConnection, request: bytes) -> Answer | None:
         """Send a request and return the first response; None when none arrives."""
         client.send(request)
         deadline = time.monotonic() + self.places.answer_s * machine_load()
@@ -268,10 +283,10 @@ class Bystanders:
             wait([client], deadline)
         return client.answers.pop(0) if client.answers else None
 
-    def _polled(self, client: CaseConnection) -> tuple[Message, ...]:
+    def _poll_watched(self, client: CaseConnection) -> tuple[Message, ...]:
         """Poll the watched topic for new messages; return none when the response is invalid."""
         request = self._poll(self.places.watched, OFFSET, self._offset, AT_ONCE)
-        messages = _messages(self._asked(client, request)) or ()
+        messages = _messages(self._request(client, request)) or ()
         if messages:
             self._offset = messages[-1].offset + 1
         return messages
@@ -292,7 +307,7 @@ class Bystanders:
         return requests.request(commands.SEND_MESSAGES, sent).data
 
 
-def _unanswered(client: CaseConnection, said: Answer | None) -> str:
+def _judge_response(client: CaseConnection, said: Answer | None) -> str:
     """Return the name of the rule violated by a missing or wrong response."""
     return HUNG if said is None and not (client.ended or client.fault) else ROUND_TRIP
 
@@ -316,4 +331,6 @@ def _messages(said: Answer | None) -> tuple[Message, ...] | None:
 def _readings(message: Message) -> tuple[bytes, bytes]:
     """Return both fingerprints of a message: with its number, and with number 0."""
     headers, payload = message.headers, message.payload
-    return stored(message.id, headers, payload), stored(0, headers, payload)
+    return fingerprint_stored(message.id, headers, payload), fingerprint_stored(
+        0, headers, payload
+    )

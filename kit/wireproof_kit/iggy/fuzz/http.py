@@ -27,12 +27,12 @@ _NO_QUERY: st.SearchStrategy[Query] = st.just(())
 
 def kinds(there: Names) -> Iterator[Kind]:
     """Yield the kinds of HTTP requests."""
-    for kind, made in {**_asking(there), **_changing(there)}.items():
-        yield Kind(kind, HTTP, made.map(_Written(kind)), (HTTP,))
+    for kind, made in {**_make_queries(there), **_make_changes(there)}.items():
+        yield Kind(kind, HTTP, made.map(_RequestBuilder(kind)), (HTTP,))
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class _RequestBuilder:
     """Builds HTTP requests of one kind."""
 
     kind: str
@@ -42,8 +42,8 @@ class _Written:
         return http_frame(self.kind, request, _ROLES)
 
 
-def _asking(there: Names) -> Mapping[str, Made]:
-    stream, topic = _kept(there)
+def _make_queries(there: Names) -> Mapping[str, Made]:
+    stream, topic = _list_kept_paths(there)
     consumer = _query(id=st.integers(0, 9), partition_id=st.integers(1, there.partitions))
     return {
         "GET /ping": _get(st.just(("/ping",))),
@@ -61,39 +61,41 @@ def _asking(there: Names) -> Mapping[str, Made]:
     }
 
 
-def _changing(there: Names) -> Mapping[str, Made]:
-    _, topic = _kept(there)
+def _make_changes(there: Names) -> Mapping[str, Made]:
+    _, topic = _list_kept_paths(there)
     scratch = _part("/streams/", "s", [str(there.scratch_id), there.scratch])
-    played = _joined(_below(scratch, "/topics/"), _part("", "t", ["1", "2", "3"]))
+    played = _join_path(_below(scratch, "/topics/"), _part("", "t", ["1", "2", "3"]))
     count = st.integers(0, 3)
     return {
-        "POST /streams": _sent("POST", st.just(("/streams",)), _documents("create-stream", there)),
-        "POST /streams/{s}/topics": _sent(
+        "POST /streams": _make_post(
+            "POST", st.just(("/streams",)), _documents("create-stream", there)
+        ),
+        "POST /streams/{s}/topics": _make_post(
             "POST", _below(scratch, "/topics"), _documents("create-topic", there)
         ),
-        "POST /streams/{s}/topics/{t}/partitions": _sent(
+        "POST /streams/{s}/topics/{t}/partitions": _make_post(
             "POST", _below(played, "/partitions"), _documents("partitions-request", there)
         ),
-        "POST /streams/{s}/topics/{t}/messages": _sent(
+        "POST /streams/{s}/topics/{t}/messages": _make_post(
             "POST", _below(topic, "/messages"), _documents("send-messages", there)
         ),
-        "PUT /streams/{s}/topics/{t}/consumer-offsets": _sent(
+        "PUT /streams/{s}/topics/{t}/consumer-offsets": _make_post(
             "PUT", _below(topic, "/consumer-offsets"), _documents("store-consumer-offset", there)
         ),
-        "POST /streams/{s}/topics/{t}/consumer-groups": _sent(
+        "POST /streams/{s}/topics/{t}/consumer-groups": _make_post(
             "POST", _below(topic, "/consumer-groups"), _documents("create-consumer-group", there)
         ),
-        "DELETE /streams/{s}/topics/{t}/partitions": _asked(
+        "DELETE /streams/{s}/topics/{t}/partitions": _make_request(
             "DELETE", _below(played, "/partitions"), _query(partitions_count=count)
         ),
-        "DELETE /streams/{s}/topics/{t}": _asked("DELETE", played, st.just(())),
+        "DELETE /streams/{s}/topics/{t}": _make_request("DELETE", played, st.just(())),
     }
 
 
-def _kept(there: Names) -> tuple[st.SearchStrategy[Path], st.SearchStrategy[Path]]:
+def _list_kept_paths(there: Names) -> tuple[st.SearchStrategy[Path], st.SearchStrategy[Path]]:
     stream = _part("/streams/", "s", [str(there.stream_id), there.stream])
     topic = _part("", "t", [str(there.topic_id), there.topic])
-    return stream, _joined(_below(stream, "/topics/"), topic)
+    return stream, _join_path(_below(stream, "/topics/"), topic)
 
 
 def _part(before: str, name: str, values: list[str]) -> st.SearchStrategy[Path]:
@@ -105,7 +107,7 @@ def _below(path: st.SearchStrategy[Path], text: str) -> st.SearchStrategy[Path]:
     return path.map(lambda parts: (*parts, text))
 
 
-def _joined(
+def _join_path(
     path: st.SearchStrategy[Path], more: st.SearchStrategy[Path]
 ) -> st.SearchStrategy[Path]:
     return st.tuples(path, more).map(lambda both: (*both[0], *both[1]))
@@ -128,14 +130,16 @@ def _polls(there: Names) -> st.SearchStrategy[Query]:
 
 
 def _get(path: st.SearchStrategy[Path], query: st.SearchStrategy[Query] = _NO_QUERY) -> Made:
-    return _asked("GET", path, query)
+    return _make_request("GET", path, query)
 
 
-def _asked(method: str, path: st.SearchStrategy[Path], query: st.SearchStrategy[Query]) -> Made:
+def _make_request(
+    method: str, path: st.SearchStrategy[Path], query: st.SearchStrategy[Query]
+) -> Made:
     return st.builds(Request, st.just(method), path, query)
 
 
-def _sent(method: str, path: st.SearchStrategy[Path], body: st.SearchStrategy[Body]) -> Made:
+def _make_post(method: str, path: st.SearchStrategy[Path], body: st.SearchStrategy[Body]) -> Made:
     return st.builds(
         Request,
         st.just(method),

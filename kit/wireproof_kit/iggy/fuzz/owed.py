@@ -10,11 +10,11 @@ from struct import Struct
 from typing import Final
 
 from wireproof_kit.fuzz.driver import Expectation, Owed
-from wireproof_kit.iggy.fuzz.answers import OK_KIND, REFUSED, stored
+from wireproof_kit.iggy.fuzz.answers import OK_KIND, REFUSED, fingerprint_stored
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands, limits
 from wireproof_spec.iggy.bodies.command_shapes import Payload, payload_schema
-from wireproof_spec.iggy.bodies.identifier import Identifier, named, numeric
+from wireproof_spec.iggy.bodies.identifier import Identifier, make_named, numeric
 from wireproof_spec.iggy.bodies.partitioning import Partitioning
 from wireproof_spec.iggy.bodies.send_messages import SendMessages
 from wireproof_spec.iggy.kinds import BALANCED, MESSAGES_KEY, PARTITION_ID
@@ -51,23 +51,23 @@ _DONE = Owed(OK, success=OK)
 
 
 @dataclass(frozen=True, slots=True)
-class Homes:
+class WritableStreams:
     """Streams that take messages, by identifiers of stream and topic → is what they take read."""
 
     there: Mapping[tuple[Identifier, Identifier], bool]
 
 
-def homes(streams: Mapping[tuple[int, str], bool], *, topic: tuple[int, str]) -> Homes:
+def homes(streams: Mapping[tuple[int, str], bool], *, topic: tuple[int, str]) -> WritableStreams:
     """Return the homes of one topic in some streams, each by number and by name."""
     there: dict[tuple[Identifier, Identifier], bool] = {}
     for (number, name), is_read in streams.items():
-        for stream in (numeric(number), named(name)):
-            for each in (numeric(topic[0]), named(topic[1])):
+        for stream in (numeric(number), make_named(name)):
+            for each in (numeric(topic[0]), make_named(topic[1])):
                 there[stream, each] = is_read
-    return Homes(there)
+    return WritableStreams(there)
 
 
-def expect(there: Homes, data: bytes) -> Expectation:
+def expect(there: WritableStreams, data: bytes) -> Expectation:
     """Return what is owed for the bytes of a connection."""
     owed: list[Owed] = []
     at, end = 0, len(data)
@@ -82,13 +82,13 @@ def expect(there: Homes, data: bytes) -> Expectation:
             return Expectation((*owed, early), length < _PATIENT, waits=True, moves=moves)
         code: int = _LENGTH.unpack_from(data, at + _LENGTH.size)[0]
         behind = at + _LENGTH.size + length
-        owed.append(_owed(there, code, data[at + _HEAD_SIZE : behind]))
+        owed.append(_find_owed(there, code, data[at + _HEAD_SIZE : behind]))
         moves = moves or code in _MOVING
         at = behind
     return Expectation(tuple(owed), waits=at < end, moves=moves)
 
 
-def _owed(there: Homes, code: int, payload: bytes) -> Owed:
+def _find_owed(there: WritableStreams, code: int, payload: bytes) -> Owed:
     if code not in commands.COMMANDS or code == commands.LOGIN_USER:
         return _MALFORMED
     read = _read(code, payload)
@@ -99,7 +99,7 @@ def _owed(there: Homes, code: int, payload: bytes) -> Owed:
     if code == commands.PING:
         return _DONE
     if isinstance(read, SendMessages):
-        return _sent(there, read)
+        return _find_owed_by_send(there, read)
     return _DOUBTFUL if code in _MAKING else _EXECUTED
 
 
@@ -115,7 +115,7 @@ def _read(code: int, payload: bytes) -> Payload | WireError | None:
         return None
 
 
-def _sent(there: Homes, request: SendMessages) -> Owed:
+def _find_owed_by_send(there: WritableStreams, request: SendMessages) -> Owed:
     is_read = there.there.get((request.stream, request.topic))
     payloads = sum(len(each.payload) for each in request.messages)
     values = sum(len(h.value) for each in request.messages for h in each.headers)
@@ -129,7 +129,9 @@ def _sent(there: Homes, request: SendMessages) -> Owed:
         return _EXECUTED
     if not is_read:
         return _DONE
-    kept = tuple(stored(each.id, each.headers, each.payload) for each in request.messages)
+    kept = tuple(
+        fingerprint_stored(each.id, each.headers, each.payload) for each in request.messages
+    )
     return Owed(OK, stored=kept, success=OK)
 
 

@@ -6,11 +6,11 @@ import re
 from typing import Final, TypeGuard
 
 from wireproof_kit.fuzz.oracle.http_posts import NO_PROMISE, Promise, first_post
-from wireproof_kit.iggy.fuzz.answers import stored
-from wireproof_kit.iggy.fuzz.owed import Homes, is_first
+from wireproof_kit.iggy.fuzz.answers import fingerprint_stored
+from wireproof_kit.iggy.fuzz.owed import WritableStreams, is_first
 from wireproof_kit.iggy.wire.http import JSON_TYPE
 from wireproof_spec import strict_json
-from wireproof_spec.iggy.bodies.identifier import Identifier, named, numeric
+from wireproof_spec.iggy.bodies.identifier import Identifier, make_named, numeric
 from wireproof_spec.iggy.bodies.partitioning import Partitioning
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import header_value, kind_code
@@ -27,7 +27,7 @@ _JSON: Final = (JSON_TYPE[0].lower().encode(), JSON_TYPE[1].encode())
 _KEY: Final = re.compile(r"[!-~]{1,255}")
 
 
-def posted(there: Homes, data: bytes) -> Promise:
+def read_promise(there: WritableStreams, data: bytes) -> Promise:
     """Return the messages that a request stores if accepted, and whether it must be accepted.
 
     Nothing when it goes elsewhere, or servers may differ about where, or about its messages.
@@ -46,11 +46,11 @@ def posted(there: Homes, data: bytes) -> Promise:
         return NO_PROMISE
     is_usual = post.is_usual((_JSON,)) and _JSON[0] in post.headers
     is_right = bool(messages) and is_usual and all(map(_is_right, messages))
-    return Promise(tuple(_known(each) for each in messages) if is_read else (), is_right)
+    return Promise(tuple(_fingerprint(each) for each in messages) if is_read else (), is_right)
 
 
-def _known(message: SentMessage) -> bytes:
-    return stored(message.id, message.headers, message.payload)
+def _fingerprint(message: SentMessage) -> bytes:
+    return fingerprint_stored(message.id, message.headers, message.payload)
 
 
 def _is_right(message: SentMessage) -> bool:
@@ -68,19 +68,19 @@ class _Differs(Exception):
 
 
 def _identifier(part: str) -> Identifier:
-    return numeric(int(part)) if _NUMBER.fullmatch(part) else named(part)
+    return numeric(int(part)) if _NUMBER.fullmatch(part) else make_named(part)
 
 
 def _messages(value: JsonValue) -> list[SentMessage]:
     if not _is_object(value) or value.keys() != {"partitioning", "messages"}:
         raise _Differs
     partitioning, messages = value["partitioning"], value["messages"]
-    if not isinstance(messages, list) or not is_first(_partitioning(partitioning)):
+    if not isinstance(messages, list) or not is_first(_read_partitioning(partitioning)):
         raise _Differs
     return [_message(each) for each in messages]
 
 
-def _partitioning(value: JsonValue) -> Partitioning:
+def _read_partitioning(value: JsonValue) -> Partitioning:
     if not _is_object(value) or value.keys() != {"kind", "value"}:
         raise _Differs
     kind = value["kind"]

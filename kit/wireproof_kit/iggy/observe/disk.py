@@ -27,7 +27,7 @@ class Segment:
     time_index: bytes
 
 
-class Stored:
+class DataDirectory:
     """Reads partitions in the data directory that the user named."""
 
     def __init__(self, root: Path | None, seconds: float) -> None:

@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from wireproof_kit.iggy.observe.polled import Polled, Seen
-from wireproof_kit.iggy.wire.answers import Answer, Nonsense, Refused, Silent
+from wireproof_kit.iggy.observe.polled import Polled, PolledMessage
+from wireproof_kit.iggy.wire.answers import Answer, ErrorStatus, Nonsense, Silent
 from wireproof_kit.iggy.wire.http import error_of
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.wire.http import Transferred
+from wireproof_kit.wire.http import TransferResult
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.headers import Header
@@ -24,7 +24,7 @@ from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.states import AVAILABLE, state_name
 from wireproof_spec.iggy.statuses import STATUSES
 from wireproof_spec.wire_error import WireError
-from wireproof_spec.wording import shown
+from wireproof_spec.wording import show_value
 
 STUCK = "stuck"
 AS_SENT = "delivered:as-sent"
@@ -41,7 +41,7 @@ def observe(answer: Answer, *, then: str | None = None) -> Observation:
 
 
 def _observe(answer: Answer) -> Observation:
-    if isinstance(answer, Refused):
+    if isinstance(answer, ErrorStatus):
         note = STATUSES.get(answer.status, "")
         return observed(f"error:{answer.status}", note=note)
     if isinstance(answer, Nonsense):
@@ -50,7 +50,7 @@ def _observe(answer: Answer) -> Observation:
     return observed(words[answer.kind], overdue=isinstance(answer, Silent))
 
 
-def observe_http(answer: Transferred) -> Observation:
+def observe_http(answer: TransferResult) -> Observation:
     """Return the observation for an HTTP response: its status and the name of an error."""
     if answer.failure is not None:
         return observed(f"http:{answer.failure}", overdue=answer.failure == "silence")
@@ -71,11 +71,11 @@ def observe_unread(polled: Polled) -> Observation | None:
 def observe_messages(
     polled: Polled,
     sent: Sequence[SentMessage],
-    compare: Callable[[int, SentMessage, Seen], Difference | None] | None = None,
+    compare: Callable[[int, SentMessage, PolledMessage], Difference | None] | None = None,
 ) -> Observation:
-    """Compare polled messages with sent ones; ``missing`` when there are too few.
+    """Compare polled messages with sent ones; ``missing`` if there are too few.
 
-    ``compare`` gets the number of the message; left out, what was sent is compared.
+    ``compare`` gets the number of the message; by default the sent fields are compared.
     """
     unread = observe_unread(polled)
     if unread is not None:
@@ -89,37 +89,41 @@ def observe_messages(
     if len(polled.seen) < len(sent):
         return observed(MISSING, overdue=True, note=f"{len(polled.seen)} of {len(sent)} came")
     if len(polled.seen) > len(sent):
-        return observed("delivered:more", note=f"{len(polled.seen)} came, {len(sent)} were due")
+        return observed(
+            "delivered:more", note=f"expected {len(sent)} messages, received {len(polled.seen)}"
+        )
     return observed(AS_SENT)
 
 
-def as_sent(number: int, sent: SentMessage, seen: Seen) -> Difference | None:
+def as_sent(number: int, sent: SentMessage, seen: PolledMessage) -> Difference | None:
     """Return the first field that differs from what was sent: id (unless 0), headers, payload."""
     message = seen.message
     if sent.id and sent.id != message.id:
-        return differing("id", seen, str(sent.id), str(message.id))
+        return make_difference("id", seen, str(sent.id), str(message.id))
     if as_set(sent.headers) != as_set(message.headers):
-        return differing(
+        return make_difference(
             "headers", seen, headers_text(sent.headers), headers_text(message.headers)
         )
     if sent.payload != message.payload:
-        return differing("payload", seen, shown(sent.payload), shown(message.payload))
+        return make_difference(
+            "payload", seen, show_value(sent.payload), show_value(message.payload)
+        )
     return None
 
 
-def as_drawn(number: int, sent: SentMessage, seen: Seen) -> Difference | None:
+def as_drawn(number: int, sent: SentMessage, seen: PolledMessage) -> Difference | None:
     """Return the first field that has a wrong value, in the order of the published layout.
 
     The offset is the number of the message, the state available, the checksum the payload's.
     """
     message = seen.message
     if message.offset != number:
-        return differing("offset", seen, str(number), str(message.offset))
+        return make_difference("offset", seen, str(number), str(message.offset))
     if message.state != AVAILABLE:
-        return differing("state", seen, state_text(AVAILABLE), state_text(message.state))
+        return make_difference("state", seen, state_text(AVAILABLE), state_text(message.state))
     due = payload_checksum(sent.payload)
     if message.checksum != due:
-        return differing("checksum", seen, str(due), str(message.checksum))
+        return make_difference("checksum", seen, str(due), str(message.checksum))
     return as_sent(number, sent, seen)
 
 
@@ -135,7 +139,7 @@ def observe_absence(polled: Polled, *, unwanted: Iterable[bytes], sentinel: byte
     return observed("unwanted" if before or set(unwanted) & set(payloads) else "absent")
 
 
-def differing(field: str, seen: Seen, expected: str, found: str) -> Difference:
+def make_difference(field: str, seen: PolledMessage, expected: str, found: str) -> Difference:
     """Return a difference in a message, with its offset from the start of the response body."""
     return Difference(field, seen.position + _place(field, seen.message), expected, found)
 

@@ -1,8 +1,8 @@
 """Decodes the body of a poll response in any of the known layouts.
 
-Heads and layouts are tried in turn; one under which the messages fill the body to its last byte,
-as many as are declared, is what was sent. So a case learns what came, and not only that it was
-not what was due.
+Heads and layouts are tried in turn. The one that was sent is the one under which the declared
+number of messages fills the body exactly. So a case learns what arrived, not only that it is
+wrong.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ LAYOUTS: Final[dict[Layout, Schema[Message]]] = {"published": MESSAGE, "old": OL
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PolledMessage:
     """A polled message, its bytes, and its offset in the response body."""
 
     message: Message
@@ -49,7 +49,7 @@ class Polled:
     head: Head | None = None
     layout: Layout | None = None
     declared: int | None = None
-    seen: tuple[Seen, ...] = ()
+    seen: tuple[PolledMessage, ...] = ()
     fault: WireError | None = None
     size: int = 0
 
@@ -68,13 +68,13 @@ def read_polled(answer: Answer, due: Head = "count") -> Polled:
     """Decode the response to a poll; ``due`` is the header layout that is tried first."""
     if not isinstance(answer, Done):
         return Polled(answer)
-    tried = list(_tried(answer, due))
+    tried = list(_try_heads(answer, due))
     readable = [polled for polled in tried if polled.fault is None]
     agreeing = [polled for polled in readable if polled.declared == len(polled.seen)]
     return (agreeing or readable or tried)[0]
 
 
-def _tried(answer: Done, due: Head) -> Iterator[Polled]:
+def _try_heads(answer: Done, due: Head) -> Iterator[Polled]:
     heads: list[Head] = [due, *(head for head in HEAD_SIZES if head != due)]
     layouts: list[Layout] = ["published", "old"]
     for layout in layouts:
@@ -95,14 +95,14 @@ def _read(answer: Done, head: Head, layout: Layout) -> Polled:
         return Polled(answer, head, layout, fault=fault, size=len(body))
     declared = int.from_bytes(body[size - COUNT_SIZE : size], "little") if size else None
     try:
-        seen = _bounded(walk(body[size:], LAYOUTS[layout], base=size))
+        seen = _take_bounded(walk(body[size:], LAYOUTS[layout], base=size))
     except WireError as error:
         fault = error.at(size)
         return Polled(answer, head, layout, declared, fault=fault, size=len(body))
     return Polled(answer, head, layout, declared, seen, size=len(body))
 
 
-def _bounded(messages: Iterator[Seen]) -> tuple[Seen, ...]:
+def _take_bounded(messages: Iterator[PolledMessage]) -> tuple[PolledMessage, ...]:
     seen = tuple(islice(messages, MOST_MESSAGES))
     following = next(messages, None)
     if following is None:
@@ -116,7 +116,9 @@ def _bounded(messages: Iterator[Seen]) -> tuple[Seen, ...]:
     )
 
 
-def walk(data: bytes, schema: Schema[Message] = MESSAGE, *, base: int = 0) -> Iterator[Seen]:
+def walk(
+    data: bytes, schema: Schema[Message] = MESSAGE, *, base: int = 0
+) -> Iterator[PolledMessage]:
     """Decode consecutive messages up to the last byte; offsets start at ``-base``.
 
     Raises:
@@ -129,5 +131,5 @@ def walk(data: bytes, schema: Schema[Message] = MESSAGE, *, base: int = 0) -> It
         message = reader.next_message()
         if message is NEED_MORE:
             break
-        yield Seen(message, data[start : reader.offset], base + start)
+        yield PolledMessage(message, data[start : reader.offset], base + start)
     reader.finish()

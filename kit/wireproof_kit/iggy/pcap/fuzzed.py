@@ -12,7 +12,7 @@ from wireproof_kit.iggy.fuzz.frames import TCP
 from wireproof_kit.iggy.fuzz.names import Names
 from wireproof_kit.iggy.fuzz.states import ALL
 from wireproof_kit.iggy.pcap import messages, parts, requests
-from wireproof_kit.pcap.fuzzed import KIND, fuzzed
+from wireproof_kit.pcap.fuzzed import KIND, fill_randomly
 from wireproof_spec.iggy.bodies.command_shapes import payload_schema
 from wireproof_spec.iggy.frame import REQUEST
 
@@ -29,12 +29,12 @@ def kinds(there: Names) -> Iterator[Kind]:
 
 def frame(layer: Packet, number: int) -> Frame:
     """Return a request with random values, and its fields."""
-    data = fuzzed(layer, number)
+    data = fill_randomly(layer, number)
     outer = Frame(KIND, data, field_map.fields_of(REQUEST, data))
     payload = data[8:]
     schema = payload_schema(int.from_bytes(data[4:8], "little"))
     inner = Frame(KIND, payload, field_map.fields_of(schema, payload))
-    return field_map.nested(KIND, outer, "payload", inner)
+    return field_map.nest_frame(KIND, outer, "payload", inner)
 
 
 def layers(there: Names) -> Iterator[Packet]:

@@ -6,7 +6,7 @@ from scapy.fields import ByteEnumField, Field, FieldLenField, LEIntField
 from scapy.packet import Packet
 from scapy.volatile import RandNum
 
-from wireproof_kit.pcap.layer import Layer, Layers, Octets, Refused, expect
+from wireproof_kit.pcap.layer import Layer, Layers, LayerViolation, Octets, expect
 
 IDENTIFIER_KINDS = {1: "numeric", 2: "string"}
 CONSUMER_KINDS = {1: "consumer", 2: "consumer group"}
@@ -57,7 +57,7 @@ def utf8(name: str, data: bytes) -> bytes:
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        raise Refused(f"{name}: expected UTF-8, found {data!r}") from error
+        raise LayerViolation(f"{name}: expected UTF-8, found {data!r}") from error
     return data
 
 

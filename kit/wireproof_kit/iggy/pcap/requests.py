@@ -16,7 +16,16 @@ from scapy.packet import Packet
 
 from wireproof_kit.iggy.pcap.messages import SentMessage
 from wireproof_kit.iggy.pcap.parts import Consumer, Identifier, utf8
-from wireproof_kit.pcap.layer import Enclosing, Inner, Layer, Layers, Octets, Refused, cut, expect
+from wireproof_kit.pcap.layer import (
+    Enclosing,
+    Inner,
+    Layer,
+    Layers,
+    LayerViolation,
+    Octets,
+    cut,
+    expect,
+)
 
 STRATEGIES = {1: "offset", 2: "timestamp", 3: "first", 4: "last", 5: "next"}
 PARTITIONINGS = {1: "balanced", 2: "partition_id", 3: "messages_key"}
@@ -71,7 +80,7 @@ class SendMessages(Layer):
 
 
 class PollMessages(Layer):
-    """poll_messages; a server ignores what stands behind it."""
+    """poll_messages; a server ignores bytes after it."""
 
     name = "Iggy poll_messages"
     fields_desc: ClassVar = [
@@ -213,21 +222,21 @@ class Request(Enclosing):
         """
         length = int.from_bytes(s[:4], "little")
         if len(s) >= 4 > length:
-            raise Refused(f"length: expected 4 or more, found {length}")
+            raise LayerViolation(f"length: expected 4 or more, found {length}")
         return s
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:
         """Name the layer of what follows by the code."""
         if self.code not in COMMANDS:
-            raise Refused(f"code: expected one that is known, found {self.code}")
+            raise LayerViolation(f"code: expected one that is known, found {self.code}")
         return COMMANDS[self.code][1]
 
 
 def read_request(data: bytes) -> tuple[Request, bytes]:
-    """Read one request; return it and the bytes behind it.
+    """Read one request; return it and the bytes after it.
 
     Raises:
-        Refused: the code is unknown, or what follows it is not what it needs.
-        Short: the frame is not all there.
+        LayerViolation: the code is unknown, or the payload does not fit it.
+        Short: the frame is incomplete.
     """
     return cut(Request, data)

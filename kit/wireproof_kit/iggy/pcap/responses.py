@@ -1,4 +1,4 @@
-"""Responses: a status, a length, and what the request asked for."""
+"""Responses: a status, a length, and the body for the request."""
 
 from typing import ClassVar
 
@@ -13,7 +13,15 @@ from scapy.packet import Packet, Raw
 
 from wireproof_kit.iggy.pcap.messages import Polled
 from wireproof_kit.iggy.pcap.parts import Single, text
-from wireproof_kit.pcap.layer import Enclosing, Inner, Layer, Layers, Refused, cut, filling
+from wireproof_kit.pcap.layer import (
+    Enclosing,
+    Inner,
+    Layer,
+    Layers,
+    LayerViolation,
+    cut,
+    decode_filling,
+)
 
 TRANSPORTS = {1: "tcp", 2: "quic"}
 
@@ -239,20 +247,20 @@ class Response(Enclosing):
 def read_response(
     data: bytes, code: int, *, body: type[Layer] | None = None
 ) -> tuple[Response, bytes]:
-    """Read one response to a request of a code; return it and the bytes behind it.
+    """Read one response to a request with this code; return it and the bytes after it.
 
-    ``body`` is the layer of its body, where another server's is expected.
+    ``body`` is the layer of its body if another server's layout is expected.
 
     Raises:
-        Refused: the body is not what the request asks for.
-        Short: the response is not all there.
+        LayerViolation: the body does not fit the request.
+        Short: the response is incomplete.
     """
     response, behind = cut(Response, data)
     kind = body or BODIES.get(code)
     if response.status == 0 and kind is not None:
         content = bytes(response.payload)
         response.remove_payload()
-        response.add_payload(filling(kind, content))
+        response.add_payload(decode_filling(kind, content))
     elif response.length:
-        raise Refused(f"body: expected none, found {response.length} bytes")
+        raise LayerViolation(f"body: expected none, found {response.length} bytes")
     return response, behind

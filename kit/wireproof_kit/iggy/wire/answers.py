@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from wireproof_kit.wire.answers import Closed, Nonsense, Silent
 
-__all__ = ["Answer", "Closed", "Done", "Nonsense", "Refused", "Silent"]
+__all__ = ["Answer", "Closed", "Done", "ErrorStatus", "Nonsense", "Silent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class ErrorStatus:
     """A response with another status; ``body`` is empty from real servers."""
 
     kind: ClassVar[str] = "refused"
@@ -25,4 +25,4 @@ class Refused:
     body: bytes
 
 
-Answer = Done | Refused | Closed | Silent | Nonsense
+Answer = Done | ErrorStatus | Closed | Silent | Nonsense

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from wireproof_kit.iggy.wire import requests
-from wireproof_kit.iggy.wire.answers import Answer, Done, Refused
+from wireproof_kit.iggy.wire.answers import Answer, Done, ErrorStatus
 from wireproof_kit.iggy.wire.incoming import Answers
 from wireproof_kit.runner.patience import ANSWER, Patience, Wait, machine_load
 from wireproof_kit.wire import connection as wire
@@ -20,6 +20,7 @@ from wireproof_spec.iggy.frame import RESPONSE, Response
 from wireproof_spec.iggy.statuses import OK
 from wireproof_spec.wire_error import WireError
 
+# As for NSQ: closing a socket with unread bytes would send a reset.
 UNREAD_BYTES = 256 * 1024
 CHECK = "one more ping, to see whether the connection goes on"
 
@@ -72,7 +73,7 @@ class Connection:
 
         ``broken`` means that the answer is not that of a ping.
         """
-        answer = self.ask(requests.ping().called(CHECK))
+        answer = self.ask(requests.ping().rename(CHECK))
         if isinstance(answer, Done):
             return "broken" if answer.body else "open"
         return {"closed": "closed", "silent": "stuck"}.get(answer.kind, "broken")
@@ -104,7 +105,7 @@ class Connection:
         self._wire.record("receive", encode(RESPONSE, response))
         if response.status == OK:
             return Done(response.body)
-        return Refused(response.status, response.body)
+        return ErrorStatus(response.status, response.body)
 
     def _record_unread(self) -> None:
         if unread := self._wire.pending:
@@ -126,10 +127,10 @@ class Connection:
         self._incoming.expect_answers()
 
 
-def connected(address: Address) -> socket:
+def connect_socket(address: Address) -> socket:
     """Return a socket connected to an address.
 
     Raises:
         TargetUnreachable: it accepts no connection.
     """
-    return wire.connected(address, "iggy")
+    return wire.connect_socket(address, "iggy")

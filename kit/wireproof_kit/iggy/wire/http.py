@@ -11,7 +11,7 @@ from wireproof_kit.wire.http import (
     Address,
     Headers,
     Query,
-    Transferred,
+    TransferResult,
     path_with_query,
     request_bytes,
     transfer,
@@ -48,40 +48,42 @@ class HttpClient:
         query: Query | str = "",
         body: Body = None,
         headers: Headers | None = None,
-    ) -> Transferred:
+    ) -> TransferResult:
         """Send one request and return the response; a bytes body is sent as it is, other as JSON.
 
         ``headers`` stand in the place of the content type.
         """
-        data = _encoded(body)
+        data = _encode_body(body)
         given: list[tuple[str | bytes, str | bytes]] = list(headers or ())
         if headers is None and body is not None:
             given.append(JSON_TYPE)
         target = path_with_query(path, query)
 
-        def written(token: str) -> bytes:
+        def write_request(token: str) -> bytes:
             shown = [("Authorization", f"Bearer {token}")] if self._token else []
             fields = [*given, *shown]
             return request_bytes(method, target, self.address, headers=fields, body=data)
 
-        wire = written(self._token)
+        wire = write_request(self._token)
         name = self._transcript.connection_label()
         # Who reads a bundle must not get in with it.
-        self._transcript.add("request", name, data=written(TOKEN), note=f"{method} {target}")
+        self._transcript.add("request", name, data=write_request(TOKEN), note=f"{method} {target}")
         answer = transfer(self.address, wire, seconds=self._seconds, method=method)
+        if answer.failure == "silence":
+            self._transcript.waited(self._seconds)
         note = answer.failure or str(answer.status)
         self._transcript.add("response", name, data=answer.received, note=note)
         return answer
 
-    def get(self, path: str, query: Query | str = "") -> Transferred:
+    def get(self, path: str, query: Query | str = "") -> TransferResult:
         """Send a GET request and return the response."""
         return self.request("GET", path, query=query)
 
-    def post(self, path: str, body: Body = None, query: Query | str = "") -> Transferred:
+    def post(self, path: str, body: Body = None, query: Query | str = "") -> TransferResult:
         """Send a POST request with a JSON body and return the response."""
         return self.request("POST", path, query=query, body=body)
 
-    def put(self, path: str, body: Body) -> Transferred:
+    def put(self, path: str, body: Body) -> TransferResult:
         """Send a PUT request with a JSON body and return the response."""
         return self.request("PUT", path, body=body)
 
@@ -90,7 +92,7 @@ class HttpClient:
 class JsonPolled:
     """The result of a poll over HTTP: ``shape`` is ``array``, ``object`` or ``other``."""
 
-    answer: Transferred
+    answer: TransferResult
     shape: str
     objects: tuple[JsonObject, ...]
 
@@ -100,12 +102,12 @@ class JsonPolled:
         return self.shape != "other"
 
 
-def is_success(answer: Transferred) -> bool:
+def is_success(answer: TransferResult) -> bool:
     """Return True if the status of an HTTP response is 2xx."""
     return 200 <= answer.status < 300
 
 
-def json_polled(answer: Transferred) -> JsonPolled:
+def json_polled(answer: TransferResult) -> JsonPolled:
     """Decode the response to a poll in either of its two JSON shapes."""
     value = answer.json.value if answer.json is not None and is_success(answer) else None
     shape = "array" if isinstance(value, list) else "object" if _holds(value) else "other"
@@ -114,7 +116,7 @@ def json_polled(answer: Transferred) -> JsonPolled:
     return JsonPolled(answer, shape, tuple(each for each in messages if isinstance(each, dict)))
 
 
-def error_of(answer: Transferred) -> tuple[int | None, str]:
+def error_of(answer: TransferResult) -> tuple[int | None, str]:
     """Return the error number and name in a response, as far as it contains them."""
     value = answer.json.value if answer.json is not None else None
     if not isinstance(value, dict):
@@ -168,7 +170,7 @@ def _holds(value: JsonValue) -> bool:
     return isinstance(value, dict) and isinstance(value.get("messages"), list)
 
 
-def _encoded(body: Body) -> bytes:
+def _encode_body(body: Body) -> bytes:
     if body is None:
         return b""
     return body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -1,7 +1,7 @@
 """Splits the bytes of one connection into responses, with a limit on the bytes received.
 
-A target owes a case what the case sent, told in polls, and small answers beside it. So the bounds
-grow with what was sent, and a target that never stops costs little of either memory or time.
+A target returns what the case sent, in polls, and some small responses. So the limit grows with
+the bytes sent, and a target that never stops sending costs little memory or time.
 """
 
 from typing import Final

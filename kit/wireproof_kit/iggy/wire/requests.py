@@ -25,15 +25,15 @@ LENGTH_SIZE = 4
 def request(code: int, payload: Payload, generation: Generation = "published") -> Outgoing:
     """Return the request of a command with a valid payload."""
     built = from_grammar(payload_schema(code, generation), payload)
-    return framed(code, built, what=COMMANDS[code])
+    return frame_request(code, built, what=COMMANDS[code])
 
 
 def ping() -> Outgoing:
     """Return a ping request, which is the same in every generation."""
-    return framed(commands.PING, from_grammar(NOTHING, Nothing()), what="ping")
+    return frame_request(commands.PING, from_grammar(NOTHING, Nothing()), what="ping")
 
 
-def framed(code: int, payload: Outgoing, *, what: str = "") -> Outgoing:
+def frame_request(code: int, payload: Outgoing, *, what: str = "") -> Outgoing:
     """Return a request with any command code and any payload bytes."""
     data = encode(REQUEST, Request(code, payload.data))
     name = what or f"command {code}"
@@ -68,21 +68,21 @@ def cut(built: Outgoing, at: int) -> Outgoing:
     code = int.from_bytes(built.data[LENGTH_SIZE:HEAD_SIZE], "little")
     shorter = payload_of(built).cut(at)
     what = f"{built.what}, {len(shorter.data)} of {len(built.data) - HEAD_SIZE} bytes of payload"
-    return replace(framed(code, shorter, what=what), is_cut=False)
+    return replace(frame_request(code, shorter, what=what), is_cut=False)
 
 
-def resized(built: Outgoing) -> Outgoing:
+def resize(built: Outgoing) -> Outgoing:
     """Return a request with a changed payload and the length field adjusted."""
     code = int.from_bytes(built.data[LENGTH_SIZE:HEAD_SIZE], "little")
-    return framed(code, payload_of(built), what=built.what)
+    return frame_request(code, payload_of(built), what=built.what)
 
 
-def lengthened(built: Outgoing, more: bytes) -> Outgoing:
+def lengthen(built: Outgoing, more: bytes) -> Outgoing:
     """Return a request with bytes appended to its payload and the length field adjusted."""
     stray = Outgoing(more, (Part(0, len(more), f"{len(more)} bytes more", wrong=True),))
     code = int.from_bytes(built.data[LENGTH_SIZE:HEAD_SIZE], "little")
     what = f"{built.what}, {len(more)} bytes behind it"
-    return framed(code, payload_of(built) + stray, what=what)
+    return frame_request(code, payload_of(built) + stray, what=what)
 
 
 def fields_of(built: Outgoing) -> Sequence[Part]:

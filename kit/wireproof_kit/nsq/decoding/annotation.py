@@ -102,7 +102,7 @@ def _timestamp(number: int, span: Span) -> str:
     return f"{span.value} {moment(int(span.value))}".rstrip()
 
 
-def _named(names: Mapping[int, str]) -> Callable[[int, Span], str]:
+def _make_naming(names: Mapping[int, str]) -> Callable[[int, Span], str]:
     def say(number: int, span: Span) -> str:
         return f"{number} ({names.get(number, 'unknown')})"
 
@@ -112,6 +112,6 @@ def _named(names: Mapping[int, str]) -> Callable[[int, Span], str]:
 _SAYINGS: Final[Mapping[str, Callable[[int, Span], str]]] = {
     "attempts": _attempts,
     "timestamp_ns": _timestamp,
-    "frame_type": _named(FRAME_TYPES),
-    "version": _named(EXT_VERSIONS),
+    "frame_type": _make_naming(FRAME_TYPES),
+    "version": _make_naming(EXT_VERSIONS),
 }

@@ -58,14 +58,14 @@ def take_value(source: ByteSource, schema: Schema[T]) -> tuple[T, bytes] | Broke
     """Return the next length-prefixed value and its bytes, or a description of the fault."""
     start = source.offset
     try:
-        size = _declared(source, schema)
+        size = _read_declared_size(source, schema)
     except WireError as error:
-        return broken(schema, source.take(CHUNK), start=start, error=error)
+        return make_broken(schema, source.take(CHUNK), start=start, error=error)
     data = source.take(size)
     try:
         return decode(schema, data), data
     except WireError as error:
-        return broken(schema, data, start=start, error=error)
+        return make_broken(schema, data, start=start, error=error)
 
 
 def take_many(source: ByteSource, schema: Schema[T]) -> tuple[list[T], list[bytes], list[int]]:
@@ -87,14 +87,14 @@ def take_many(source: ByteSource, schema: Schema[T]) -> tuple[list[T], list[byte
     return values, pieces, list(map(first.__add__, starts))
 
 
-def broken(schema: Schema[T], data: bytes, *, start: int, error: WireError) -> Broken:
+def make_broken(schema: Schema[T], data: bytes, *, start: int, error: WireError) -> Broken:
     """Return a Broken for bytes that violate a schema, with the fields before the fault."""
     return Broken(
         start, data, error.at(start), lambda: fault_parts(spans(schema, data), data, error)
     )
 
 
-def _declared(source: ByteSource, schema: Schema[T]) -> int:
+def _read_declared_size(source: ByteSource, schema: Schema[T]) -> int:
     head, left = source.peek(HEAD), source.left
     size = extent(schema, head, limit=LIMIT if left is None else None)
     if size is None or left is None or size <= left:

@@ -5,10 +5,10 @@ from functools import partial
 from typing import Final
 
 from wireproof_kit.decoding.decoded import Broken, Decoded, Entry, JsonObject, TitledFormatter
-from wireproof_kit.decoding.printable import clipped, printable
+from wireproof_kit.decoding.printable import clip, printable
 from wireproof_kit.nsq.decoding.annotation import fault_parts, parts_of, text_of
 from wireproof_kit.nsq.decoding.byte_source import CHUNK, LIMIT, ByteSource
-from wireproof_kit.nsq.decoding.commands import described, published
+from wireproof_kit.nsq.decoding.commands import describe_command, list_published
 from wireproof_kit.wire.transcript import Part
 from wireproof_spec.decoding import decode, spans
 from wireproof_spec.nsq import names
@@ -49,7 +49,7 @@ def client_commands(source: ByteSource) -> Iterator[Entry]:
         try:
             command = reader.next_command()
         except WireError as error:
-            yield _broken(reader.pending, at, error.at(start - at))
+            yield _make_broken(reader.pending, at, error.at(start - at))
             return
         if command is not NEED_MORE:
             entry = _command(at, command)
@@ -61,7 +61,7 @@ def client_commands(source: ByteSource) -> Iterator[Entry]:
         else:
             break
     if reader.pending:
-        yield _broken(reader.pending, at, _cut(reader.pending))
+        yield _make_broken(reader.pending, at, _cut(reader.pending))
 
 
 def _magic() -> Decoded:
@@ -87,9 +87,11 @@ def _command(start: int, command: Command) -> Entry:
             expected="a command",
             found=text_of(line.value.name),
         )
-        return _broken(data, start, error)
-    title = clipped(printable(line.data.decode("utf-8", "replace").rstrip("\r\n")), TITLE)
-    kind = "message" if isinstance(line.value, CommandLine) and published(command) else "command"
+        return _make_broken(data, start, error)
+    title = clip(printable(line.data.decode("utf-8", "replace").rstrip("\r\n")), TITLE)
+    kind = (
+        "message" if isinstance(line.value, CommandLine) and list_published(command) else "command"
+    )
     parts = partial(_parts, command)
     return Decoded(
         kind,
@@ -102,7 +104,9 @@ def _command(start: int, command: Command) -> Entry:
 
 def _objects(start: int, length: int, command: Command) -> Sequence[JsonObject]:
     place = {"offset": start, "length": length}
-    return [{**fields, **place} for fields in published(command) or [described(command)]]
+    return [
+        {**fields, **place} for fields in list_published(command) or [describe_command(command)]
+    ]
 
 
 def _parts(command: Command) -> list[Part]:
@@ -116,7 +120,7 @@ def _parts(command: Command) -> list[Part]:
     return [of_line, *parts_of(spans(body.schema, body.data), body.data, shift=size)]
 
 
-def _broken(data: bytes, start: int, error: WireError) -> Broken:
+def _make_broken(data: bytes, start: int, error: WireError) -> Broken:
     def parts() -> list[Part]:
         size = _line_size(data)
         schema = BODIES.get(_name(data))

@@ -24,7 +24,7 @@ ID = 8
 """Bytes of an internal or trace id."""
 
 
-def published(command: Command) -> Sequence[JsonObject]:
+def list_published(command: Command) -> Sequence[JsonObject]:
     """Return the messages that a command publishes; none for any other command."""
     line = command.line.value
     if command.body is None or not isinstance(line, CommandLine):
@@ -42,7 +42,7 @@ def published(command: Command) -> Sequence[JsonObject]:
     ]
 
 
-def described(command: Command) -> JsonObject:
+def describe_command(command: Command) -> JsonObject:
     """Return the JSON object of a command that publishes nothing."""
     line = command.line.value
     fields: dict[str, JsonValue] = {"kind": "command"}

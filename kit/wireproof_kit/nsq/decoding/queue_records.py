@@ -32,7 +32,7 @@ class Origin:
 
 
 @dataclass(slots=True)
-class Reached:
+class QueueProgress:
     """The position reached in a queue; ``count`` is None when its first files are missing.
 
     ``broken``: something in it could not be read, and nothing behind that was.
@@ -51,7 +51,7 @@ def directory_records(directory: Path, schema: Records) -> Iterator[Entry]:
 
 def file_records(file: StoredFile, schema: Records) -> Iterator[Entry]:
     """Yield the records of one file of a queue."""
-    return chain.from_iterable(_file_records(file, schema, _beginning(file)))
+    return chain.from_iterable(_file_records(file, schema, _read_beginning(file)))
 
 
 def source_records(source: ByteSource, schema: Records, origin: Origin) -> Iterator[Entry]:
@@ -81,7 +81,7 @@ def _source_records(source: ByteSource, schema: Records, origin: Origin) -> Iter
 
 def _directory_records(directory: Path, schema: Records) -> Iterator[Batch]:
     for topic, partition, files in stored_queues(directory):
-        reached = _beginning(files[0])
+        reached = _read_beginning(files[0])
         yield from _queue_records(files, schema, reached)
         if reached.broken:
             return
@@ -90,7 +90,7 @@ def _directory_records(directory: Path, schema: Records) -> Iterator[Batch]:
 
 
 def _queue_records(
-    files: Sequence[StoredFile], schema: Records, reached: Reached
+    files: Sequence[StoredFile], schema: Records, reached: QueueProgress
 ) -> Iterator[Batch]:
     for due, file in enumerate(files, files[0].queue.number):
         if file.queue.number != due:
@@ -102,12 +102,12 @@ def _queue_records(
             return
 
 
-def _beginning(file: StoredFile) -> Reached:
+def _read_beginning(file: StoredFile) -> QueueProgress:
     start = file.start_offset()
-    return Reached(-1 if start is None else start, 0 if file.queue.number == 0 else None)
+    return QueueProgress(-1 if start is None else start, 0 if file.queue.number == 0 else None)
 
 
-def _file_records(file: StoredFile, schema: Records, reached: Reached) -> Iterator[Batch]:
+def _file_records(file: StoredFile, schema: Records, reached: QueueProgress) -> Iterator[Batch]:
     if reached.offset < 0:
         yield [Note(f"nothing tells at which offset {file.name} begins; counted from 0")]
         reached.offset = 0
@@ -129,10 +129,10 @@ def _file_records(file: StoredFile, schema: Records, reached: Reached) -> Iterat
     reached.messages += messages
     if reached.count is not None:
         reached.count += messages
-    yield list(_compared(file, origin.start, reached))
+    yield list(_compare_metadata(file, origin.start, reached))
 
 
-def _compared(file: StoredFile, start: int, reached: Reached) -> Iterator[Note]:
+def _compare_metadata(file: StoredFile, start: int, reached: QueueProgress) -> Iterator[Note]:
     """Yield a note when the metadata of a completed file does not match its content."""
     try:
         meta = file.offset_meta()

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from wireproof_kit.decoding.decoded import Broken, Decoded, Entry, JsonObject, TitledFormatter
-from wireproof_kit.decoding.printable import clipped
+from wireproof_kit.decoding.printable import clip
 from wireproof_kit.nsq.decoding.annotation import FRAME_TYPES, parts_of, text_of
-from wireproof_kit.nsq.decoding.byte_source import ByteSource, broken, take_value
+from wireproof_kit.nsq.decoding.byte_source import ByteSource, make_broken, take_value
 from wireproof_kit.nsq.decoding.message_fields import message_fields
 from wireproof_kit.wire.transcript import Part
 from wireproof_spec.decoding import Schema, Span, decode, spans
@@ -49,7 +49,7 @@ class Deliveries:
 
     def schema(self, data: bytes) -> Schema[Message]:
         """Return the schema of a message frame's data."""
-        kind = self.topic_kind or self._shown(data)
+        kind = self.topic_kind or self._detect_kind(data)
         return self._of(kind)
 
     def _of(self, kind: TopicKind) -> Schema[Message]:
@@ -57,7 +57,7 @@ class Deliveries:
             extend=kind == "ext", ordered=self.ordered, length_always=self.length_always
         )
 
-    def _shown(self, data: bytes) -> TopicKind:
+    def _detect_kind(self, data: bytes) -> TopicKind:
         if self._seen == "plain" and self._shows_ext(data):
             self._seen = "ext"
         return self._seen
@@ -97,7 +97,7 @@ def _frame(start: int, frame: ServerFrame, data: bytes, deliveries: Deliveries) 
         expected=", ".join(f"{number} ({name})" for number, name in FRAME_TYPES.items()),
         found=str(frame.frame_type),
     )
-    return broken(SERVER_FRAME, data[:FRAME_HEAD], start=start, error=error)
+    return make_broken(SERVER_FRAME, data[:FRAME_HEAD], start=start, error=error)
 
 
 def _message(start: int, frame: ServerFrame, data: bytes, deliveries: Deliveries) -> Entry:
@@ -105,7 +105,7 @@ def _message(start: int, frame: ServerFrame, data: bytes, deliveries: Deliveries
     try:
         message = decode(schema, frame.data)
     except WireError as error:
-        return broken(schema, frame.data, start=start + FRAME_HEAD, error=error)
+        return make_broken(schema, frame.data, start=start + FRAME_HEAD, error=error)
 
     def objects() -> list[JsonObject]:
         return [
@@ -140,7 +140,7 @@ def _response(start: int, frame: ServerFrame, data: bytes) -> Decoded:
         head = _head("response", start, len(data))
         return [{**head, "text": text, "data_hex": frame.data.hex()}]
 
-    title = clipped(text_of(frame.data[:SHOWN]), SHOWN)
+    title = clip(text_of(frame.data[:SHOWN]), SHOWN)
     return Decoded(
         "response", start, data, None, TitledFormatter(title, partial(_parts, data), objects)
     )

@@ -35,7 +35,7 @@ _COMMAND = re.compile(rb"([A-Z_]+)[ \r\n]")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DecodeOptions:
     """Decoding options that the bytes do not reveal; None means: detect it.
 
     ``ordered``: deliveries carry offset and size. ``length_always``: extend version 0 has a
@@ -58,7 +58,7 @@ class Wanted:
         return disk_record_schema(kind, length_always=self.length_always)
 
 
-def decode_path(path: Path, wanted: Wanted) -> Iterator[Entry]:
+def decode_path(path: Path, wanted: DecodeOptions) -> Iterator[Entry]:
     """Decode a file, or a directory of queues.
 
     Raises:
@@ -77,7 +77,7 @@ def decode_path(path: Path, wanted: Wanted) -> Iterator[Entry]:
         yield from _decode(ByteSource(opened, size=size), wanted, str(path))
 
 
-def decode_bytes(data: bytes, wanted: Wanted) -> Iterator[Entry]:
+def decode_bytes(data: bytes, wanted: DecodeOptions) -> Iterator[Entry]:
     """Decode bytes held in memory.
 
     Raises:
@@ -86,7 +86,7 @@ def decode_bytes(data: bytes, wanted: Wanted) -> Iterator[Entry]:
     yield from _decode(ByteSource(io.BytesIO(data), size=len(data)), wanted, "the input")
 
 
-def decode_pipe(pipe: BinaryIO, wanted: Wanted) -> Iterator[Entry]:
+def decode_pipe(pipe: BinaryIO, wanted: DecodeOptions) -> Iterator[Entry]:
     """Decode bytes from a pipe as they arrive, until it ends.
 
     Raises:
@@ -95,11 +95,11 @@ def decode_pipe(pipe: BinaryIO, wanted: Wanted) -> Iterator[Entry]:
     yield from _decode(ByteSource(pipe, size=None), wanted, "the input")
 
 
-def _decode(source: ByteSource, wanted: Wanted, name: str) -> Iterator[Entry]:
+def _decode(source: ByteSource, wanted: DecodeOptions, name: str) -> Iterator[Entry]:
     head = source.peek(HEAD)
     if not head:
         raise UsageFault(f"{name} is empty: there is nothing to decode")
-    side = wanted.side or recognised(head)
+    side = wanted.side or recognise_side(head)
     if side == "client":
         return client_commands(source)
     if side == "disk":
@@ -115,7 +115,7 @@ def _decode(source: ByteSource, wanted: Wanted, name: str) -> Iterator[Entry]:
     )
 
 
-def recognised(head: bytes) -> Side | None:
+def recognise_side(head: bytes) -> Side | None:
     """Return the side whose bytes begin like these; None when this cannot be detected."""
     command = _COMMAND.match(head)
     if head.startswith(MAGIC) or (command is not None and command[1] in WORDS):

@@ -117,7 +117,7 @@ def message_id(frame: bytes) -> bytes:
     return frame[_ID]
 
 
-def stored(header: bytes, body: bytes) -> bytes:
+def fingerprint_stored(header: bytes, body: bytes) -> bytes:
     """Return the fingerprint of a stored message: its JSON header, if any, and its body."""
     return len(header).to_bytes(HEADER_LENGTH_SIZE) + header + body
 
@@ -127,7 +127,7 @@ def any_header(body: bytes) -> bytes:
     return _ANY_LENGTH + body
 
 
-def delivered(frame: bytes, *, extend: bool) -> tuple[bytes, ...]:
+def list_fingerprints(frame: bytes, *, extend: bool) -> tuple[bytes, ...]:
     """Return the possible fingerprints of a delivered message; none when it is malformed.
 
     Deployed brokers write version 0 without a length, published ones with it.
@@ -136,12 +136,12 @@ def delivered(frame: bytes, *, extend: bool) -> tuple[bytes, ...]:
     if len(frame) < at:
         return ()
     if not extend:
-        return (stored(b"", frame[at:]),)
+        return (fingerprint_stored(b"", frame[at:]),)
     if len(frame) == at:
         return ()
     read = [(b"", frame[at + 1 :])] if frame[at] == 0 else []
     read += _with_length(frame, at + 1)
-    return (*(stored(*each) for each in read), *(any_header(body) for _, body in read))
+    return (*(fingerprint_stored(*each) for each in read), *(any_header(body) for _, body in read))
 
 
 def _with_length(frame: bytes, at: int) -> list[tuple[bytes, bytes]]:

@@ -6,7 +6,7 @@ from typing import Final
 from wireproof_kit.fuzz.driver import Owed
 from wireproof_kit.nsq.fuzz.answers import CLOSING, ERRORS
 from wireproof_kit.nsq.fuzz.documents import Identity, read_identity
-from wireproof_kit.nsq.fuzz.request_walk import IDENTIFIED, OK, Walk
+from wireproof_kit.nsq.fuzz.request_tracker import IDENTIFIED, OK, RequestTracker
 from wireproof_spec.nsq import limits, names
 from wireproof_spec.nsq.names import is_valid_name
 
@@ -14,7 +14,7 @@ _OK_OR_NOT: Final = ERRORS | OK
 _NAMED_OR_NOT: Final = ERRORS | IDENTIFIED
 
 
-def subscribe(walk: Walk, words: list[bytes]) -> None:
+def subscribe(walk: RequestTracker, words: list[bytes]) -> None:
     """Add the answer required for SUB and its variants."""
     state = walk.state
     sound = (
@@ -34,7 +34,7 @@ def subscribe(walk: Walk, words: list[bytes]) -> None:
         walk.state = replace(state, sure=False)
 
 
-def identify(walk: Walk, words: list[bytes]) -> None:
+def identify(walk: RequestTracker, words: list[bytes]) -> None:
     """Add the answer required for IDENTIFY, which may change the encoding of the stream."""
     size = walk.take_size()
     if size is None:
@@ -56,7 +56,7 @@ def identify(walk: Walk, words: list[bytes]) -> None:
         walk.state = replace(walk.state, extend=found is Identity.EXTENDED)
 
 
-def auth(walk: Walk, words: list[bytes]) -> None:
+def auth(walk: RequestTracker, words: list[bytes]) -> None:
     """Add the answer required for AUTH, which a broker need not support."""
     size = walk.take_size()
     if size is None:
@@ -69,7 +69,7 @@ def auth(walk: Walk, words: list[bytes]) -> None:
         walk.certain = False
 
 
-def ready(walk: Walk, words: list[bytes]) -> None:
+def ready(walk: RequestTracker, words: list[bytes]) -> None:
     """Add the answer required for RDY: none unless the command is invalid."""
     state = walk.state
     count = words[1] if len(words) == 2 else b""
@@ -79,7 +79,7 @@ def ready(walk: Walk, words: list[bytes]) -> None:
     walk.owed.append(Owed(ERRORS, "may", optional=True))
 
 
-def close(walk: Walk, words: list[bytes]) -> None:
+def close(walk: RequestTracker, words: list[bytes]) -> None:
     """Add the answer required for CLS."""
     state = walk.state
     if state.subscribed and state.sure:
@@ -89,10 +89,10 @@ def close(walk: Walk, words: list[bytes]) -> None:
         walk.owed.append(Owed(ERRORS | {CLOSING}, "may"))
 
 
-def do_nothing(walk: Walk, words: list[bytes]) -> None:
+def do_nothing(walk: RequestTracker, words: list[bytes]) -> None:
     """Require no answer for NOP."""
 
 
-def create(walk: Walk, words: list[bytes]) -> None:
+def create(walk: RequestTracker, words: list[bytes]) -> None:
     """Add the answer allowed for INTERNAL_CREATE_TOPIC, which a broker may refuse."""
     walk.owed.append(Owed(_OK_OR_NOT, "may"))

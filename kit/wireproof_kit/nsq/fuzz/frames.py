@@ -115,7 +115,7 @@ def _command(name: bytes, there: Names) -> st.SearchStrategy[Frame]:
     if schema is None:
         return line
     body = framed_values(name.decode(), schema)
-    return st.tuples(line, body).map(lambda both: field_map.joined(name.decode(), *both))
+    return st.tuples(line, body).map(lambda both: field_map.join_frames(name.decode(), *both))
 
 
 def _line(value: CommandLine) -> Frame:

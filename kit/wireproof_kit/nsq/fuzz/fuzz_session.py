@@ -19,14 +19,14 @@ from wireproof_kit.fuzz.driver import (
     Sentinel,
 )
 from wireproof_kit.fuzz.oracle.http_owed import expect_http, is_http, reader
-from wireproof_kit.fuzz.oracle.http_posts import promising
+from wireproof_kit.fuzz.oracle.http_posts import add_promise
 from wireproof_kit.nsq.fuzz.answers import BEAT, ERRORS, MESSAGE, TRACE, FrameReader
-from wireproof_kit.nsq.fuzz.health import Bystanders, Places
+from wireproof_kit.nsq.fuzz.health import Bystanders, BystanderSettings
 from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_kit.nsq.fuzz.owed import expect
-from wireproof_kit.nsq.fuzz.posts import posted
-from wireproof_kit.nsq.fuzz.query import asked
-from wireproof_kit.nsq.fuzz.request_walk import TargetState
+from wireproof_kit.nsq.fuzz.posts import read_promise
+from wireproof_kit.nsq.fuzz.query import send_query
+from wireproof_kit.nsq.fuzz.request_tracker import TargetState
 from wireproof_kit.nsq.services import http_address
 from wireproof_kit.nsq.session import NsqSession, open_session
 from wireproof_kit.nsq.topics.topic import Topic
@@ -66,14 +66,16 @@ class NsqOracle:
     def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
         """Return the answers required for bytes that follow the opening bytes of a connection."""
         if case is not None and is_http(case):
-            return promising(expect_http(data, case), posted(self.target_state, data), case)
+            return add_promise(
+                expect_http(data, case), read_promise(self.target_state, data), case
+            )
         return expect(self.target_state, before, data)
 
     def is_pushed(self, kind: str) -> bool:
         """Return True if a broker pushes frames of this kind."""
         return kind in (BEAT, MESSAGE)
 
-    def unasked(self, answer: Answer) -> bytes:
+    def reply_to_unrequested(self, answer: Answer) -> bytes:
         """Return no bytes: a reply to a heartbeat would become part of the case."""
         return b""
 
@@ -86,7 +88,7 @@ class NsqOracle:
         data = line + (12).to_bytes(4) + trace_id + b"step"
         return Sentinel(data, lambda answer: answer.kind == TRACE and trace_id in answer.data)
 
-    def watched(self, case: Case) -> Case:
+    def use_watched_names(self, case: Case) -> Case:
         """Return the case with its extended topic replaced by the watched one."""
         old, new = self.names.extended.encode(), self.twin.encode()
         if not any(old in step.data for step in case.steps):
@@ -148,7 +150,7 @@ def _fuzz_session(session: NsqSession, target: Target, token: str) -> OpenTarget
         twin.name,
         _traces(ext, patience),
     )
-    places = Places(neighbour, twin, patience, session.patience.push)
+    places = BystanderSettings(neighbour, twin, patience, session.patience.push)
     return OpenTarget(
         session,
         oracle,
@@ -166,10 +168,10 @@ def _fuzz_session(session: NsqSession, target: Target, token: str) -> OpenTarget
 
 def _generation(there: Names, choice: Choice) -> Generation:
     # Hypothesis takes longer to import than many a command runs.
-    from wireproof_kit.fuzz.generate.case_sources import made
+    from wireproof_kit.fuzz.generate.case_sources import make_generation
     from wireproof_kit.nsq.fuzz.grammar import grammar
 
-    return made(grammar(there, scapy=pcap.is_installed()), choice)
+    return make_generation(grammar(there, scapy=pcap.is_installed()), choice)
 
 
 def _limit(topic: Topic, line: bytes, usual: int, seconds: float) -> int:
@@ -178,7 +180,7 @@ def _limit(topic: Topic, line: bytes, usual: int, seconds: float) -> int:
     The size tried is a little above the limit: a broker may be wrong about the one above it.
     """
     for limit in (usual, *GREATER_LIMITS):
-        said = asked(topic.address, names.MAGIC + line + (limit + 4096).to_bytes(4), seconds)
+        said = send_query(topic.address, names.MAGIC + line + (limit + 4096).to_bytes(4), seconds)
         if said is not None and said.kind in ERRORS:
             return limit
     return 0
@@ -187,5 +189,5 @@ def _limit(topic: Topic, line: bytes, usual: int, seconds: float) -> int:
 def _traces(topic: Topic, seconds: float) -> bool:
     line = command_line(names.PUB_TRACE, topic.name, 0)
     body = (9).to_bytes(4) + (1).to_bytes(8) + b"t"
-    said = asked(topic.address, names.MAGIC + line + body, seconds)
+    said = send_query(topic.address, names.MAGIC + line + body, seconds)
     return said is not None and said.kind == TRACE

@@ -9,9 +9,9 @@ from wireproof_kit.fuzz.driver import Answer, End, Trouble
 from wireproof_kit.fuzz.oracle.bystanders import (
     BEHIND_S,
     Missing,
+    describe_refusal,
+    describe_undelivered,
     or_dead,
-    refusing,
-    undelivered,
     wait,
 )
 from wireproof_kit.fuzz.oracle.rules import HUNG, NEIGHBOUR, ROUND_TRIP
@@ -22,9 +22,9 @@ from wireproof_kit.nsq.fuzz.answers import (
     MESSAGE,
     OK_KIND,
     FrameReader,
-    delivered,
+    fingerprint_stored,
+    list_fingerprints,
     message_id,
-    stored,
 )
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
@@ -40,7 +40,7 @@ SHORTLY_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class BystanderSettings:
     """Topics of the bystanders (``neighbour`` plain, ``watched`` extended) and time limits."""
 
     neighbour: Topic
@@ -49,24 +49,24 @@ class Places:
     push_s: float
 
 
-class _Attentive:
+class _UnrequestedHandler:
     """Handles unrequested frames: answers heartbeats, and treats messages as expected."""
 
     def is_pushed(self, kind: str) -> bool:
         return kind == BEAT
 
-    def unasked(self, answer: Answer) -> bytes:
+    def reply_to_unrequested(self, answer: Answer) -> bytes:
         return names.NOP + b"\n"
 
 
-_ATTENTIVE = _Attentive()
+_ATTENTIVE = _UnrequestedHandler()
 
 
 @dataclass(slots=True)
 class Bystanders:
     """Clients beside the fuzzed connection; opened on first use and after each disturbance."""
 
-    places: Places
+    places: BystanderSettings
     token: str
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     _publisher: CaseConnection | None = None
@@ -87,7 +87,7 @@ class Bystanders:
         self.close()
         return or_dead(trouble, self._address)
 
-    def lingering(self, ends: Collection[End]) -> Collection[End]:
+    def find_lingering(self, ends: Collection[End]) -> Collection[End]:
         """Return no connections: brokers list clients by channel only."""
         return ()
 
@@ -95,11 +95,11 @@ class Bystanders:
         """Subscribe to the watched topic to receive what a case stores there."""
         if self._watcher is None or self._watcher.ended:
             try:
-                self._watcher = self._subscribed(self.places.watched, extend=True)
+                self._watcher = self._subscribe(self.places.watched, extend=True)
             except _Disturbed as error:
                 self._watcher = None
                 return or_dead(Trouble(error.violated, str(error)), self._address)
-        self._received(self._watcher)
+        self._receive(self._watcher)
         return None
 
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
@@ -111,7 +111,7 @@ class Bystanders:
         if watcher is None or not stored:
             return None
         missing = Missing(stored)
-        strange = self._awaited(watcher, missing)
+        strange = self._await_missing(watcher, missing)
         if not missing:
             return None
         ended = watcher.ended
@@ -119,11 +119,11 @@ class Bystanders:
         self._watcher = None
         if ended:
             return Trouble(NEIGHBOUR, "a subscriber's connection was ended")
-        return undelivered(
+        return describe_undelivered(
             missing, len(stored), strange=strange, before_content=HEADER_LENGTH_SIZE
         )
 
-    def _awaited(self, watcher: CaseConnection, missing: Missing) -> int:
+    def _await_missing(self, watcher: CaseConnection, missing: Missing) -> int:
         """Read expected messages until the time limit; count messages that were not expected.
 
         There is as much time again whenever something came that was waited for.
@@ -136,8 +136,8 @@ class Bystanders:
                 last = self._last_message()
             wait([watcher], min(deadline, time.monotonic() + LOOK_S))
             left = len(missing)
-            for frame in self._received(watcher):
-                found = delivered(frame, extend=True)
+            for frame in self._receive(watcher):
+                found = list_fingerprints(frame, extend=True)
                 if last in found:
                     grace_s = min(grace_s, BEHIND_S * machine_load())
                     deadline = min(deadline, time.monotonic() + grace_s)
@@ -154,7 +154,7 @@ class Bystanders:
         fresh.send(names.MAGIC + self._pub(body, self.places.watched))
         wait([fresh], time.monotonic() + self._answer_s)
         fresh.close()
-        return stored(b"", body)
+        return fingerprint_stored(b"", body)
 
     def close(self) -> None:
         """Close the connections of the bystanders."""
@@ -172,21 +172,21 @@ class Bystanders:
         if self._publisher is not None:
             return None
         try:
-            self._subscriber = self._subscribed(self.places.neighbour, extend=False)
-            self._publisher = self._connected()
-            self._idle = self._connected()
+            self._subscriber = self._subscribe(self.places.neighbour, extend=False)
+            self._publisher = self._connect()
+            self._idle = self._connect()
         except _Disturbed as error:
             return Trouble(error.violated, str(error))
         return None
 
-    def _connected(self) -> CaseConnection:
+    def _connect(self) -> CaseConnection:
         client = CaseConnection(self._address, FrameReader(), _ATTENTIVE)
         if client.ended:
-            raise _Disturbed(refusing(self._address))
+            raise _Disturbed(describe_refusal(self._address))
         client.send(names.MAGIC)
         return client
 
-    def _subscribed(self, topic: Topic, *, extend: bool) -> CaseConnection:
+    def _subscribe(self, topic: Topic, *, extend: bool) -> CaseConnection:
         client = CaseConnection(topic.address, FrameReader(), _ATTENTIVE)
         identity = frames.identify(extend_support=extend).data
         line = command_line(names.SUB, topic.name, CHANNEL, topic.partition or 0)
@@ -218,13 +218,13 @@ class Bystanders:
             fresh.send(names.MAGIC + self._pub(bodies[0], topic))
             publisher.send(self._pub(bodies[1], topic))
             due = time.monotonic() + self.places.push_s
-            self._awaiting.update((stored(b"", body), due) for body in bodies)
+            self._awaiting.update((fingerprint_stored(b"", body), due) for body in bodies)
             wait_s = self.places.push_s if patient else SHORTLY_S
-            return self._answered(fresh, publisher) or self._came(subscriber, idle, wait_s)
+            return self._check_answer(fresh, publisher) or self._came(subscriber, idle, wait_s)
         finally:
             fresh.close()
 
-    def _answered(self, fresh: CaseConnection, publisher: CaseConnection) -> Trouble | None:
+    def _check_answer(self, fresh: CaseConnection, publisher: CaseConnection) -> Trouble | None:
         deadline = time.monotonic() + self._answer_s
         clients = [fresh, publisher]
         while clients and time.monotonic() < deadline:
@@ -258,8 +258,8 @@ class Bystanders:
         deadline = time.monotonic() + wait_s
         while self._awaiting and not subscriber.ended and time.monotonic() < deadline:
             wait([subscriber], deadline)
-            for frame in self._received(subscriber):
-                for known in delivered(frame, extend=False):
+            for frame in self._receive(subscriber):
+                for known in list_fingerprints(frame, extend=False):
                     self._awaiting.pop(known, None)
         idle.read()
         if subscriber.ended or idle.ended:
@@ -270,7 +270,7 @@ class Bystanders:
             return Trouble(NEIGHBOUR, "a message of a neighbour was not delivered unchanged")
         return None
 
-    def _received(self, client: CaseConnection) -> list[bytes]:
+    def _receive(self, client: CaseConnection) -> list[bytes]:
         """Finish the messages that have arrived and return them."""
         client.read()
         frames_in = [answer.data for answer in client.answers if answer.kind == MESSAGE]

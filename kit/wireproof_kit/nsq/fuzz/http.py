@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from wireproof_kit.fuzz.case import Frame, Role
-from wireproof_kit.fuzz.generate.field_map import shifted
+from wireproof_kit.fuzz.generate.field_map import shift_fields
 from wireproof_kit.fuzz.generate.grammar import Kind
 from wireproof_kit.fuzz.generate.http_frames import Body, Request, http_frame
 from wireproof_kit.nsq.fuzz.frames import framed_values, headers
@@ -25,21 +25,21 @@ Query = tuple[tuple[str, str], ...]
 def kinds(there: Names) -> Iterator[Kind]:
     """Yield the kinds of HTTP requests: those that publish, and some queries."""
     made: Mapping[str, Made] = {
-        "POST /pub": _publishing("/pub", _bodies(), _topic(there)),
-        "POST /pub_ext": _extended(there),
-        "POST /pubtrace": _publishing("/pubtrace", _bodies(), _traced(there)),
-        "POST /mpub": _publishing("/mpub", _lines(), _topic(there)),
-        "POST /mpub?binary": _publishing("/mpub", _batches(), _binary(there)),
+        "POST /pub": _make_publish("/pub", _bodies(), _topic(there)),
+        "POST /pub_ext": _make_extended(there),
+        "POST /pubtrace": _make_publish("/pubtrace", _bodies(), _draw_trace_query(there)),
+        "POST /mpub": _make_publish("/mpub", _lines(), _topic(there)),
+        "POST /mpub?binary": _make_publish("/mpub", _batches(), _binary(there)),
         "GET /ping": st.just(Request("GET", ("/ping",))),
         "GET /info": st.just(Request("GET", ("/info",))),
         "GET /stats": _stats(there),
     }
     for kind, requests in made.items():
-        yield Kind(kind, HTTP, requests.map(_Written(kind)), (HTTP,))
+        yield Kind(kind, HTTP, requests.map(_RequestBuilder(kind)), (HTTP,))
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class _RequestBuilder:
     """Builds HTTP requests of one kind."""
 
     kind: str
@@ -49,7 +49,7 @@ class _Written:
         return http_frame(self.kind, request, _ROLES)
 
 
-def _publishing(
+def _make_publish(
     path: str, bodies: st.SearchStrategy[Body], query: st.SearchStrategy[Query]
 ) -> Made:
     accept = st.sampled_from([(), (("Accept", names.V1_ACCEPT),)])
@@ -64,7 +64,7 @@ def _publishing(
     )
 
 
-def _extended(there: Names) -> Made:
+def _make_extended(there: Names) -> Made:
     query = st.tuples(_topic(there), headers().map(bytes.decode)).map(
         lambda both: (*both[0], ("ext", both[1]))
     )
@@ -72,7 +72,7 @@ def _extended(there: Names) -> Made:
     value = st.text("abc xyz", max_size=8).map(str.strip)
     header = st.tuples(name.map(names.X_NSQEXT.__add__), value)
     further = st.lists(header, max_size=2)
-    made = _publishing("/pub_ext", _bodies(), query)
+    made = _make_publish("/pub_ext", _bodies(), query)
     return st.tuples(made, further).map(
         lambda both: replace(both[0], headers=(*both[0].headers, *both[1]))
     )
@@ -85,7 +85,7 @@ def _topic(there: Names) -> st.SearchStrategy[Query]:
     )
 
 
-def _traced(there: Names) -> st.SearchStrategy[Query]:
+def _draw_trace_query(there: Names) -> st.SearchStrategy[Query]:
     trace_id = st.integers(0, 2**64 - 1).map(str)
     return st.tuples(_topic(there), trace_id).map(lambda both: (*both[0], ("trace_id", both[1])))
 
@@ -121,4 +121,4 @@ def _without_size(frame: Frame) -> Body:
         for each in frame.fields
         if each.path != "size"
     )
-    return Body(frame.data[_SIZE:], fields=tuple(shifted(tuple(fields), -_SIZE)))
+    return Body(frame.data[_SIZE:], fields=tuple(shift_fields(tuple(fields), -_SIZE)))

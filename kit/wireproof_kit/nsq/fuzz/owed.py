@@ -13,7 +13,7 @@ from wireproof_kit.nsq.fuzz import clients
 from wireproof_kit.nsq.fuzz.answers import ERRORS
 from wireproof_kit.nsq.fuzz.documents import may_change_the_stream
 from wireproof_kit.nsq.fuzz.publishes import publish, publish_many
-from wireproof_kit.nsq.fuzz.request_walk import TargetState, Walk
+from wireproof_kit.nsq.fuzz.request_tracker import RequestTracker, TargetState
 from wireproof_spec.nsq import limits, names
 from wireproof_spec.nsq.acknowledge import MESSAGE_ID_SIZE
 
@@ -22,7 +22,7 @@ STARTS: Final = 64
 _ACKNOWLEDGEMENTS: Final = tuple(name + b" " for name in (names.FIN, names.REQ, names.TOUCH))
 _POSITIVE: Final = 1 << 63
 """Internal ids are below; others no broker ever gave."""
-_COMMANDS: Mapping[bytes, Callable[[Walk, list[bytes]], None]] = {
+_COMMANDS: Mapping[bytes, Callable[[RequestTracker, list[bytes]], None]] = {
     **dict.fromkeys((names.PUB, names.PUB_TRACE, names.PUB_EXT), publish),
     **dict.fromkeys((names.MPUB, names.MPUB_TRACE, names.MPUB_EXT), publish_many),
     names.SUB: clients.subscribe,
@@ -42,13 +42,13 @@ def expect(target_state: TargetState, before: bytes, data: bytes) -> Expectation
     """Return the answers required for bytes that follow earlier ones on a connection."""
     start = target_state.starts.get(before)
     if start is None:
-        start = Walk(target_state, before)
+        start = RequestTracker(target_state, before)
         if before:
             _go(start)
         if len(target_state.starts) < STARTS:
             target_state.starts[before] = start
     known = target_state.starts.get(data) if data and not before else None
-    walk = known or Walk(target_state, data, start.state)
+    walk = known or RequestTracker(target_state, data, start.state)
     if known is None:
         if start.waits or not start.certain:
             walk.leave()
@@ -63,7 +63,7 @@ def expect(target_state: TargetState, before: bytes, data: bytes) -> Expectation
     return Expectation(owed, walk.certain, walk.waits, moves, opaque)
 
 
-def _go(walk: Walk) -> None:
+def _go(walk: RequestTracker) -> None:
     """Read command after command until the bytes end or become ambiguous."""
     if not walk.state.opened:
         _open(walk)
@@ -71,7 +71,7 @@ def _go(walk: Walk) -> None:
         _command(walk)
 
 
-def _open(walk: Walk) -> None:
+def _open(walk: RequestTracker) -> None:
     magic = walk.data[: len(names.MAGIC)]
     walk.at = len(magic)
     if magic == names.MAGIC:
@@ -83,7 +83,7 @@ def _open(walk: Walk) -> None:
         walk.certain = False
 
 
-def _command(walk: Walk) -> None:
+def _command(walk: RequestTracker) -> None:
     if walk.data.startswith(_ACKNOWLEDGEMENTS, walk.at):
         name = walk.data[walk.at : walk.data.index(b" ", walk.at)]
         _acknowledgement(walk, name)
@@ -97,12 +97,12 @@ def _command(walk: Walk) -> None:
     words = line.split(b" ")
     handler = _COMMANDS.get(words[0])
     if handler is None:
-        _unknown(walk, words[0])
+        _assume_unknown(walk, words[0])
     else:
         handler(walk, words)
 
 
-def _endless(walk: Walk) -> None:
+def _endless(walk: RequestTracker) -> None:
     if len(walk.data) - walk.at < limits.MAX_LINE_SIZE:
         walk.waits = True
         return
@@ -110,7 +110,7 @@ def _endless(walk: Walk) -> None:
     walk.certain = False
 
 
-def _unknown(walk: Walk, name: bytes) -> None:
+def _assume_unknown(walk: RequestTracker, name: bytes) -> None:
     # Deployed brokers look at the first letters only.
     if name[:3] in (b"FIN", b"REQ") or name[:5] == b"TOUCH":
         walk.leave()
@@ -118,7 +118,7 @@ def _unknown(walk: Walk, name: bytes) -> None:
         walk.refuse()
 
 
-def _acknowledgement(walk: Walk, name: bytes) -> None:
+def _acknowledgement(walk: RequestTracker, name: bytes) -> None:
     """Allow at most an error for an acknowledgement with a well-placed id and line end."""
     start = walk.at + len(name) + 1
     end = start + MESSAGE_ID_SIZE

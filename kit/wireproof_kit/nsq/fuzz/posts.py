@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from wireproof_kit.fuzz.oracle.http_posts import NO_PROMISE, Post, Promise, first_post
-from wireproof_kit.nsq.fuzz.answers import any_header, stored
+from wireproof_kit.nsq.fuzz.answers import any_header, fingerprint_stored
 from wireproof_kit.nsq.fuzz.publishes import batch
-from wireproof_kit.nsq.fuzz.request_walk import TargetState
+from wireproof_kit.nsq.fuzz.request_tracker import TargetState
 from wireproof_spec.nsq.names import V1_ACCEPT
 
 _MAY_TELL: Final = {
@@ -21,7 +21,7 @@ _USUAL: Final = ((b"accept", V1_ACCEPT.encode()),)
 _TRACE_ID: Final = re.compile("0|[1-9][0-9]{0,18}")
 
 
-def posted(target_state: TargetState, data: bytes) -> Promise:
+def read_promise(target_state: TargetState, data: bytes) -> Promise:
     """Return the messages that a request stores if accepted, and whether it must be accepted.
 
     Nothing when it goes elsewhere, or brokers may differ about where, or about its messages. One
@@ -48,9 +48,9 @@ def _messages(post: Post, query: Mapping[str, str]) -> tuple[bytes, ...]:
     if post.path == "/pub_ext":
         return (any_header(post.body),)
     if post.path != "/mpub":
-        return (stored(b"", post.body),)
+        return (fingerprint_stored(b"", post.body),)
     many = batch(post.body) or [] if "binary" in query else _lines(post.body)
-    return tuple(stored(b"", each) for each in many)
+    return tuple(fingerprint_stored(b"", each) for each in many)
 
 
 def _lines(body: bytes) -> list[bytes]:

@@ -6,9 +6,16 @@ from typing import Final
 
 from wireproof_kit.fuzz.driver import Owed
 from wireproof_kit.fuzz.oracle.http_posts import SURELY_TAKEN
-from wireproof_kit.nsq.fuzz.answers import ERRORS, TRACE, stored
+from wireproof_kit.nsq.fuzz.answers import ERRORS, TRACE, fingerprint_stored
 from wireproof_kit.nsq.fuzz.documents import Header, read_header
-from wireproof_kit.nsq.fuzz.request_walk import ANYTHING, OK, REFUSED, SIZE, STORED, Walk
+from wireproof_kit.nsq.fuzz.request_tracker import (
+    ANYTHING,
+    OK,
+    REFUSED,
+    SIZE,
+    STORED,
+    RequestTracker,
+)
 from wireproof_spec.nsq import limits, names
 
 _TRACED: Final = frozenset({TRACE})
@@ -17,7 +24,7 @@ _TRACED_OR_NOT: Final = ERRORS | _TRACED
 _TRACE_ID_SIZE: Final = 8
 
 
-def publish(walk: Walk, words: list[bytes]) -> None:
+def publish(walk: RequestTracker, words: list[bytes]) -> None:
     """Add the answer required for PUB, PUB_TRACE or PUB_EXT."""
     extend = walk.topic(words)
     if extend is None:
@@ -37,13 +44,13 @@ def publish(walk: Walk, words: list[bytes]) -> None:
 
 
 def _pub(body: bytes, extend: bool, is_seen: bool) -> Owed:
-    return Owed(OK, stored=(stored(b"", body),) if is_seen else (), success=OK)
+    return Owed(OK, stored=(fingerprint_stored(b"", body),) if is_seen else (), success=OK)
 
 
 def _pub_trace(body: bytes, extend: bool, is_seen: bool) -> Owed:
     if len(body) < _TRACE_ID_SIZE:
         return REFUSED
-    kept = (stored(b"", body[_TRACE_ID_SIZE:]),) if is_seen else ()
+    kept = (fingerprint_stored(b"", body[_TRACE_ID_SIZE:]),) if is_seen else ()
     if len(body) == _TRACE_ID_SIZE:
         return Owed(_TRACED_OR_NOT, "may", stored=kept, success=_TRACED)
     return Owed(_TRACED, stored=kept, success=_TRACED, echo=body[:_TRACE_ID_SIZE])
@@ -58,7 +65,7 @@ def _pub_ext(body: bytes, extend: bool, is_seen: bool) -> Owed:
     if not extend or len(body) < 2 or end > len(body):
         return REFUSED
     header = read_header(body[2:end])
-    kept = (stored(body[2:end], body[end:]),) if is_seen else ()
+    kept = (fingerprint_stored(body[2:end], body[end:]),) if is_seen else ()
     if end == len(body) or header is Header.DOUBTFUL or end - 2 > limits.MAX_JSON_HEADER_SIZE:
         return Owed(_TAKEN_OR_NOT, "may", stored=kept, success=STORED)
     if isinstance(header, int):
@@ -73,7 +80,7 @@ _MESSAGES: Mapping[bytes, Callable[[bytes, bool, bool], Owed]] = {
 }
 
 
-def publish_many(walk: Walk, words: list[bytes]) -> None:
+def publish_many(walk: RequestTracker, words: list[bytes]) -> None:
     """Add the answer required for MPUB, MPUB_TRACE or MPUB_EXT."""
     extend = walk.topic(words)
     if extend is None:

@@ -11,7 +11,7 @@ from wireproof_kit.wire.http import Address
 CHUNK = 65536
 
 
-def asked(address: Address, data: bytes, seconds: float) -> Answer | None:
+def send_query(address: Address, data: bytes, seconds: float) -> Answer | None:
     """Send bytes and return the first answer; None when none arrives in the given seconds."""
     deadline = time.monotonic() + seconds
     reader = FrameReader()

@@ -93,7 +93,7 @@ class Moves:
 
     def _event(self, frame: Frame) -> str:
         if frame.kind == "IDENTIFY":
-            return _said(frame.data.partition(b"\n")[2][_SIZE:])
+            return _decode(frame.data.partition(b"\n")[2][_SIZE:])
         if frame.kind in ("SUB", "SUB_ORDERED"):
             topic = frame.data.split(b" ")[1]
             return f"{frame.kind} {'extended' if topic == self._extended else 'plain'}"
@@ -106,7 +106,7 @@ def _may_be_an_id(frame: Frame) -> bool:
     return 0 < int.from_bytes(identity, "big") < 1 << 63
 
 
-def _said(text: bytes) -> str:
+def _decode(text: bytes) -> str:
     said: dict[str, object] = json.loads(text)
     if any(said.get(name) for name in _ENCODINGS):
         return ""  # another encoding may begin

@@ -1,7 +1,7 @@
 """Texts that a broker may take for something else than they are."""
 
 from wireproof_kit.fuzz.generate.mutations import IN_QUERY
-from wireproof_kit.fuzz.generate.text_traps import Traps, appended, instead
+from wireproof_kit.fuzz.generate.text_traps import Traps, instead, make_append_trap
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command import command_line
 
@@ -11,5 +11,5 @@ TRAPS: Traps = {
     "text": _SUFFIX,
     "fixed": _SUFFIX,
     "body": {"like a command": instead(b"\n" + command_line(names.NOP))},
-    IN_QUERY: {"more parameters": appended(b"&topic=&topic=x")},
+    IN_QUERY: {"more parameters": make_append_trap(b"&topic=&topic=x")},
 }

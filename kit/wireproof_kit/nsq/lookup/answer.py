@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from wireproof_kit.decoding.printable import printable
-from wireproof_kit.nsq.lookup.errors import Asked, Unusable, read_payload, short
+from wireproof_kit.nsq.lookup.errors import LookupRequest, Unusable, read_payload, short
 from wireproof_kit.nsq.topics.topic import Address
 from wireproof_kit.nsq.wire.http import HttpAnswer
 from wireproof_spec.strict_json import JsonValue
@@ -61,7 +61,7 @@ class Servers:
     all: tuple[Address, ...]
 
 
-def read_topic(answer: HttpAnswer, asked: Asked) -> TopicInfo:
+def read_topic(answer: HttpAnswer, asked: LookupRequest) -> TopicInfo:
     """Decode an answer of /lookup.
 
     Raises:
@@ -91,15 +91,15 @@ def read_topic(answer: HttpAnswer, asked: Asked) -> TopicInfo:
     )
 
 
-def read_lookup(answer: HttpAnswer, asked: Asked | None = None) -> TopicInfo | None:
+def read_lookup(answer: HttpAnswer, asked: LookupRequest | None = None) -> TopicInfo | None:
     """Decode an answer of /lookup; return None when it is not one."""
     try:
-        return read_topic(answer, asked or Asked(("", 0), "GET /lookup"))
+        return read_topic(answer, asked or LookupRequest(("", 0), "GET /lookup"))
     except Unusable:
         return None
 
 
-def read_nodes(answer: HttpAnswer, asked: Asked) -> tuple[Node, ...]:
+def read_nodes(answer: HttpAnswer, asked: LookupRequest) -> tuple[Node, ...]:
     """Decode an answer of /nodes.
 
     Raises:
@@ -111,7 +111,7 @@ def read_nodes(answer: HttpAnswer, asked: Asked) -> tuple[Node, ...]:
     return _nodes(_list_or_null(data, "producers", asked), asked)
 
 
-def read_topics(answer: HttpAnswer, asked: Asked) -> tuple[str, ...]:
+def read_topics(answer: HttpAnswer, asked: LookupRequest) -> tuple[str, ...]:
     """Decode an answer of /topics.
 
     Raises:
@@ -123,7 +123,7 @@ def read_topics(answer: HttpAnswer, asked: Asked) -> tuple[str, ...]:
     return tuple(str(name) for name in _list_or_null(data, "topics", asked))
 
 
-def read_servers(answer: HttpAnswer, asked: Asked) -> Servers:
+def read_servers(answer: HttpAnswer, asked: LookupRequest) -> Servers:
     """Decode an answer of /listlookup; real servers send ports as strings.
 
     Raises:
@@ -139,11 +139,11 @@ def read_servers(answer: HttpAnswer, asked: Asked) -> Servers:
     return Servers(_server(master, "lookupdleader", asked) if has_master else None, servers)
 
 
-def _nodes(listed: list[JsonValue], asked: Asked) -> tuple[Node, ...]:
+def _nodes(listed: list[JsonValue], asked: LookupRequest) -> tuple[Node, ...]:
     return tuple(_node(each, f"producers/{at}", asked) for at, each in enumerate(listed))
 
 
-def _node(value: JsonValue, where: str, asked: Asked) -> Node:
+def _node(value: JsonValue, where: str, asked: LookupRequest) -> Node:
     record = _record(value, where, asked)
     host = record.get("broadcast_address")
     if not isinstance(host, str) or not host:
@@ -157,7 +157,7 @@ def _node(value: JsonValue, where: str, asked: Asked) -> Node:
     )
 
 
-def _leader(number: str, value: JsonValue, asked: Asked) -> Leader:
+def _leader(number: str, value: JsonValue, asked: LookupRequest) -> Leader:
     node = _node(value, f"partitions/{number}", asked)
     return Leader(int(number), node.address, node.http_address)
 
@@ -166,7 +166,7 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
 
 
-def _server(value: JsonValue, where: str, asked: Asked) -> Address:
+def _server(value: JsonValue, where: str, asked: LookupRequest) -> Address:
     record = _record(value, where, asked)
     host, port = record.get("NodeIP"), record.get("HttpPort")
     if not isinstance(host, str) or not host:
@@ -176,30 +176,32 @@ def _server(value: JsonValue, where: str, asked: Asked) -> Address:
     return host, _port(port, f"{where}/HttpPort", asked)
 
 
-def _port(value: JsonValue, where: str, asked: Asked) -> int:
+def _port(value: JsonValue, where: str, asked: LookupRequest) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value not in PORTS:
         raise asked.wrong(where, expected="a port, a number from 1 to 65535", found=value)
     return value
 
 
-def _record(value: JsonValue, where: str, asked: Asked) -> dict[str, JsonValue]:
+def _record(value: JsonValue, where: str, asked: LookupRequest) -> dict[str, JsonValue]:
     if not isinstance(value, dict):
         raise asked.wrong(where, expected="a JSON object", found=value)
     return value
 
 
 def _object_or_null(
-    data: Mapping[str, JsonValue], name: str, asked: Asked
+    data: Mapping[str, JsonValue], name: str, asked: LookupRequest
 ) -> dict[str, JsonValue]:
     return _of_kind(data.get(name), dict[str, JsonValue], name, asked, expected="a JSON object")
 
 
-def _list_or_null(data: Mapping[str, JsonValue], name: str, asked: Asked) -> list[JsonValue]:
+def _list_or_null(
+    data: Mapping[str, JsonValue], name: str, asked: LookupRequest
+) -> list[JsonValue]:
     return _of_kind(data.get(name), list[JsonValue], name, asked, expected="a list")
 
 
 def _of_kind(
-    value: JsonValue, kind: Callable[[], T], name: str, asked: Asked, *, expected: str
+    value: JsonValue, kind: Callable[[], T], name: str, asked: LookupRequest, *, expected: str
 ) -> T:
     """Return a JSON value of the given type; return an empty one for null."""
     empty = kind()

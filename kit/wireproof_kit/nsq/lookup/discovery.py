@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
 from wireproof_kit.nsq.lookup.answer import Node, read_nodes, read_topic, read_topics
-from wireproof_kit.nsq.lookup.errors import Asked, Refused, Unusable, read_payload
+from wireproof_kit.nsq.lookup.errors import LookupRefused, LookupRequest, Unusable, read_payload
 from wireproof_kit.nsq.topics.topic import Address
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient, path_with_query
 from wireproof_kit.wire.transcript import Transcript
@@ -62,7 +62,7 @@ class _Search:
     def nodes_of(self, server: Address) -> tuple[Node, ...]:
         """Return the nodes that one server lists; none when the server cannot be used."""
         try:
-            asked = Asked(server, "GET /nodes")
+            asked = LookupRequest(server, "GET /nodes")
             return read_nodes(self._ask(server, "/nodes"), asked) or self._by_topics(server)
         except Unusable as fault:
             self._faults.setdefault(server, fault)
@@ -83,7 +83,7 @@ class _Search:
 
     def failure(self, servers: Sequence[Address]) -> Exception:
         """Return the error that explains why the discovery failed."""
-        names = ", ".join(Asked(server, "").text for server in servers)
+        names = ", ".join(LookupRequest(server, "").text for server in servers)
         if self._unreachable == set(servers):
             return TargetUnreachable(
                 f"cannot reach any lookup server at {names}: no connection is accepted; "
@@ -99,27 +99,31 @@ class _Search:
     def _has_word(self, server: Address, target: str) -> bool:
         answer = self._ask(server, target)
         try:
-            read_payload(answer, Asked(server, f"GET {target}"))
+            read_payload(answer, LookupRequest(server, f"GET {target}"))
         except Unusable as fault:
             if answer.failure is not None:
                 raise
             self._faults.setdefault(server, fault)
-            return isinstance(fault, Refused) and bool(answer.code)
+            return isinstance(fault, LookupRefused) and bool(answer.code)
         return True
 
     def _by_topics(self, server: Address) -> tuple[Node, ...]:
         return tuple(node for nodes in self._producers(server) for node in nodes)
 
     def _producers(self, server: Address) -> Iterator[tuple[Node, ...]]:
-        topics = read_topics(self._ask(server, "/topics"), Asked(server, "GET /topics"))
+        topics = read_topics(self._ask(server, "/topics"), LookupRequest(server, "GET /topics"))
         for topic in topics[:MOST_TOPICS]:
             target = path_with_query("/lookup", {"topic": topic})
-            yield read_topic(self._ask(server, target), Asked(server, f"GET {target}")).nodes
+            yield read_topic(
+                self._ask(server, target), LookupRequest(server, f"GET {target}")
+            ).nodes
 
     def _ask(self, server: Address, target: str) -> HttpAnswer:
         left = self._deadline - time.monotonic()
         if left <= 0:
-            raise Asked(server, f"GET {target}").unusable("came too late, the time was over")
+            raise LookupRequest(server, f"GET {target}").unusable(
+                "came too late, the time was over"
+            )
         seconds = min(left, ANSWER_SECONDS)
         client = HttpClient(server, transcript=Transcript(), seconds=seconds)
         answer = client.request("GET", target, v1=True)

@@ -26,12 +26,12 @@ class Unusable(ArrangementFailed):
     """A lookup server's answer that could not be decoded."""
 
 
-class Refused(Unusable):
+class LookupRefused(Unusable):
     """A well-formed lookup answer that refuses the request."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LookupRequest:
     """The server and the request of an error; every error sentence starts with them."""
 
     server: Address
@@ -43,7 +43,9 @@ class Asked:
 
     def wrong(self, field: str, *, expected: str, found: JsonValue) -> Unusable:
         """Return the error sentence for a field with an unexpected value."""
-        return self.unusable(f"gave a wrong {field}: expected {expected}, found {shown(found)}")
+        return self.unusable(
+            f"gave a wrong {field}: expected {expected}, found {format_short(found)}"
+        )
 
     @property
     def text(self) -> str:
@@ -52,7 +54,7 @@ class Asked:
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def read_payload(answer: HttpAnswer, asked: Asked) -> dict[str, JsonValue]:
+def read_payload(answer: HttpAnswer, asked: LookupRequest) -> dict[str, JsonValue]:
     """Return the object in an answer, with or without an envelope.
 
     Raises:
@@ -63,7 +65,7 @@ def read_payload(answer: HttpAnswer, asked: Asked) -> dict[str, JsonValue]:
     value = answer.json.value if answer.json else None
     status = _status(answer, value)
     if status != 200:
-        raise Refused(str(asked.unusable(f"was answered {status}, {complaint(answer)}")))
+        raise LookupRefused(str(asked.unusable(f"was answered {status}, {complaint(answer)}")))
     if answer.json is None:
         text = short(printable(answer.body[:SHOWN].decode("utf-8", "replace")))
         raise asked.unusable(
@@ -87,7 +89,7 @@ def complaint(answer: HttpAnswer) -> str:
     return f"{short(printable(bare))} (which is no JSON)"
 
 
-def shown(value: JsonValue) -> str:
+def format_short(value: JsonValue) -> str:
     """Return a shortened JSON value on one line."""
     return short(json_line(value))
 
@@ -97,7 +99,7 @@ def short(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 
 
-def _check_whole(answer: HttpAnswer, asked: Asked) -> None:
+def _check_whole(answer: HttpAnswer, asked: LookupRequest) -> None:
     if answer.failure is not None:
         said = FAILURES.get(answer.failure, answer.failure)
         raise asked.unusable(said)

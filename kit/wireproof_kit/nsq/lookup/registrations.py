@@ -29,10 +29,10 @@ class Registrations:
 
     def has(self, name: str, partitions: int) -> bool:
         """Return True if enough partitions are registered, or if no server lists registrations."""
-        known = self._registered()
+        known = self._list_registered()
         return known is None or known.get(name, 0) >= partitions
 
-    def _registered(self) -> Registered | None:
+    def _list_registered(self) -> Registered | None:
         """Return the registered partitions; None when no server lists them."""
         with self._lock:
             if time.monotonic() - self._asked >= EVERY_SECONDS:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.lookup.answer import Leader, Node, TopicInfo, read_nodes, read_topic
 from wireproof_kit.nsq.lookup.creations import Creations
-from wireproof_kit.nsq.lookup.errors import Asked, Unusable
+from wireproof_kit.nsq.lookup.errors import LookupRequest, Unusable
 from wireproof_kit.nsq.lookup.registrations import Registrations
 from wireproof_kit.nsq.topics.topic import Address
 from wireproof_kit.nsq.waiting import until
@@ -40,9 +40,9 @@ class LookupClient:
         self._registrations = Registrations(self.servers)
         self._creations = Creations(self._create)
 
-    def recording(self, transcript: Transcript) -> "LookupClient":
+    def record_to(self, transcript: Transcript) -> "LookupClient":
         """Return a client that records in another transcript."""
-        client = LookupClient([server.recording(transcript) for server in self.servers])
+        client = LookupClient([server.record_to(transcript) for server in self.servers])
         client.given_up, client._doubt = self.given_up, self._doubt
         client._creations = self._creations
         return client
@@ -75,6 +75,10 @@ class LookupClient:
             name, partitions=partitions, replicas=replicas, extend=extend, ordered=ordered
         )
         answer = self._create(query)
+        if answer.status != 200 and partitions > 1 and not ordered:
+            # Measured: without it a topic needs as many nodes as partitions; no text knows it.
+            query["multipart"] = "true"
+            answer = self._create(query)
         if answer.status == 200:
             self._creations.add(name, query)
         return answer
@@ -97,7 +101,7 @@ class LookupClient:
         for server in self.servers:
             try:
                 answer = server.request("GET", "/nodes", v1=True)
-                nodes = read_nodes(answer, Asked(server.address, "GET /nodes"))
+                nodes = read_nodes(answer, LookupRequest(server.address, "GET /nodes"))
             except Unusable:
                 continue
             if nodes:
@@ -175,12 +179,16 @@ class LookupClient:
 
     def node_count(self) -> int:
         """Return the number of registered nodes; 1 when it is unknown."""
+        return self.listed_nodes() or 1
+
+    def listed_nodes(self) -> int | None:
+        """Return the number of nodes that a server lists; None when none lists any."""
         for server in self.servers:
             data = server.request("GET", "/nodes", v1=True).data
             producers = data.get("producers") if isinstance(data, dict) else None
             if isinstance(producers, list) and producers:
                 return len(producers)
-        return 1
+        return None
 
     def _look(self, name: str) -> tuple[TopicInfo | None, Unusable | None]:
         """Look the topic up on one server after another; also return why none could answer.
@@ -198,7 +206,9 @@ class LookupClient:
             if info.leaders:
                 return info, None
             if info.is_disabled:
-                faults.append(_asked(server, name).unusable("names nobody, writing is disabled"))
+                faults.append(
+                    _describe_request(server, name).unusable("names nobody, writing is disabled")
+                )
         return None, faults[0] if len(faults) == len(self.servers) > 0 else None
 
     def _create(self, query: Mapping[str, str | int]) -> HttpAnswer:
@@ -259,28 +269,28 @@ def is_same(one: Address, other: Address) -> bool:
     return one[1] == other[1] and (one[0] == other[0] or both_loopback)
 
 
-def _asked(server: HttpClient, name: str) -> Asked:
-    return Asked(server.address, f"GET /lookup?topic={name}")
+def _describe_request(server: HttpClient, name: str) -> LookupRequest:
+    return LookupRequest(server.address, f"GET /lookup?topic={name}")
 
 
 def _info(server: HttpClient, name: str) -> TopicInfo:
     """Return a server's lookup answer; empty while the server does not know the topic.
 
     Raises:
-        Unusable: it refuses for another reason, or nobody could use what it says.
+        Unusable: it refuses for another reason, or its answer is unusable.
     """
     answer = ask_lookup(server, name, access="w")
     if answer.status >= 400:
         answer = ask_lookup(server, name, access="r")
     if answer.status == 404:
         return TopicInfo(leaders=(), meta={})
-    return read_topic(answer, _asked(server, name))
+    return read_topic(answer, _describe_request(server, name))
 
 
 class _Doubt:
     """Ends waiting once every server has given only unusable answers for some time.
 
-    All waits share it, so that not each of them has to find out anew.
+    All waits share it, so that only the first of them takes that time.
     """
 
     def __init__(self) -> None:

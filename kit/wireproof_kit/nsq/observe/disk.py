@@ -10,7 +10,7 @@ from pathlib import Path
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.observe.observations import differing
+from wireproof_kit.nsq.observe.observations import RESPELLED, find_difference, is_respelled
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.frames import Header, header_bytes
@@ -48,12 +48,12 @@ class Queue:
                 return stored
         return None
 
-    def holding(self, body: bytes) -> StoredRecord | None:
+    def find_record(self, body: bytes) -> StoredRecord | None:
         """Return the first record that contains the body anywhere in its bytes."""
         return next((stored for stored in self.records if body in stored.raw), None)
 
 
-class Stored:
+class DataDirectory:
     """Reads partitions in the data directory that the user named."""
 
     def __init__(
@@ -94,7 +94,7 @@ class Stored:
         def look() -> Queue | None:
             queue = self.read(topic)
             in_rest = queue.fault is not None and body in queue.rest
-            return queue if in_rest or queue.holding(body) else None
+            return queue if in_rest or queue.find_record(body) else None
 
         seconds = self._broker.patience.seconds(wait)
         return until(look, seconds=seconds, every=0.05) or self.read(topic)
@@ -147,11 +147,11 @@ def observe_stored(queue: Queue, *, body: bytes, header: Header | None = None) -
         fault = queue.fault
         difference = Difference(fault.field, fault.offset, fault.expected, fault.found)
         return observed("stored:undecodable", difference=difference)
-    changed = queue.holding(body)
+    changed = queue.find_record(body)
     if changed is not None:
         found = changed.record.message.body
         return observed(
-            "stored:body-changed", difference=differing("body", expected=body, found=found)
+            "stored:body-changed", difference=find_difference("body", expected=body, found=found)
         )
     return observed("missing", overdue=True)
 
@@ -161,7 +161,9 @@ def _observe_header(stored: StoredRecord, sent: bytes | None) -> Observation:
     found = (extend.data if extend else None) or None
     if found == (sent or None):
         return observed("stored:as-sent")
-    difference = differing("json_header", expected=sent or b"", found=found or b"")
+    if is_respelled(sent, found):
+        return observed("stored:as-sent", note=RESPELLED)
+    difference = find_difference("json_header", expected=sent or b"", found=found or b"")
     return observed(
         "stored:no-header" if found is None else "stored:header-changed", difference=difference
     )

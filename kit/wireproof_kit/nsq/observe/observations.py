@@ -2,7 +2,8 @@
 
 Answers: ``ok``, ``trace``, ``trace:WHAT-IS-WRONG``, ``json``, ``response:TEXT``,
 ``error:CODE``, ``message``, ``closed``, ``silence``, ``nonsense`` (no frame at all).
-Deliveries: ``delivered:as-sent``, ``delivered:header-changed``, ``delivered:body-changed``,
+Deliveries: ``delivered:as-sent``, ``delivered:header-respelled``,
+``delivered:header-changed``, ``delivered:body-changed``,
 ``delivered:no-header``, ``delivered:undecodable``, ``delivered:layout-NAME``, ``missing``;
 ``absent``, ``unwanted``, ``no-sentinel``.
 Deliveries not owed: ``absent``, ``unwanted``, ``no-sentinel``.
@@ -11,18 +12,21 @@ HTTP: ``http:STATUS,ok``, ``http:STATUS,trace``, ``http:STATUS,CODE``, ``http:si
 """
 
 import re
+from decimal import Decimal
 
 from wireproof_kit.nsq.observe.delivery import AS_DUE, UNKNOWN, Delivery
 from wireproof_kit.nsq.observe.trace_layout import looks_like_trace, observe_trace
-from wireproof_kit.nsq.wire.answers import Answer, Nonsense, Refusal, Response
+from wireproof_kit.nsq.wire.answers import Answer, ErrorFrame, Nonsense, Response
 from wireproof_kit.nsq.wire.frames import Header, header_bytes
 from wireproof_kit.nsq.wire.http import HttpAnswer
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec import strict_json
-from wireproof_spec.nsq.names import OK
+from wireproof_spec.nsq.names import INTERNAL_PREFIX, OK
+from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError
 
 SHOWN = 20
+RESPELLED = "the header has the same JSON value, spelled otherwise"
 STUCK = "stuck"
 
 
@@ -46,7 +50,7 @@ def observe(
 def _observe(answer: Answer, trace_id: int | None) -> Observation:
     if isinstance(answer, Response):
         return _observe_response(answer.data, trace_id)
-    if isinstance(answer, Refusal):
+    if isinstance(answer, ErrorFrame):
         return observed(f"error:{_code(answer.code)}", note=answer.text[:200])
     if isinstance(answer, Nonsense):
         fault = answer.fault
@@ -63,17 +67,17 @@ def _observe_response(data: bytes, trace_id: int | None) -> Observation:
         return observe_trace(data, trace_id)
     if _is_json_object(data):
         return observed("json")
-    difference = Difference("data", 0, "OK", _shown(data))
-    return observed(f"response:{_shown(data)}", difference=difference)
+    difference = Difference("data", 0, "OK", _format_excerpt(data))
+    return observed(f"response:{_format_excerpt(data)}", difference=difference)
 
 
 def observe_delivery(
-    delivery: Delivery | None, *, body: bytes, header: Header | None = None, as_json: bool = False
+    delivery: Delivery | None, *, body: bytes, header: Header | None = None, exact: bool = False
 ) -> Observation:
-    """Compare a delivery with the published message; ``missing`` when there is none.
+    """Compare a delivery with the published message; ``missing`` if there is none.
 
-    ``header=None`` says that none was sent. With ``as_json`` the header may be spelled
-    otherwise if its JSON value is the same.
+    ``header=None`` means that none was sent. A header with the same JSON value in another spelling
+    counts as sent, with a note; with ``exact`` it is ``delivered:header-respelled``.
     """
     if delivery is None:
         return observed("missing", overdue=True)
@@ -82,9 +86,9 @@ def observe_delivery(
     if delivery.message is None:
         return observed("delivered:undecodable", difference=_fault(delivery))
     if delivery.body != body:
-        found = differing("body", expected=body, found=delivery.body)
+        found = find_difference("body", expected=body, found=delivery.body)
         return observed("delivered:body-changed", difference=found)
-    return _observe_header(delivery, None if header is None else header_bytes(header), as_json)
+    return _observe_header(delivery, None if header is None else header_bytes(header), exact)
 
 
 def observe_absence(before: list[Delivery] | None, *, of: bytes) -> Observation:
@@ -97,11 +101,13 @@ def observe_absence(before: list[Delivery] | None, *, of: bytes) -> Observation:
     return observed("unwanted" if any(of in delivery.raw for delivery in before) else "absent")
 
 
-def _observe_header(delivery: Delivery, sent: bytes | None, as_json: bool) -> Observation:
+def _observe_header(delivery: Delivery, sent: bytes | None, exact: bool) -> Observation:
     found = delivery.header or None
-    if found == (sent or None) or (as_json and _same_json(sent, found)):
+    if found == (sent or None):
         return observed("delivered:as-sent")
-    difference = differing("json_header", expected=sent or b"", found=found or b"")
+    if is_respelled(sent, found):
+        return observed(f"delivered:{'header-respelled' if exact else 'as-sent'}", note=RESPELLED)
+    difference = find_difference("json_header", expected=sent or b"", found=found or b"")
     word = "no-header" if found is None else "header-changed"
     return observed(f"delivered:{word}", difference=difference)
 
@@ -113,7 +119,7 @@ def observe_http(answer: HttpAnswer) -> Observation:
     return observed(f"http:{answer.status},{answer.word}")
 
 
-def differing(field: str, *, expected: bytes, found: bytes) -> Difference:
+def find_difference(field: str, *, expected: bytes, found: bytes) -> Difference:
     """Return the first difference between two byte strings, with an excerpt of each."""
     at = next(
         (i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b),
@@ -134,13 +140,40 @@ def _bytes_at(data: bytes, at: int) -> str:
     return piece.hex(" ") if piece else f"the end after {len(data)} bytes"
 
 
-def _same_json(sent: bytes | None, found: bytes | None) -> bool:
+def is_respelled(sent: bytes | None, found: bytes | None) -> bool:
+    """Return True if a header has the JSON value that was sent, in another spelling.
+
+    The broker may remove its own names, which begin with ##. A number may have lost digits that a
+    64-bit float cannot hold; another case judges that.
+    """
     if sent is None or found is None:
         return False
     try:
-        return strict_json.same_json(strict_json.read(sent).value, strict_json.read(found).value)
+        due, came = strict_json.read(sent).value, strict_json.read(found).value
     except WireError:
         return False
+    return _is_same(due, came) or _is_same(_without_internal(due), came)
+
+
+def _is_same(due: JsonValue, came: JsonValue) -> bool:
+    return strict_json.same_json(_rounded(due), _rounded(came))
+
+
+def _without_internal(value: JsonValue) -> JsonValue:
+    if not isinstance(value, dict):
+        return value
+    return {name: each for name, each in value.items() if not name.startswith(INTERNAL_PREFIX)}
+
+
+def _rounded(value: JsonValue) -> JsonValue:
+    """Return a JSON value whose numbers are those that 64-bit floats hold."""
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return value
+    return Decimal(float(value))
 
 
 def _is_json_object(data: bytes) -> bool:
@@ -154,7 +187,7 @@ def _code(code: str) -> str:
     return code if re.fullmatch(r"[A-Za-z0-9_]+", code) else "unreadable"
 
 
-def _shown(data: bytes) -> str:
+def _format_excerpt(data: bytes) -> str:
     text = data[:SHOWN].decode("ascii", "replace")
     if not text.isprintable() or "�" in text:
         return f"binary-{len(data)}"

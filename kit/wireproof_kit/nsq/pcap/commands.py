@@ -21,7 +21,7 @@ class Magic(Layer):
 
 
 class Plain(Layer):
-    """A command of words alone: RDY, CLS, NOP, and any that nobody knows."""
+    """A command that consists only of words: RDY, CLS, NOP, and every unknown one."""
 
     name = "NSQ command"
     fields_desc: ClassVar = [Name("command_name", b"NOP"), Words("words"), LineEnd()]
@@ -127,7 +127,7 @@ def _one(kind: type[Layer], *, least: int = 0) -> list[AnyField]:
     ]
 
 
-def _publishing(word: bytes) -> list[AnyField]:
+def _make_publish_line(word: bytes) -> list[AnyField]:
     """Return the fields of the line of a command that publishes."""
     return [
         Name("command_name", word),
@@ -142,21 +142,21 @@ class Publish(Layer):
     """PUB."""
 
     name = "NSQ PUB"
-    fields_desc: ClassVar = [*_publishing(b"PUB"), *_one(Body)]
+    fields_desc: ClassVar = [*_make_publish_line(b"PUB"), *_one(Body)]
 
 
 class PublishTraced(Layer):
     """PUB_TRACE."""
 
     name = "NSQ PUB_TRACE"
-    fields_desc: ClassVar = [*_publishing(b"PUB_TRACE"), *_one(TracedBody, least=8)]
+    fields_desc: ClassVar = [*_make_publish_line(b"PUB_TRACE"), *_one(TracedBody, least=8)]
 
 
 class PublishExtended(Layer):
     """PUB_EXT."""
 
     name = "NSQ PUB_EXT"
-    fields_desc: ClassVar = [*_publishing(b"PUB_EXT"), *_one(ExtendedBody, least=2)]
+    fields_desc: ClassVar = [*_make_publish_line(b"PUB_EXT"), *_one(ExtendedBody, least=2)]
 
 
 class Published(Layer):
@@ -213,24 +213,24 @@ class PublishMany(Layer):
     """MPUB."""
 
     name = "NSQ MPUB"
-    fields_desc: ClassVar = [*_publishing(b"MPUB"), *_one(Batch, least=4)]
+    fields_desc: ClassVar = [*_make_publish_line(b"MPUB"), *_one(Batch, least=4)]
 
 
 class PublishManyTraced(Layer):
     """MPUB_TRACE."""
 
     name = "NSQ MPUB_TRACE"
-    fields_desc: ClassVar = [*_publishing(b"MPUB_TRACE"), *_one(TracedBatch, least=4)]
+    fields_desc: ClassVar = [*_make_publish_line(b"MPUB_TRACE"), *_one(TracedBatch, least=4)]
 
 
 class PublishManyExtended(Layer):
     """MPUB_EXT."""
 
     name = "NSQ MPUB_EXT"
-    fields_desc: ClassVar = [*_publishing(b"MPUB_EXT"), *_one(ExtendedBatch, least=4)]
+    fields_desc: ClassVar = [*_make_publish_line(b"MPUB_EXT"), *_one(ExtendedBatch, least=4)]
 
 
-def _acknowledging(word: bytes) -> list[AnyField]:
+def _make_acknowledge_line(word: bytes) -> list[AnyField]:
     """Return the fields of a command that names a message: high half, low half of its id."""
     return [
         Always("command_name", word),
@@ -244,22 +244,22 @@ class Finish(Layer):
     """FIN."""
 
     name = "NSQ FIN"
-    fields_desc: ClassVar = [*_acknowledging(b"FIN"), Always("line_feed", b"\n")]
+    fields_desc: ClassVar = [*_make_acknowledge_line(b"FIN"), Always("line_feed", b"\n")]
 
 
 class Touch(Layer):
     """TOUCH."""
 
     name = "NSQ TOUCH"
-    fields_desc: ClassVar = [*_acknowledging(b"TOUCH"), Always("line_feed", b"\n")]
+    fields_desc: ClassVar = [*_make_acknowledge_line(b"TOUCH"), Always("line_feed", b"\n")]
 
 
 class Requeue(Layer):
-    """REQ: the id, and in how many milliseconds the message is due again."""
+    """REQ: the message id, and the delay in milliseconds."""
 
     name = "NSQ REQ"
     fields_desc: ClassVar = [
-        *_acknowledging(b"REQ"),
+        *_make_acknowledge_line(b"REQ"),
         Always("second_blank", b" "),
         Digits("timeout_ms", b"0"),
         Always("line_feed", b"\n"),
@@ -288,11 +288,11 @@ COMMANDS: dict[bytes, type[Layer]] = {
 
 
 def read_command(data: bytes) -> tuple[Layer, bytes]:
-    """Read one command; return it and the bytes behind it.
+    """Read one command; return it and the bytes after it.
 
     Raises:
-        Refused: its body is not what the command describes.
-        Short: it is not all there.
+        LayerViolation: its body does not fit the command.
+        Short: it is incomplete.
     """
     found = _ACKNOWLEDGEMENT.match(data)
     behind_id = found.end() + 16 if found and found[2] == b" " else 0

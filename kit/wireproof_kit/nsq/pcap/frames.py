@@ -6,7 +6,7 @@ from scapy.fields import IntEnumField, IntField, LongField, StrField
 from scapy.packet import Packet
 
 from wireproof_kit.nsq.pcap.messages import Message
-from wireproof_kit.pcap.layer import Always, Enclosing, Layer, cut, filling
+from wireproof_kit.pcap.layer import Always, Enclosing, Layer, cut, decode_filling
 
 RESPONSE, ERROR, MESSAGE = 0, 1, 2
 FRAME_TYPES = {RESPONSE: "response", ERROR: "error", MESSAGE: "message"}
@@ -42,7 +42,7 @@ class Error(Layer):
 
 
 class Unknown(Layer):
-    """The data of a message that nobody has read yet, or of a frame of no known type."""
+    """The data of an undecoded message, or of a frame of unknown type."""
 
     name = "NSQ data"
     fields_desc: ClassVar = [StrField("data", b"")]
@@ -66,17 +66,17 @@ class Frame(Enclosing):
 
 
 def read_frame(data: bytes, message: type[Layer] = Message) -> tuple[Frame, bytes]:
-    """Read one frame; return it and the bytes behind it.
+    """Read one frame; return it and the bytes after it.
 
-    ``message`` is the layer of messages; only who knows the subscription can tell.
+    ``message`` is the layer of messages, which depends on the subscription.
 
     Raises:
-        Refused: size or message are none.
-        Short: it is not all there.
+        LayerViolation: the size or the message is invalid.
+        Short: it is incomplete.
     """
     frame, behind = cut(Frame, data)
     if frame.frame_type == MESSAGE:
         content = bytes(frame.payload)
         frame.remove_payload()
-        frame.add_payload(filling(message, content))
+        frame.add_payload(decode_filling(message, content))
     return frame, behind

@@ -13,8 +13,8 @@ from wireproof_kit.nsq.fuzz.frames import TCP
 from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_kit.nsq.fuzz.states import ALL
 from wireproof_kit.nsq.pcap import commands
-from wireproof_kit.pcap.fuzzed import KIND, fuzzed
-from wireproof_spec.nsq.command_reader import Command, CommandReader, Part
+from wireproof_kit.pcap.fuzzed import KIND, fill_randomly
+from wireproof_spec.nsq.command_reader import Command, CommandPart, CommandReader
 from wireproof_spec.wire_error import WireError
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ def kinds(there: Names) -> Iterator[Kind]:
 
 def frame(layer: Packet, number: int) -> Frame:
     """Return a command with random values, and its fields."""
-    data = fuzzed(layer, number)
+    data = fill_randomly(layer, number)
     reader = CommandReader()
     reader.feed(data)
     try:
@@ -38,11 +38,11 @@ def frame(layer: Packet, number: int) -> Frame:
         found = None
     if not isinstance(found, Command) or reader.pending:
         return Frame(KIND, data, (Field("bytes", 0, len(data), "body"),))
-    line = _mapped(found.line)
-    return field_map.joined(KIND, line, _mapped(found.body)) if found.body else line
+    line = _map_fields(found.line)
+    return field_map.join_frames(KIND, line, _map_fields(found.body)) if found.body else line
 
 
-def _mapped(part: Part[T]) -> Frame:
+def _map_fields(part: CommandPart[T]) -> Frame:
     return Frame(KIND, part.data, field_map.fields_of(part.schema, part.data))
 
 

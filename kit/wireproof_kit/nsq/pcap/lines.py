@@ -1,4 +1,4 @@
-"""Fields of a command line: words with single blanks between them, ended by a line feed."""
+"""Scapy fields for command lines: words, separated by spaces, up to the line end."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -7,7 +7,7 @@ from scapy.fields import Field, StrField
 from scapy.packet import Packet
 from scapy.volatile import RandBin, RandNum
 
-from wireproof_kit.pcap.layer import Refused, Short
+from wireproof_kit.pcap.layer import LayerViolation, Short
 from wireproof_kit.pcap.leaves import Leaf
 
 _BLANK = b" "
@@ -94,7 +94,7 @@ class LineEnd(StrField):
         for end in (b"\n", b"\r\n"):
             if s.startswith(end):
                 return s[len(end) :], end
-        raise Refused(f"end: expected the line's end, found {s[:8]!r}")
+        raise LayerViolation(f"end: expected the line's end, found {s[:8]!r}")
 
     def pieces(self, value: object) -> Iterator[Leaf]:
         """Yield the carriage return, if there is one, and the line feed."""
@@ -120,7 +120,7 @@ class Digits(StrField):
         if end < 0:
             raise Short("line: expected a line feed, found none")
         if not s[:end].isdigit():
-            raise Refused(f"{self.name}: expected digits, found {s[:end]!r}")
+            raise LayerViolation(f"{self.name}: expected digits, found {s[:end]!r}")
         return s[end:], s[:end]
 
     def randval(self) -> RandBin:

@@ -9,9 +9,9 @@ from dataclasses import replace
 from wireproof_kit.decoding.json_text import json_object
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.lookup.servers import ask_lookup
-from wireproof_kit.nsq.observe.disk import Stored
+from wireproof_kit.nsq.observe.disk import DataDirectory
 from wireproof_kit.nsq.observe.observations import observe, observe_http
-from wireproof_kit.nsq.probes.context import UNAVAILABLE, Probe, ProbeBench
+from wireproof_kit.nsq.probes.context import UNAVAILABLE, Probe, ProbeContext
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.answers import Response
@@ -23,13 +23,13 @@ TRACE_ID = 0x1122334455667788
 ABSENT_PARTITION = 1000
 
 
-def ext(bench: ProbeBench) -> Observation:
+def ext(bench: ProbeContext) -> Observation:
     """Publish with a header on an ext topic: any answer's word, then the state after it."""
     topic = bench.topic("ext_topic")
     return bench.ask(topic, frames.pub_ext(topic, {"k": "v"}, bench.broker.unique_body()))
 
 
-def trace(bench: ProbeBench) -> Observation:
+def trace(bench: ProbeContext) -> Observation:
     """Publish under a trace id with PUB_TRACE: any answer's word, then the state after it."""
     topic = bench.topic("plain_topic", "ext_topic")
     with bench.broker.connect(topic=topic) as client:
@@ -37,8 +37,8 @@ def trace(bench: ProbeBench) -> Observation:
         return observe(answer, then=client.goes_on(topic), trace_id=TRACE_ID)
 
 
-def order(bench: ProbeBench) -> Observation:
-    """Subscribe in order to a topic made ordered: any answer's word."""
+def order(bench: ProbeContext) -> Observation:
+    """Subscribe in order to an ordered topic; return the word of the answer."""
     topic = bench.topic("fresh_ordered_topic")
     seen = observed(UNAVAILABLE)
     for command in (names.SUB_ORDERED, names.SUB_ORDER):
@@ -49,7 +49,7 @@ def order(bench: ProbeBench) -> Observation:
     return seen
 
 
-def http(bench: ProbeBench) -> Observation:
+def http(bench: ProbeContext) -> Observation:
     """POST /pub: ``ok``, or the word of the HTTP answer."""
     topic = bench.topic("plain_topic", "ext_topic")
     query: Query = {"topic": topic.name, "partition": topic.partition}
@@ -60,17 +60,17 @@ def http(bench: ProbeBench) -> Observation:
     return observed("ok") if seen.value == "http:200,ok" else seen
 
 
-def disk(bench: ProbeBench) -> Observation:
+def disk(bench: ProbeContext) -> Observation:
     """Publish, and find the body in the data directory: ``ok`` or ``missing``."""
     topic = bench.topic("plain_topic", "ext_topic")
-    stored = Stored(bench.broker)
+    stored = DataDirectory(bench.broker)
     body = bench.broker.unique_body()
-    bench.broker.published(topic, body)
+    bench.broker.publish_accepted(topic, body)
     queue = stored.wait_for(topic, body)
-    return observed("ok" if queue.holding(body) else "missing")
+    return observed("ok" if queue.find_record(body) else "missing")
 
 
-def upgrade(bench: ProbeBench) -> Observation:
+def upgrade(bench: ProbeContext) -> Observation:
     """Upgrade a plain topic, then publish with a header: ``ok``, or the word of what failed."""
     topic = bench.topic("upgradable_topic")
     upgraded = bench.broker.upgrade(topic)
@@ -80,7 +80,7 @@ def upgrade(bench: ProbeBench) -> Observation:
     return observe(answer)
 
 
-def lookup(bench: ProbeBench) -> Observation:
+def lookup(bench: ProbeContext) -> Observation:
     """GET /lookup for a topic of ours: ``ok``, or the word of the HTTP answer."""
     if bench.lookup is None:
         raise ArrangementFailed("no lookup server was given")
@@ -92,12 +92,18 @@ def lookup(bench: ProbeBench) -> Observation:
     return observe_http(answer)
 
 
-def partition(bench: ProbeBench) -> Observation:
+def partition(bench: ProbeContext) -> Observation:
     """Publish to both partitions of a topic: ``ok``, or the word of what is not.
 
-    ``ignored`` when the word for the partition is read by no command, as by a classic broker.
+    ``ignored`` when the word for the partition is read by no command, as by a classic broker;
+    ``one`` where one node alone could keep the partitions and the lookup server refuses that.
     """
-    topic = bench.topic("partitioned_topic")
+    try:
+        topic = bench.topic("partitioned_topic")
+    except ArrangementFailed:
+        if _is_alone(bench):
+            return observed("one")
+        raise
     seen = [
         observe(bench.broker.publish(topic.at(place.partition), bench.broker.unique_body())).value
         for place in topic.places
@@ -108,8 +114,8 @@ def partition(bench: ProbeBench) -> Observation:
     return observed(refused or "ok")
 
 
-def _partitions_are_ignored(bench: ProbeBench, topic: Topic) -> bool:
-    """Tell whether partitions that cannot be are published and subscribed to all the same."""
+def _partitions_are_ignored(bench: ProbeContext, topic: Topic) -> bool:
+    """Return True if publishing and subscribing to partitions that cannot exist succeeds."""
     body, absent = bench.broker.unique_body(), replace(topic, partition=ABSENT_PARTITION)
     asked = (
         frames.pub(topic, body, partition=b"none"),
@@ -123,20 +129,55 @@ def _partitions_are_ignored(bench: ProbeBench, topic: Topic) -> bool:
     return True
 
 
-def cluster(bench: ProbeBench) -> Observation:
+def batch(bench: ProbeContext) -> Observation:
+    """Publish two messages with MPUB: any answer's word."""
+    topic = bench.topic("plain_topic", "ext_topic")
+    bodies = [bench.broker.unique_body(), bench.broker.unique_body()]
+    with bench.broker.connect(topic=topic) as client:
+        return observe(client.ask(frames.mpub(topic, bodies)))
+
+
+def touch(bench: ProbeContext) -> Observation:
+    """TOUCH a message in flight: ``open``, the word of a refusal, or ``closed``."""
+    return touched(bench, bench.topic("plain_topic", "ext_topic"))
+
+
+def touched(bench: ProbeContext, topic: Topic) -> Observation:
+    """TOUCH a message in flight of a topic; words as of `touch`."""
+    body = bench.broker.unique_body()
+    with bench.broker.subscribe(topic) as consumer:
+        bench.broker.publish_accepted(topic, body)
+        delivery = consumer.take(body)
+        if delivery is None or delivery.message_id is None:
+            return observed("missing", overdue=True)
+        consumer.connection.send(frames.touch(delivery.message_id))
+        return observed(consumer.connection.goes_on(topic))
+
+
+def cluster(bench: ProbeContext) -> Observation:
     """Ask a lookup server for the nodes: ``ok`` when there are two or more, else ``one``."""
     if bench.lookup is None:
         raise ArrangementFailed("no lookup server was given")
-    return observed("ok" if bench.lookup.node_count() > 1 else "one")
+    count = bench.lookup.listed_nodes()
+    if count is None:
+        raise ArrangementFailed("no lookup server lists a node")
+    return observed("ok" if count > 1 else "one")
 
 
-def replica(bench: ProbeBench) -> Observation:
-    """Publish to a topic that two nodes keep: the word of the answer."""
+def replica(bench: ProbeContext) -> Observation:
+    """Publish to a topic that two nodes keep: the word of the answer; ``one``: there is one."""
+    if _is_alone(bench):
+        return observed("one")
     topic = bench.topic("replicated_topic")
     return observe(bench.broker.publish(topic, bench.broker.unique_body()))
 
 
-def tls(bench: ProbeBench) -> Observation:
+def _is_alone(bench: ProbeContext) -> bool:
+    """Return True if the lookup servers list one node, behind which nothing can be moved."""
+    return bench.lookup is not None and bench.lookup.listed_nodes() == 1
+
+
+def tls(bench: ProbeContext) -> Observation:
     """Offer TLS with IDENTIFY: ``ok`` when the target takes it up, else ``absent``."""
     fields = {"feature_negotiation": True, "tls_v1": True}
     with bench.broker.connect(identify=fields) as client:
@@ -154,6 +195,8 @@ CAPABILITY_PROBES: Mapping[str, Probe] = {
     "upgrade": upgrade,
     "lookup": lookup,
     "partition": partition,
+    "batch": batch,
+    "touch": touch,
     "cluster": cluster,
     "replica": replica,
     "tls": tls,

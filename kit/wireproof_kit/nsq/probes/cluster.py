@@ -3,23 +3,23 @@
 from collections.abc import Mapping
 
 from wireproof_kit.nsq.observe.observations import observe_http
-from wireproof_kit.nsq.probes.context import Probe, ProbeBench
+from wireproof_kit.nsq.probes.context import Probe, ProbeContext
 from wireproof_kit.observation import Observation, observed
 
 
-def leader_move(bench: ProbeBench) -> Observation:
+def leader_move(bench: ProbeContext) -> Observation:
     """Ask whether leaders can be moved: ``ok``, or the word of the HTTP answer."""
     answer = bench.cluster.move_offer()
     return observed("ok") if answer is None else observe_http(answer)
 
 
-def unwritable(bench: ProbeBench) -> Observation:
+def unwritable(bench: ProbeContext) -> Observation:
     """Ask the control API to make a partition writable, as it is already: ``ok``."""
     bench.cluster.make_writable(bench.topic("plain_topic", "ext_topic"))
     return observed("ok")
 
 
-def node_down(bench: ProbeBench) -> Observation:
+def node_down(bench: ProbeContext) -> Observation:
     """GET /control/state, which tells of nodes that can be taken away: ``ok``, or its word."""
     answer = bench.cluster.control.request("GET", "/control/state")
     return observed("ok") if answer.status == 200 else observe_http(answer)

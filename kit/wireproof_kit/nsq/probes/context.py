@@ -17,7 +17,7 @@ UNAVAILABLE = "unavailable"
 
 
 @dataclass(frozen=True, slots=True)
-class ProbeBench:
+class ProbeContext:
     """One probe's broker, and the topics that all probes of a session share."""
 
     broker: Broker
@@ -45,9 +45,9 @@ class ProbeBench:
     def ask(
         self, topic: Topic, outgoing: Outgoing, *, identify: Mapping[str, object] | None = None
     ) -> Observation:
-        """Send on a connection of its own; name the answer and the state after it."""
+        """Send a request on a new connection; return the answer and the state after it."""
         with self.broker.connect(identify=identify or {}, topic=topic) as client:
             return observe(client.ask(outgoing), then=client.goes_on(topic))
 
 
-Probe = Callable[[ProbeBench], Observation]
+Probe = Callable[[ProbeContext], Observation]

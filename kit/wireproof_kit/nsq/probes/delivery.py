@@ -8,8 +8,8 @@ import time
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.observe.delivery import AS_DUE, BARE
-from wireproof_kit.nsq.observe.disk import Queue, Stored
-from wireproof_kit.nsq.probes.context import ProbeBench
+from wireproof_kit.nsq.observe.disk import DataDirectory, Queue
+from wireproof_kit.nsq.probes.context import ProbeContext
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq import names
@@ -21,7 +21,7 @@ HELD_BACK_SECONDS = 0.5
 MISSING = observed("missing", overdue=True)
 
 
-def no_ext_layout(bench: ProbeBench) -> Observation:
+def no_ext_layout(bench: ProbeContext) -> Observation:
     """Deliver a PUB on an ext topic: what stands between its id and its body.
 
     ``version-alone``, ``version-and-length``, ``no-ext-part`` or ``other``.
@@ -29,7 +29,7 @@ def no_ext_layout(bench: ProbeBench) -> Observation:
     topic = bench.topic("ext_topic")
     body = bench.broker.unique_body()
     with bench.broker.subscribe(topic) as consumer:
-        bench.broker.published(topic, body)
+        bench.broker.publish_accepted(topic, body)
         delivery = consumer.next(body)
     if delivery is None:
         return MISSING
@@ -37,12 +37,12 @@ def no_ext_layout(bench: ProbeBench) -> Observation:
     return observed(forms.get(_before_body(delivery.raw, body), "other"))
 
 
-def ext_version(bench: ProbeBench) -> Observation:
+def ext_version(bench: ProbeContext) -> Observation:
     """Deliver a message with a header: ``version:4``, ``version:0`` or ``version:other``."""
     topic = bench.topic("ext_topic")
     body = bench.broker.unique_body()
     with bench.broker.subscribe(topic) as consumer:
-        bench.broker.published(topic, body, HEADER)
+        bench.broker.publish_accepted(topic, body, HEADER)
         delivery = consumer.next(body)
     if delivery is None:
         return MISSING
@@ -52,12 +52,12 @@ def ext_version(bench: ProbeBench) -> Observation:
     return observed(f"version:{version if version in known else 'other'}", note=str(version))
 
 
-def order_ext_place(bench: ProbeBench) -> Observation:
+def order_ext_place(bench: ProbeContext) -> Observation:
     """Deliver in order on an ext topic: ``ext-then-offset``, ``offset-then-ext``, ``other``."""
     topic = bench.topic("fresh_ordered_ext_topic", "ext_topic")
     body = bench.broker.unique_body()
     with bench.broker.subscribe(topic, command="SUB_ORDERED") as consumer:
-        bench.broker.published(topic, body, HEADER)
+        bench.broker.publish_accepted(topic, body, HEADER)
         delivery = consumer.next(body)
     if delivery is None:
         return MISSING
@@ -67,10 +67,10 @@ def order_ext_place(bench: ProbeBench) -> Observation:
     return observed("offset-then-ext" if between.endswith(b'{"k":"v"}') else "other")
 
 
-def order_rdy(bench: ProbeBench) -> Observation:
+def order_rdy(bench: ProbeContext) -> Observation:
     """Subscribe in order without RDY: ``delivered-without-rdy``, ``delivered-after-rdy``.
 
-    A second channel, which says RDY, shows when the message could have come.
+    A second channel, with RDY, shows when the message could have come.
     """
     topic = bench.topic("fresh_ordered_topic", "plain_topic")
     broker = bench.broker
@@ -86,7 +86,7 @@ def order_rdy(bench: ProbeBench) -> Observation:
     return observed("delivered-after-rdy") if came else MISSING
 
 
-def dispatch_fallback(bench: ProbeBench) -> Observation:
+def dispatch_fallback(bench: ProbeContext) -> Observation:
     """Publish a tagged message while the only client with its tag has no room for it.
 
     ``falls-back`` when a client without a tag gets it; ``waits`` when it comes to the tagged
@@ -97,10 +97,10 @@ def dispatch_fallback(bench: ProbeBench) -> Observation:
     broker, channel = bench.broker, topic.channel()
     with (
         broker.subscribe(topic) as control,
-        broker.subscribe(topic, channel=channel, identify=_desiring()) as tagged,
+        broker.subscribe(topic, channel=channel, identify=_make_identity()) as tagged,
     ):
         first = broker.unique_body()
-        broker.published(topic, first, {names.CLIENT_DISPATCH_TAG: TAG})
+        broker.publish_accepted(topic, first, {names.CLIENT_DISPATCH_TAG: TAG})
         in_flight = tagged.take(first)
         if in_flight is None or control.next(first) is None:
             return MISSING
@@ -113,7 +113,7 @@ def dispatch_fallback(bench: ProbeBench) -> Observation:
     return observed("waits") if came else MISSING
 
 
-def dispatch_tagged_gets_other(bench: ProbeBench) -> Observation:
+def dispatch_tagged_gets_other(bench: ProbeContext) -> Observation:
     """Publish an untagged message while only a tagged client is subscribed.
 
     ``idle`` when it gets it; ``never`` when it waits for a client without a tag.
@@ -122,7 +122,7 @@ def dispatch_tagged_gets_other(bench: ProbeBench) -> Observation:
     broker, channel = bench.broker, topic.channel()
     with (
         broker.subscribe(topic) as control,
-        broker.subscribe(topic, channel=channel, identify=_desiring()) as tagged,
+        broker.subscribe(topic, channel=channel, identify=_make_identity()) as tagged,
     ):
         word = _held_back(broker, topic, control=control, held=tagged)
         if word is not None:
@@ -132,17 +132,17 @@ def dispatch_tagged_gets_other(bench: ProbeBench) -> Observation:
     return observed("never") if came else MISSING
 
 
-def disk_nibble(bench: ProbeBench) -> Observation:
+def disk_nibble(bench: ProbeContext) -> Observation:
     """Store a message with a header and one without: which record has high 4 bits.
 
     ``nibble:topic`` (both), ``nibble:message`` (with a header only), ``nibble:none`` (the one
     with a header has none).
     """
     topic = bench.topic("ext_topic")
-    stored = Stored(bench.broker)
+    stored = DataDirectory(bench.broker)
     bare, extended = bench.broker.unique_body(), bench.broker.unique_body()
-    bench.broker.published(topic, bare)
-    bench.broker.published(topic, extended, HEADER)
+    bench.broker.publish_accepted(topic, bare)
+    bench.broker.publish_accepted(topic, extended, HEADER)
     queue = stored.wait_for(topic, extended)
     without, with_header = _indicator(queue, bare), _indicator(queue, extended)
     if without is None or with_header is None:
@@ -163,7 +163,7 @@ def _held_back(
     body = broker.unique_body()
     header = {names.CLIENT_DISPATCH_TAG: tag} if tag else None
     started = time.monotonic()
-    broker.published(topic, body, header)
+    broker.publish_accepted(topic, body, header)
     if control.next(body) is None:
         return False
     took = time.monotonic() - started
@@ -171,7 +171,7 @@ def _held_back(
     return True if came else None
 
 
-def _desiring() -> dict[str, object]:
+def _make_identity() -> dict[str, object]:
     return {names.DESIRED_TAG: TAG}
 
 
@@ -184,5 +184,5 @@ def _before_body(raw: bytes, body: bytes) -> bytes:
 
 
 def _indicator(queue: Queue, body: bytes) -> int | None:
-    found = queue.holding(body)
+    found = queue.find_record(body)
     return found.record.indicator if found else None

@@ -12,13 +12,13 @@ from wireproof_kit.nsq.lookup.servers import (
     creation_query,
 )
 from wireproof_kit.nsq.observe.observations import observe_http
-from wireproof_kit.nsq.probes.context import Probe, ProbeBench
+from wireproof_kit.nsq.probes.context import Probe, ProbeContext
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.http import HttpAnswer
 from wireproof_kit.observation import Observation, observed
 
 
-def create_path(bench: ProbeBench) -> Observation:
+def create_path(bench: ProbeContext) -> Observation:
     """POST both paths: ``creat`` when the printed one works, ``create``, else an HTTP word."""
     seen = observed("http:silence")
     for path, word in ((CREATE_PATHS[1], "creat"), (CREATE_PATHS[0], "create")):
@@ -27,13 +27,13 @@ def create_path(bench: ProbeBench) -> Observation:
         for server in _lookup(bench).servers:
             answer = server.request("POST", path, query=query, v1=True)
             if answer.status == 200:
-                bench.pool.adopt(_created(bench, name))
+                bench.pool.adopt(_create_topic(bench, name))
                 return observed(word)
             seen = observe_http(answer)
     return seen
 
 
-def lookup_extend_meta(bench: ProbeBench) -> Observation:
+def lookup_extend_meta(bench: ProbeContext) -> Observation:
     """Look up a plain topic: ``always`` when meta has extend_support all the same, ``only-ext``.
 
     ``none`` when it is missing for an ext topic too.
@@ -44,7 +44,7 @@ def lookup_extend_meta(bench: ProbeBench) -> Observation:
     return observed("always" if "extend_support" in meta[0] else "only-ext")
 
 
-def lookup_consumer_meta(bench: ProbeBench) -> Observation:
+def lookup_consumer_meta(bench: ProbeContext) -> Observation:
     """Look up for reading without metainfo: ``tolerant``, or the word of the HTTP answer."""
     topic = bench.topic("plain_topic", "ext_topic")
     answers = [
@@ -56,31 +56,38 @@ def lookup_consumer_meta(bench: ProbeBench) -> Observation:
     return observe_http(answers[1])
 
 
-def lookups(bench: ProbeBench) -> Observation:
-    """Ask each lookup server what it is: ``ok`` when two or more answer, else ``one``."""
+def lookups(bench: ProbeContext) -> Observation:
+    """Ask each lookup server what it is: ``ok`` when two or more answer, ``one`` if one is given.
+
+    ``one-answers`` when more were given.
+    """
     servers = _lookup(bench).servers
+    if len(servers) == 1:
+        return observed("one")
     answering = [server for server in servers if server.request("GET", "/ping").status == 200]
-    return observed("ok" if len(answering) > 1 else "one")
+    return observed("ok" if len(answering) > 1 else "one-answers")
 
 
-def write_disable(bench: ProbeBench) -> Observation:
+def write_disable(bench: ProbeContext) -> Observation:
     """Enable writing, as it is already: ``ok``, or the word of the HTTP answer."""
-    return _done(_lookup(bench).servers[0].request("POST", DISABLE_PATH, v1=True))
+    return _observe_done(_lookup(bench).servers[0].request("POST", DISABLE_PATH, v1=True))
 
 
-def tombstone(bench: ProbeBench) -> Observation:
+def tombstone(bench: ProbeContext) -> Observation:
     """Take away a tombstone that is not there: ``ok``, or the word of the HTTP answer."""
     topic = bench.topic("plain_topic", "ext_topic")
     host, port = topic.http_address or topic.address
     query = {"topic": topic.name, "node": f"{host}:{port}", "restore": "true"}
-    return _done(_lookup(bench).servers[0].request("POST", TOMBSTONE_PATH, query=query, v1=True))
+    return _observe_done(
+        _lookup(bench).servers[0].request("POST", TOMBSTONE_PATH, query=query, v1=True)
+    )
 
 
-def _done(answer: HttpAnswer) -> Observation:
+def _observe_done(answer: HttpAnswer) -> Observation:
     return observed("ok") if answer.status == 200 else observe_http(answer)
 
 
-def _ask(bench: ProbeBench, kind: str) -> HttpAnswer:
+def _ask(bench: ProbeContext, kind: str) -> HttpAnswer:
     topic = bench.topic(kind)
     return ask_lookup(_lookup(bench).servers[0], topic.name)
 
@@ -91,13 +98,13 @@ def _meta(answer: HttpAnswer) -> dict[str, object]:
     return dict(meta) if isinstance(meta, dict) else {}
 
 
-def _lookup(bench: ProbeBench) -> LookupClient:
+def _lookup(bench: ProbeContext) -> LookupClient:
     if bench.lookup is None:
         raise ArrangementFailed("no lookup server was given")
     return bench.lookup
 
 
-def _created(bench: ProbeBench, name: str) -> Topic:
+def _create_topic(bench: ProbeContext, name: str) -> Topic:
     return Topic(
         name=name,
         partition=0,

@@ -7,7 +7,7 @@
 from dataclasses import replace
 
 from wireproof_kit.nsq.observe.observations import observe, observe_http
-from wireproof_kit.nsq.probes.context import ProbeBench
+from wireproof_kit.nsq.probes.context import ProbeContext
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.http import HttpAnswer, Query
 from wireproof_kit.observation import Observation, observed
@@ -16,33 +16,33 @@ from wireproof_spec.nsq import names
 HEADER = {"k": "v"}
 
 
-def trace_empty(bench: ProbeBench) -> Observation:
+def trace_empty(bench: ProbeContext) -> Observation:
     """Publish with an empty trace id: WORD."""
     topic = bench.topic("ext_topic")
     body = bench.broker.unique_body()
     return bench.ask(topic, frames.pub_ext(topic, {names.TRACE_ID: ""}, body))
 
 
-def pub_bad_topic(bench: ProbeBench) -> Observation:
+def pub_bad_topic(bench: ProbeContext) -> Observation:
     """Publish to a topic whose name is not valid: WORD."""
     topic = bench.topic("plain_topic", "ext_topic")
     body = bench.broker.unique_body()
     return bench.ask(topic, frames.pub(topic, body, topic_name="wp_bad!name"))
 
 
-def pub_bad_size(bench: ProbeBench) -> Observation:
-    """Publish with size 0: WORD."""
+def pub_bad_size(bench: ProbeContext) -> Observation:
+    """Publish with size -1: WORD."""
     topic = bench.topic("plain_topic", "ext_topic")
-    return bench.ask(topic, frames.pub(topic, b"", size=0))
+    return bench.ask(topic, frames.pub(topic, b"", size=-1))
 
 
-def ext_error_codes(bench: ProbeBench) -> Observation:
+def ext_error_codes(bench: ProbeContext) -> Observation:
     """Publish with a header that is no JSON: WORD."""
     topic = bench.topic("ext_topic")
     return bench.ask(topic, frames.pub_ext(topic, b"{", bench.broker.unique_body()))
 
 
-def sub_error_codes(bench: ProbeBench) -> Observation:
+def sub_error_codes(bench: ProbeContext) -> Observation:
     """Subscribe to a topic that does not exist: WORD."""
     topic = bench.topic("plain_topic", "ext_topic")
     missing = bench.pool.next_name()
@@ -52,27 +52,27 @@ def sub_error_codes(bench: ProbeBench) -> Observation:
     return seen
 
 
-def pub_partition(bench: ProbeBench) -> Observation:
+def pub_partition(bench: ProbeContext) -> Observation:
     """Publish without a partition: WORD."""
     topic = bench.topic("plain_topic", "ext_topic")
     return bench.ask(topic, frames.pub(topic, bench.broker.unique_body(), partition=None))
 
 
-def header_value(bench: ProbeBench) -> Observation:
+def header_value(bench: ProbeContext) -> Observation:
     """Publish with a number for a header value: WORD."""
     topic = bench.topic("ext_topic")
     body = bench.broker.unique_body()
     return bench.ask(topic, frames.pub_ext(topic, b'{"k":1}', body))
 
 
-def http_quotes(bench: ProbeBench) -> Observation:
+def http_quotes(bench: ProbeContext) -> Observation:
     """POST /pub_ext with single quotes: ``http:refused`` or the word of the HTTP answer."""
     answer = _pub_ext(bench, {"ext": "{'k1':'v1'}"})
     seen = observe_http(answer)
     return observed("http:refused", note=seen.value) if answer.status >= 400 else seen
 
 
-def http_ok(bench: ProbeBench) -> Observation:
+def http_ok(bench: ProbeContext) -> Observation:
     """POST /pub_ext: ``bare`` for OK, ``quoted`` for "OK", else the HTTP answer's word."""
     answer = _pub_ext(bench, {"ext": '{"k":"v"}'})
     words = {b"OK": "bare", b'"OK"': "quoted"}
@@ -80,7 +80,7 @@ def http_ok(bench: ProbeBench) -> Observation:
     return observed(word) if word else observe_http(answer)
 
 
-def http_trace_envelope(bench: ProbeBench) -> Observation:
+def http_trace_envelope(bench: ProbeContext) -> Observation:
     """POST /pub_ext with a trace id: ``bare``, ``wrapped``, else the HTTP answer's word."""
     answer = _pub_ext(bench, {"ext": '{"##trace_id":"7"}'})
     if answer.word != "trace":
@@ -88,7 +88,7 @@ def http_trace_envelope(bench: ProbeBench) -> Observation:
     return observed("wrapped" if answer.is_wrapped else "bare")
 
 
-def order_command(bench: ProbeBench) -> Observation:
+def order_command(bench: ProbeContext) -> Observation:
     """Try both names: ``SUB_ORDER,ok``, ``SUB_ORDERED,ok``, or ``neither,`` and a word."""
     topic = bench.topic("fresh_ordered_topic", "plain_topic")
     seen = "silence"
@@ -101,13 +101,13 @@ def order_command(bench: ProbeBench) -> Observation:
     return observed(f"neither,{seen}")
 
 
-def order_is_must(bench: ProbeBench) -> Observation:
+def order_is_must(bench: ProbeContext) -> Observation:
     """Subscribe with SUB to an ordered topic: WORD."""
     topic = bench.topic("fresh_ordered_topic")
     return bench.ask(topic, frames.subscribe(topic, topic.channel()))
 
 
-def _pub_ext(bench: ProbeBench, query: Query) -> HttpAnswer:
+def _pub_ext(bench: ProbeContext, query: Query) -> HttpAnswer:
     topic = bench.topic("ext_topic")
     whole = {"topic": topic.name, "partition": topic.partition, **query}
     client = bench.broker.http.at(topic.http_address)

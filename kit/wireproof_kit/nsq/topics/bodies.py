@@ -31,14 +31,14 @@ class Bodies:
         with self._lock:
             self._known.add(body)
 
-    def known(self) -> frozenset[bytes]:
+    def list_known(self) -> frozenset[bytes]:
         """Return all bodies of this case."""
         with self._lock:
             return frozenset(self._known)
 
     def is_own(self, body: bytes, raw: bytes) -> bool:
         """Return True if a message has a body of this case or contains its token."""
-        return body in self.known() or self._token in raw
+        return body in self.list_known() or self._token in raw
 
 
 def is_sentinel_of_kit(raw: bytes) -> bool:

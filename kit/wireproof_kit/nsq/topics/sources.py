@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from wireproof_kit.errors import ArrangementFailed, UsageFault
 from wireproof_kit.nsq.lookup.servers import (
@@ -13,11 +13,12 @@ from wireproof_kit.nsq.lookup.servers import (
     creation_query,
 )
 from wireproof_kit.nsq.observe.observations import observe, observe_http
-from wireproof_kit.nsq.topics.topic import Address, Place, Topic
+from wireproof_kit.nsq.topics.topic import Address, LedPartition, Topic
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.nsq.error_codes import E_SUB_ORDER_IS_MUST
 
 PREFIX = "wp_"
 # The measured lookup server makes topics within 2 s while few are asked for at once. Of many, its
@@ -36,6 +37,7 @@ class TopicKind:
     ordered: bool = False
     shared: bool = False
     upgradable: bool = False
+    upgraded: bool = False
     partitions: int = 1
     replicas: int = 1
 
@@ -65,19 +67,37 @@ KINDS: Mapping[str, TopicKind] = {
     "replicated_ext_topic": TopicKind(extend=True, replicas=2),
     # Of these the leader is moved, by cases that run alone: a real cluster moves nothing until it
     # has looked through its topics after one was made.
+    # A bug may sit in a partition that is neither the first nor the last, or the second.
+    "wide_topic": TopicKind(shared=True, partitions=3),
+    "wide_ext_topic": TopicKind(extend=True, shared=True, partitions=3),
+    "wide_upgraded_topic": TopicKind(upgraded=True, shared=True, partitions=3),
+    "fresh_wide_ext_topic": TopicKind(extend=True, partitions=3),
+    "fresh_wide_upgraded_topic": TopicKind(upgraded=True, partitions=3),
+    "wide_ordered_topic": TopicKind(ordered=True, shared=True, partitions=3),
+    "wide_ordered_ext_topic": TopicKind(extend=True, ordered=True, shared=True, partitions=3),
     "movable_topic": TopicKind(shared=True, replicas=2),
     "movable_ordered_topic": TopicKind(ordered=True, shared=True, replicas=2),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ReachableServices:
     """The services reachable beside the broker's own port, and the login to that port."""
 
     address: Address
-    connect: Callable[[], Connection]
+    connect: Callable[[Transcript], Connection]
     http: HttpClient | None
     lookup: LookupClient | None
+    transcript: Transcript = field(default_factory=Transcript)
+
+    def record_to(self, transcript: Transcript) -> "ReachableServices":
+        """Return the same services, with what is said to them recorded."""
+        return replace(
+            self,
+            http=self.http.record_to(transcript) if self.http else None,
+            lookup=self.lookup.record_to(transcript) if self.lookup else None,
+            transcript=transcript,
+        )
 
 
 class TopicMaker:
@@ -90,7 +110,7 @@ class TopicMaker:
     """
 
     def __init__(
-        self, around: Surroundings, *, run_token: str, given: Mapping[str, str] | None = None
+        self, around: ReachableServices, *, run_token: str, given: Mapping[str, str] | None = None
     ) -> None:
         self._around = around
         self._given = dict(given or {})
@@ -114,16 +134,40 @@ class TopicMaker:
         """
         kind = KINDS[argument]
         if argument in self._given:
-            return self._named(kind, self._given[argument])
-        if self._around.lookup is not None:
-            return self._by_lookup(kind, name, self._around.lookup)
+            return self._use_named(kind, self._given[argument])
+        around = self._around.record_to(transcript := Transcript())
+        try:
+            topic = self._make(kind, name, around)
+            if kind.ordered:
+                _check_ordered(topic, around)
+            if kind.upgraded:
+                topic = self._upgraded(topic, transcript)
+        except ArrangementFailed as error:
+            hint = f"{error}; --topic {argument}=NAME names one that is there"
+            raise ArrangementFailed(hint, transcript) from error
+        return topic
+
+    def _make(self, kind: TopicKind, name: str, around: "ReachableServices") -> Topic:
+        if around.lookup is not None:
+            return self._by_lookup(kind, name, around.lookup)
         tried: list[str] = []
         for way in (self._by_tcp, self._by_http):
-            made = way(kind, name)
+            made = way(kind, name, around)
             if isinstance(made, Topic):
                 return made
             tried.append(made)
         raise ArrangementFailed(f"no way to a fresh {kind.words}: {'; '.join(tried)}")
+
+    def _upgraded(self, topic: Topic, transcript: Transcript) -> Topic:
+        """Upgrade a topic that was made plain.
+
+        Raises:
+            ArrangementFailed: the target does not upgrade it.
+        """
+        answer = self.upgrade(topic, transcript)
+        if answer.status != 200:
+            raise ArrangementFailed(f"the upgrade was answered {observe_http(answer).value}")
+        return replace(topic, extend=True)
 
     def upgrade(self, topic: Topic, transcript: Transcript) -> HttpAnswer:
         """Request extend support for an old topic, and wait until it is announced.
@@ -136,7 +180,7 @@ class TopicMaker:
         around = self._around
         if around.lookup is not None:
             with self._upgrading:
-                lookup = around.lookup.recording(transcript)
+                lookup = around.lookup.record_to(transcript)
                 answer = lookup.update_meta(topic.name, upgradeext="true")
             if answer.status == 200:
                 around.lookup.wait_for_extend(topic.name)
@@ -144,7 +188,7 @@ class TopicMaker:
         if around.http is None:
             raise ArrangementFailed("upgrading needs a lookup server or the broker's HTTP API")
         query = {"topic": topic.name, "upgradeext": "true"}
-        client = around.http.at(topic.http_address).recording(transcript)
+        client = around.http.at(topic.http_address).record_to(transcript)
         return client.request("POST", UPDATE_PATH, query=query)
 
     def future(self, name: str) -> Topic:
@@ -162,7 +206,7 @@ class TopicMaker:
             query = {"topic": topic.name, "partition": "**"}
             self._around.http.request("POST", DELETE_PATH, query=query)
 
-    def _named(self, kind: TopicKind, text: str) -> Topic:
+    def _use_named(self, kind: TopicKind, text: str) -> Topic:
         """Return a topic that the user named."""
         name, _, partition = text.partition(":")
         lookup = self._around.lookup
@@ -176,8 +220,9 @@ class TopicMaker:
         One that is to be copied has a single partition: there may be no room for more.
         """
         partitions = 1 if kind.replicas > 1 else max(self._nodes, kind.partitions)
+        asked, lookup = lookup, self._around.lookup or lookup  # the waiting is not recorded
         with self._creating:
-            answer = lookup.create_topic(
+            answer = asked.create_topic(
                 name,
                 partitions=partitions,
                 replicas=kind.replicas,
@@ -200,7 +245,7 @@ class TopicMaker:
 
     def _places(
         self, name: str, partitions: int, expected: int, lookup: LookupClient
-    ) -> tuple[Place, ...]:
+    ) -> tuple[LedPartition, ...]:
         """Wait until enough partitions have leaders; return them, the target's own first.
 
         Once all that are expected are led, none of them need be the target's own.
@@ -208,46 +253,50 @@ class TopicMaker:
         leaders = lookup.wait_for(
             name, near=self._around.address, partitions=expected, least=partitions
         )
-        return tuple(Place(each.partition, each.address, each.http_address) for each in leaders)
+        return tuple(
+            LedPartition(each.partition, each.address, each.http_address) for each in leaders
+        )
 
-    def _by_tcp(self, kind: TopicKind, name: str) -> Topic | str:
+    def _by_tcp(self, kind: TopicKind, name: str, around: ReachableServices) -> Topic | str:
         if kind.ordered:
             return "INTERNAL_CREATE_TOPIC makes no ordered topics"
         if kind.replicas > 1:
             return "INTERNAL_CREATE_TOPIC makes no copies"
         for partition in range(kind.partitions):
             command = frames.internal_create_topic(name, partition, extend=kind.extend)
-            with self._around.connect() as connection:
+            with around.connect(around.transcript) as connection:
                 seen = observe(connection.ask(command)).value
             if seen != "ok":
                 return f"INTERNAL_CREATE_TOPIC was answered {seen}"
         return self._topic(kind, name, "tcp", self._own_places(*range(kind.partitions)))
 
-    def _by_http(self, kind: TopicKind, name: str) -> Topic | str:
-        if self._around.http is None:
+    def _by_http(self, kind: TopicKind, name: str, around: ReachableServices) -> Topic | str:
+        if around.http is None:
             return "no HTTP address is known"
         if kind.replicas > 1:
             return "one node keeps no copies"
         query = creation_query(
             name, partitions=kind.partitions, extend=kind.extend, ordered=kind.ordered
         )
-        answer = self._around.http.request("POST", CREATE_PATHS[0], query=query)
+        answer = around.http.request("POST", CREATE_PATHS[0], query=query)
+        if answer.status == 404:
+            answer = around.http.request("POST", CREATE_PATHS[1], query=query)
         if answer.status == 200:
             return self._topic(kind, name, "http", self._own_places(*range(kind.partitions)))
         return f"POST {CREATE_PATHS[0]} was answered {observe_http(answer).value}"
 
-    def _own_places(self, *partitions: int) -> tuple[Place, ...]:
+    def _own_places(self, *partitions: int) -> tuple[LedPartition, ...]:
         """Return the partitions that the target itself leads."""
         around = self._around
         http_address = around.http.address if around.http else None
-        return tuple(Place(number, around.address, http_address) for number in partitions)
+        return tuple(LedPartition(number, around.address, http_address) for number in partitions)
 
     def _topic(
         self,
         kind: TopicKind,
         name: str,
         way: str,
-        places: tuple[Place, ...],
+        places: tuple[LedPartition, ...],
     ) -> Topic:
         """Return the topic as seen at the first of its partitions."""
         http = self._around.http
@@ -264,6 +313,24 @@ class TopicMaker:
             way=way,
             channel_prefix=f"{self._prefix}_c",
             places=tuple(sorted(places, key=lambda place: place.partition)),
+        )
+
+
+def _check_ordered(topic: Topic, around: ReachableServices) -> None:
+    """Check that a topic that was asked to be ordered is so; no text says how to ask for it.
+
+    Raises:
+        ArrangementFailed: neither its meta nor the answer to a plain SUB shows it.
+    """
+    info = around.lookup.lookup(topic.name) if around.lookup else None
+    if info is not None and info.meta.get("ordered") is True:
+        return
+    with around.connect(around.transcript) as connection:
+        seen = observe(connection.ask(frames.subscribe(topic, topic.channel()))).value
+    if seen != f"error:{E_SUB_ORDER_IS_MUST}":
+        raise ArrangementFailed(
+            f"a topic was made with orderedmulti=true, but nothing shows that it is ordered "
+            f"(a plain SUB was answered {seen})"
         )
 
 

@@ -9,7 +9,7 @@ _numbers = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LedPartition:
     """A partition, and the addresses of the node that leads it."""
 
     partition: int
@@ -34,7 +34,7 @@ class Topic:
     http_address: Address | None = None
     way: str = "given"
     channel_prefix: str = field(default="wp_channel", repr=False)
-    places: tuple[Place, ...] = ()
+    places: tuple[LedPartition, ...] = ()
 
     @property
     def kind(self) -> str:

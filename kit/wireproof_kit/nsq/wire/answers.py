@@ -6,7 +6,7 @@ from typing import ClassVar
 from wireproof_kit.wire.answers import Closed, Nonsense, Silent
 from wireproof_spec.nsq.frame import error_code
 
-__all__ = ["Answer", "Closed", "Nonsense", "Pushed", "Refusal", "Response", "Silent", "refusal"]
+__all__ = ["Answer", "Closed", "ErrorFrame", "Nonsense", "Pushed", "Response", "Silent", "refusal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ErrorFrame:
     """An error frame (type 1): its error code and all its data."""
 
     kind: ClassVar[str] = "refusal"
@@ -39,9 +39,9 @@ class Pushed:
     data: bytes
 
 
-Answer = Response | Refusal | Pushed | Closed | Silent | Nonsense
+Answer = Response | ErrorFrame | Pushed | Closed | Silent | Nonsense
 
 
-def refusal(data: bytes) -> Refusal:
+def refusal(data: bytes) -> ErrorFrame:
     """Decode the data of an error frame."""
-    return Refusal(code=error_code(data), data=data)
+    return ErrorFrame(code=error_code(data), data=data)

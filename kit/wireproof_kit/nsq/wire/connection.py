@@ -17,9 +17,9 @@ from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.answers import (
     Answer,
     Closed,
+    ErrorFrame,
     Nonsense,
     Pushed,
-    Refusal,
     Response,
     Silent,
     refusal,
@@ -46,14 +46,16 @@ __all__ = [
     "Answer",
     "Closed",
     "Connection",
+    "ErrorFrame",
     "Nonsense",
     "Pushed",
-    "Refusal",
     "Response",
     "Silent",
 ]
 
 GOES_ON = b"wp:goes-on"
+# Closing a socket with unread bytes sends a reset, which could destroy what the target has
+# yet to read; so up to this much is read first, and some of it is recorded.
 UNREAD_BYTES = 1024 * 1024
 UNREAD_FRAMES = 20
 # A cluster that could not write a message makes the partition unwritable while it checks it.
@@ -64,7 +66,7 @@ PAUSE_SECONDS = 0.05
 class Connection:
     """A client connection of one case; not thread-safe.
 
-    ``heartbeats`` is how many have come so far.
+    ``heartbeats`` is how many have come so far; they are answered while ``answers_heartbeats``.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Connection:
         self._is_within_frame = False
         self._nops_owed = 0
         self.heartbeats = 0
+        self.answers_heartbeats = True
         self._address = address
         self.identified: Answer | None = None
         self.name = self._wire.name
@@ -138,10 +141,10 @@ class Connection:
             self._kept.append(answer)
 
     def goes_on(self, topic: Topic) -> str:
-        """Publish again on this connection: ``open``, ``closed``, ``broken`` or ``stuck``.
+        """Publish on this connection again: ``open``, ``closed``, ``broken`` or ``stuck``.
 
-        ``broken`` means that the answer is not that of the frame just sent. A partition that
-        cannot be written for a while is asked again, as the published text expects of clients.
+        ``broken`` means that the answer is not one to the frame just sent. If the partition is not
+        writable for a while, the publish is repeated, as the published text expects of clients.
         """
         deadline = time.monotonic() + WRITABLE_SECONDS
         answer = self._one_more(topic)
@@ -177,7 +180,7 @@ class Connection:
             frame = frames.pub_ext(topic, {"goes": "on"}, GOES_ON)
         else:
             frame = frames.pub(topic, GOES_ON)
-        return self.ask(frame.called("one more publish, to see whether the connection goes on"))
+        return self.ask(frame.rename("one more publish, to see whether the connection goes on"))
 
     def _pause(self, deadline: float) -> bool:
         """Wait a moment; return False when the deadline has passed."""
@@ -212,7 +215,7 @@ class Connection:
         return Nonsense(_unknown_type(frame.frame_type))
 
     def _answer_heartbeats(self) -> None:
-        if self._is_within_frame or self._half_closed:
+        if self._is_within_frame or self._half_closed or not self.answers_heartbeats:
             return
         while self._nops_owed:
             self._nops_owed -= 1
@@ -230,7 +233,7 @@ class Connection:
 
 
 def _is_not_writable(answer: Answer) -> bool:
-    return isinstance(answer, Refusal) and answer.code == E_FAILED_ON_NOT_WRITABLE
+    return isinstance(answer, ErrorFrame) and answer.code == E_FAILED_ON_NOT_WRITABLE
 
 
 def _cut_off(pending: bytes) -> WireError:

@@ -42,6 +42,7 @@ from wireproof_spec.nsq.publish import (
 )
 from wireproof_spec.wire_error import WireError
 
+# The header length is a 2-byte field; what exceeds it becomes part of the body.
 HEADER_LIMIT = 0xFFFF
 
 Word = str | bytes | int
@@ -82,7 +83,7 @@ def identify(**fields: object) -> Outgoing:
 def identify_raw(text: bytes, *, size: int | None = None) -> Outgoing:
     """Return IDENTIFY with any bytes as its JSON."""
     body = from_grammar(IDENTIFY_BODY, IdentifyBody(json=text), overrides={"size": size})
-    return (line(names.IDENTIFY) + body).called("IDENTIFY")
+    return (line(names.IDENTIFY) + body).rename("IDENTIFY")
 
 
 def auth(secret: bytes) -> Outgoing:
@@ -193,7 +194,7 @@ def pub_ext(
     text = header_bytes(header)
     value = PubExtBody(json_header=text[:HEADER_LIMIT], body=text[HEADER_LIMIT:] + body)
     overrides = {"size": size, "header_length": header_length}
-    content = _judged(from_grammar(PUB_EXT_BODY, value, overrides=overrides), text)
+    content = _mark_wrong(from_grammar(PUB_EXT_BODY, value, overrides=overrides), text)
     return _command(names.PUB_EXT, topic, content, partition, topic_name, command_line)
 
 
@@ -273,7 +274,7 @@ def header_bytes(header: Header) -> bytes:
     return json.dumps(dict(header), ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _judged(content: Outgoing, header: bytes) -> Outgoing:
+def _mark_wrong(content: Outgoing, header: bytes) -> Outgoing:
     """Mark the header as deliberately wrong when it violates the published text."""
     if is_as_published(header):
         return content
@@ -300,7 +301,7 @@ def _command(
     else:
         word = topic.name if topic_name is None else topic_name
         head = line(name, word, *_partition(topic, partition))
-    return (head + content).called(name.decode())
+    return (head + content).rename(name.decode())
 
 
 def _partition(topic: Topic, partition: Partition) -> tuple[Word, ...]:

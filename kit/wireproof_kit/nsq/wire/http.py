@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from wireproof_kit.wire.http import TOKEN, Line, Transferred, request_bytes, transfer
+from wireproof_kit.wire.http import TOKEN, ConnectionPool, TransferResult, request_bytes, transfer
 from wireproof_kit.wire.http import Address as Address
 from wireproof_kit.wire.http import Headers as Headers
 from wireproof_kit.wire.http import Query as Query
@@ -17,10 +17,10 @@ TRACE_FIELDS = frozenset({"status", "id", "trace_id", "queue_offset", "rawsize"}
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """An HTTP response, or in ``failure`` the reason why there is none.
+    """An HTTP response, or in ``failure`` why there is none.
 
-    ``failure`` is ``silence``, ``closed``, ``nonsense`` or ``unreachable``; ``status`` is then
-    0. ``json`` is None when the body is no JSON.
+    ``failure`` is ``silence``, ``closed``, ``nonsense`` or ``unreachable``; ``status`` is then 0.
+    ``json`` is None if the body is not JSON.
     """
 
     status: int
@@ -87,7 +87,7 @@ class HttpClient:
         *,
         transcript: Transcript,
         seconds: float,
-        line: Line | None = None,
+        line: ConnectionPool | None = None,
         token: str = "",
     ) -> None:
         self.address = address
@@ -102,7 +102,7 @@ class HttpClient:
             return self
         return HttpClient(address, transcript=self._transcript, seconds=self._seconds)
 
-    def recording(self, transcript: Transcript) -> "HttpClient":
+    def record_to(self, transcript: Transcript) -> "HttpClient":
         """Return a client that records in another transcript and keeps no connection open."""
         return HttpClient(
             self.address, transcript=transcript, seconds=self._seconds, token=self._token
@@ -150,19 +150,21 @@ class HttpClient:
             came = transfer(self.address, data, seconds=self._seconds, method=method)
         else:
             came = self._line.transfer(data, seconds=self._seconds, method=method)
+        if came.failure == "silence":
+            self._transcript.waited(self._seconds)
         note = came.failure or str(came.status)
         self._transcript.add("response", name, data=came.received, note=note)
-        return _answered(came)
+        return _convert_answer(came)
 
 
 def _names(headers: Headers, name: str) -> bool:
     return any(key.lower() in (name, name.encode()) for key, _ in headers)
 
 
-def failed(how: str) -> HttpAnswer:
+def make_failed(how: str) -> HttpAnswer:
     """Return the HttpAnswer for a request that got no response."""
     return HttpAnswer(0, (), b"", failure=how)
 
 
-def _answered(came: Transferred) -> HttpAnswer:
+def _convert_answer(came: TransferResult) -> HttpAnswer:
     return HttpAnswer(came.status, came.headers, came.body, came.json, came.failure)

@@ -14,7 +14,7 @@ from wireproof_kit.decoding.json_text import json_object
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, UsageFault
 from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.wire import frames
-from wireproof_kit.nsq.wire.answers import Answer, Refusal, Response
+from wireproof_kit.nsq.wire.answers import Answer, ErrorFrame, Response
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.runner.patience import Wait
 from wireproof_kit.targets.target import Target
@@ -101,7 +101,7 @@ class Login:
         answer = connection.receive(wait)
         if answer != Response(OK):
             seen = observe(answer).value
-            raise ArrangementFailed(f"OK was due after the TLS handshake, {seen} came")
+            raise ArrangementFailed(f"expected OK after the TLS handshake, received {seen}")
 
 
 def login_of(target: Target) -> Login:
@@ -151,7 +151,7 @@ def _secret(variable: str) -> bytes:
 def _show_secret(connection: Connection, secret: bytes, wait: Wait) -> None:
     connection.show_secret(secret)
     answer = connection.receive(wait)
-    if isinstance(answer, Refusal) and TLS_REQUIRED in answer.text:
+    if isinstance(answer, ErrorFrame) and TLS_REQUIRED in answer.text:
         raise TargetSilent(f"{connection.place} asks for TLS; give --tls")
     if not isinstance(answer, Response):
         seen = observe(answer).value

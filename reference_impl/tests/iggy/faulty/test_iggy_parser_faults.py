@@ -13,13 +13,13 @@ from faulty_broker import DEADLINE_S, POLL_S, Peer, Running, running
 from iggy_bench import OK, STREAM, TOPIC, frame, polling, sending, sent, u32
 
 from wireproof_reference_impl.iggy.core.connection import Connection
-from wireproof_reference_impl.iggy.core.server import Server, Surroundings
+from wireproof_reference_impl.iggy.core.server import Server, ServerEnvironment
 from wireproof_reference_impl.iggy.faulty import harm
 from wireproof_reference_impl.iggy.http import routes
 from wireproof_reference_impl.iggy.link import ServerSource, connector
 from wireproof_reference_impl.iggy.presets import FAULTS, build, overrides
 from wireproof_reference_impl.iggy.streams.storage import MemoryStorage
-from wireproof_reference_impl.overrides import applied
+from wireproof_reference_impl.overrides import apply_overrides
 from wireproof_reference_impl.preset import PARSER
 from wireproof_spec.iggy import commands
 
@@ -126,7 +126,7 @@ class Serving:
 @contextmanager
 def _serving(*faults: str) -> Iterator[Serving]:
     behaviour = build("published", "published", fault_names=faults, variant_names=())
-    around = Surroundings(storage=MemoryStorage(), new_id=itertools.count(1 << 100).__next__)
+    around = ServerEnvironment(storage=MemoryStorage(), new_id=itertools.count(1 << 100).__next__)
     server = Server(behaviour, around)
     source = ServerSource()
 
@@ -138,7 +138,7 @@ def _serving(*faults: str) -> Iterator[Serving]:
         (source, connector(source, lambda _, now_us: routes.connection(server))),
     ]
     harm.hoard.clear()
-    with applied(overrides(faults)), running(behaviour.pacing, places) as shell:
+    with apply_overrides(overrides(faults)), running(behaviour.pacing, places) as shell:
         beside = Peer(shell.addresses[0])
         beside.send(frame(commands.CREATE_STREAM, u32(1) + b"s"))
         beside.send(frame(commands.CREATE_TOPIC, STREAM + u32(1) + u32(1) + b"t"))

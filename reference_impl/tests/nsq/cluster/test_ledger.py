@@ -9,12 +9,12 @@ from nsq_bench import pub
 
 from wireproof_reference_impl.nsq.cluster import ledger
 from wireproof_reference_impl.nsq.cluster.cluster_file import ClusterFile
-from wireproof_reference_impl.nsq.storage.place import QueueFault
+from wireproof_reference_impl.nsq.storage.queue_position import QueueFault
 
 
 def kept(cluster: ClusterBench) -> dict[str, object]:
     rows: dict[str, object] = json.loads(
-        json.dumps(ledger.written(cluster.cluster.topics.values()))
+        json.dumps(ledger.make_rows(cluster.cluster.topics.values()))
     )
     return rows
 
@@ -68,7 +68,7 @@ def test_a_file_that_is_no_ledger(text: str, tmp_path: Path) -> None:
 
 def test_a_ledger_of_more_nodes_than_there_are(tmp_path: Path) -> None:
     file = ClusterFile(tmp_path, synced=True)
-    file.save(ledger.written(made().cluster.topics.values()))
+    file.save(ledger.make_rows(made().cluster.topics.values()))
     with pytest.raises(QueueFault, match="it needs node 3"):
         file.load(ClusterBench(2).members)
 
@@ -85,7 +85,7 @@ def test_the_last_whole_line_of_a_topic_stands(tmp_path: Path) -> None:
 
     topics = ClusterFile(tmp_path, synced=False).load(cluster.members)
 
-    assert json.loads(json.dumps(ledger.written(topics))) == {"t": rows["t"]}
+    assert json.loads(json.dumps(ledger.make_rows(topics))) == {"t": rows["t"]}
     assert json.loads(path.read_bytes()) == {"t": rows["t"]}
 
 

@@ -1,13 +1,15 @@
 from wireproof_reference_impl.nsq.core.backlog import Backlog
 from wireproof_reference_impl.nsq.core.log import MemoryLog
 from wireproof_reference_impl.nsq.wire import record
-from wireproof_reference_impl.nsq.wire.message import Entry, Message
+from wireproof_reference_impl.nsq.wire.message import Message, NewMessage
 
 MANY = 5000
 
 
 def stored(log: MemoryLog, number: int) -> Message:
-    data = record.build(Entry(b"%d" % number), 1, internal_id=number + 1, extend=True, version=4)
+    data = record.build(
+        NewMessage(b"%d" % number), 1, internal_id=number + 1, extend=True, version=4
+    )
     offset = log.append(data)
     return record.read(data, offset, log.count - 1)
 
@@ -18,7 +20,7 @@ def backlog_of(log: MemoryLog, *, offset: int = 0, number: int = 0) -> Backlog:
 
 def drained(backlog: Backlog) -> list[int]:
     numbers = []
-    while window := backlog.upcoming():
+    while window := backlog.list_upcoming():
         numbers.append(window.popleft().number)
     return numbers
 
@@ -30,7 +32,7 @@ def test_messages_come_in_order_though_only_a_window_is_held() -> None:
         backlog.add(stored(log, number))
 
     assert backlog.depth == MANY
-    assert len(backlog.upcoming()) < MANY
+    assert len(backlog.list_upcoming()) < MANY
     assert drained(backlog) == list(range(MANY))
     assert backlog.depth == 0
     assert (backlog.offset, backlog.number) == (log.end, MANY)
@@ -42,7 +44,7 @@ def test_messages_added_while_others_wait_in_the_log_keep_their_order() -> None:
     for number in range(MANY):
         backlog.add(stored(log, number))
     for _ in range(MANY - 10):
-        backlog.upcoming().popleft()
+        backlog.list_upcoming().popleft()
     backlog.add(stored(log, MANY))
 
     assert drained(backlog) == list(range(MANY - 10, MANY + 1))

@@ -12,7 +12,7 @@ from wireproof_reference_impl.nsq.core.commands.table import handlers
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.log import Log, MemoryLog, MemoryStorage
 from wireproof_reference_impl.nsq.wire.limits import Limits
-from wireproof_reference_impl.overrides import applied
+from wireproof_reference_impl.overrides import apply_overrides
 from wireproof_spec.nsq.names import MAGIC, PUB
 
 MOST = 20
@@ -114,5 +114,5 @@ def test_behaviours_that_look_at_single_publishes_take_no_rows() -> None:
     assert publish_pipelined.fits(published)
     assert publish_pipelined.fits(presets.build("deployed", fault_names=(), variant_names=()))
     for name in ("partition-first-for-all", "pub-ok-with-line-feed", "second-frame-dropped"):
-        with applied(presets.overrides([name])):
+        with apply_overrides(presets.overrides([name])):
             assert not publish_pipelined.fits(published), name

@@ -22,7 +22,7 @@ from wireproof_reference_impl.nsq.faulty import harm
 from wireproof_reference_impl.nsq.http import http_api
 from wireproof_reference_impl.nsq.wire.limits import Limits
 from wireproof_reference_impl.nsq.wire.packed import MESSAGE_HEAD_BYTES
-from wireproof_reference_impl.overrides import applied
+from wireproof_reference_impl.overrides import apply_overrides
 from wireproof_reference_impl.preset import PARSER
 from wireproof_reference_impl.served import Connect, Source
 from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE, FrameReader, ServerFrame
@@ -199,7 +199,7 @@ class Broker:
 @contextmanager
 def _broker(*faults: str) -> Iterator[Broker]:
     harm.hoard.clear()
-    with applied(presets.overrides(faults)):
+    with apply_overrides(presets.overrides(faults)):
         node = _node(faults)
         places: list[tuple[Source, Connect]] = [
             (node, broker.connector(node)),

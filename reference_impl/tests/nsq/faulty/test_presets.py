@@ -7,11 +7,12 @@ import pytest
 
 from wireproof_reference_impl.addresses import BadOption
 from wireproof_reference_impl.nsq import presets
-from wireproof_reference_impl.nsq.behaviour import Behaviour, changed
+from wireproof_reference_impl.nsq.behaviour import Behaviour, change_settings
 from wireproof_reference_impl.nsq.options import DEPLOYED, PUBLISHED
 from wireproof_reference_impl.nsq.preset import CLAUSE, PARSER, VARIANT, Preset
 from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS
-from wireproof_reference_impl.overrides import applied
+from wireproof_reference_impl.overrides import apply_overrides
+from wireproof_reference_impl.preset import ALTERNATIVE
 from wireproof_spec.catalogue import load_catalogue
 
 EVERY = [*FAULTS.values(), *VARIANTS.values()]
@@ -22,14 +23,14 @@ def test_every_preset_changes_the_behaviour() -> None:
         preset.name
         for preset in EVERY
         if not (preset.settings or preset.overrides)
-        or (preset.settings and changed(Behaviour(), preset.settings) == Behaviour())
+        or (preset.settings and change_settings(Behaviour(), preset.settings) == Behaviour())
     ]
     assert unchanged == []
 
 
 def test_every_override_can_be_put_in_place_and_taken_back() -> None:
     for preset in EVERY:
-        with applied(preset.overrides):
+        with apply_overrides(preset.overrides):
             in_place = [vars(each.owner)[each.name] for each in preset.overrides]
         taken_back = [vars(each.owner)[each.name] for each in preset.overrides]
         assert not set(map(id, in_place)) & set(map(id, taken_back)), preset.name
@@ -44,7 +45,7 @@ def _wrong(preset: Preset) -> list[str]:
     right = {
         "name": re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", preset.name),
         "text": re.fullmatch(r"[^\t\n]+[^.\t\n]", preset.text),
-        "kind": preset.kind in (CLAUSE, PARSER, VARIANT),
+        "kind": preset.kind in (CLAUSE, PARSER, VARIANT, ALTERNATIVE),
         "breaks": bool(preset.breaks) == (preset.kind == CLAUSE),
         "prefix": (preset.kind == PARSER) == preset.name.startswith("parser-"),
         "may_break": not set(preset.breaks) & set(preset.may_break),
@@ -96,6 +97,6 @@ def test_an_unknown_name_is_answered_with_the_nearest() -> None:
 
 def test_an_unknown_setting_is_an_error() -> None:
     with pytest.raises(KeyError):
-        changed(Behaviour(), {"publish.nothing": 1})
+        change_settings(Behaviour(), {"publish.nothing": 1})
     with pytest.raises(KeyError):
-        changed(Behaviour(), {"nothing": 1})
+        change_settings(Behaviour(), {"nothing": 1})

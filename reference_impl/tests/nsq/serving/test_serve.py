@@ -124,7 +124,7 @@ def test_recorded_exchange_over_sockets(name: str, deployed: Broker) -> None:
         line = f"INTERNAL_CREATE_TOPIC {each['create_topic']} {each['partition']} {ext}\n"
         assert answer(deployed.connect(), line.encode()) == b"OK"
     sock = deployed.connect(magic=False)
-    for data in scenario.sent("A"):
+    for data in scenario.list_sent("A"):
         sock.sendall(data)
     sock.shutdown(socket.SHUT_WR)
     found = frames_until_closed(sock)

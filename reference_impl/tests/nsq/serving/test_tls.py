@@ -113,7 +113,7 @@ def test_a_client_that_trusts_nobody_goes_and_harms_nobody(files: tuple[str, ...
 def test_recorded_refusals_outside_tls(bench: Bench, scenario: golden.Scenario) -> None:
     client = bench.connect(magic=False)
     expected = [step for step in scenario.steps if step.direction == "recv"][-1]
-    for data in scenario.sent("A"):
+    for data in scenario.list_sent("A"):
         client.send(data)
     found = []
     while (frame := client.frame(within=0.1)) is not None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from wireproof_reference_impl.nsq.storage.channels import ChannelPosition
 from wireproof_reference_impl.nsq.storage.disk_queue import DiskQueue
-from wireproof_reference_impl.nsq.storage.place import QueueFault
+from wireproof_reference_impl.nsq.storage.queue_position import QueueFault
 from wireproof_spec.decoding import extent
 from wireproof_spec.nsq import golden
 from wireproof_spec.nsq.disk import DISK_RECORD

@@ -7,7 +7,7 @@ import pytest
 from disk_queues import FIRST, LAST, TOPIC, contents, filled, opened, record, recorded
 
 from wireproof_reference_impl.nsq.storage.disk_queue import DiskQueue
-from wireproof_reference_impl.nsq.storage.place import QueueFault
+from wireproof_reference_impl.nsq.storage.queue_position import QueueFault
 
 
 def test_a_queue_goes_on_where_it_was_closed(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from wireproof_reference_impl.nsq.wire.go_text import marshalled, quoted
+from wireproof_reference_impl.nsq.wire.go_text import marshal, quote
 
 QUOTED = {
     "plain": '"plain"',
@@ -25,15 +25,15 @@ NUMBERS = {
 
 @pytest.mark.parametrize("text", QUOTED)
 def test_quoted(text: str) -> None:
-    assert quoted(text) == QUOTED[text]
+    assert quote(text) == QUOTED[text]
 
 
 @pytest.mark.parametrize("value", NUMBERS)
 def test_marshalled_number(value: float) -> None:
-    assert marshalled(value) == NUMBERS[value]
+    assert marshal(value) == NUMBERS[value]
 
 
 def test_marshalled_object() -> None:
     value = {"b": ["<&>", True, None, {"y": "é", "x": "\u2028"}], "a": "\udcff"}
     expected = r'{"a":"\ufffd","b":["\u003c\u0026\u003e",true,null,{"x":"\u2028","y":"é"}]}'
-    assert marshalled(value) == expected
+    assert marshal(value) == expected

@@ -9,11 +9,11 @@ from msgspec.structs import astuple
 
 from wireproof_reference_impl.nsq.delivery import message_parts
 from wireproof_reference_impl.nsq.storage import notes
-from wireproof_reference_impl.nsq.storage.place import Place
-from wireproof_reference_impl.nsq.storage.records import LENGTH_SIZE, whole
+from wireproof_reference_impl.nsq.storage.queue_position import QueuePosition
+from wireproof_reference_impl.nsq.storage.records import LENGTH_SIZE, measure_record
 from wireproof_reference_impl.nsq.wire import packed, record
 from wireproof_reference_impl.nsq.wire.answers import trace_response
-from wireproof_reference_impl.nsq.wire.message import Entry, Message, Stored
+from wireproof_reference_impl.nsq.wire.message import Message, NewMessage, PublishResult
 from wireproof_spec.decoding import Schema, decode, encode, extent
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
 from wireproof_spec.nsq.frame import SERVER_FRAME, ServerFrame
@@ -50,7 +50,7 @@ def test_frame(frame_type: int, data: bytes) -> None:
 @given(U64, U64, U64, st.integers(0, 2**32 - 1))
 def test_trace_response(internal_id: int, trace_id: int, offset: int, size: int) -> None:
     expected = TraceResponse(internal_id, trace_id, offset, size)
-    assert trace_response(Stored(internal_id, trace_id, offset, size)) == encode(
+    assert trace_response(PublishResult(internal_id, trace_id, offset, size)) == encode(
         TRACE_RESPONSE, expected
     )
 
@@ -64,7 +64,7 @@ def test_record(
     body: bytes,
     extend: bool,
 ) -> None:
-    entry = Entry(body, trace_id, header if extend else None)
+    entry = NewMessage(body, trace_id, header if extend else None)
     data = record.build(entry, timestamp_ns, internal_id=internal_id, extend=extend, version=4)
     part = Extend(0 if header is None else 4, header) if extend else None
     message = WireMessage(timestamp_ns, 0, internal_id, trace_id, part, None, None, body)
@@ -106,7 +106,7 @@ def test_extend_part_as_drawn(header: bytes | None) -> None:
 
 @given(NOTED, NOTED, NOTED, NOTED)
 def test_notes_beside_a_queue(count: int, number: int, position: int, begin: int) -> None:
-    end = Place(count, number, position, begin + position)
+    end = QueuePosition(count, number, position, begin + position)
     writer = WriterMeta(count, number, position, end.offset)
     finished = OffsetMeta(count, begin, end.offset)
     assert notes.writer_meta(end) == encode(WRITER_META_TEMPORARY, writer)
@@ -128,7 +128,7 @@ def test_what_is_no_note_is_none_to_either(text: str, end: bytes) -> None:
 def test_a_record_is_whole_where_the_schema_has_one(data: bytes) -> None:
     head = data[:LENGTH_SIZE]
     expected = _size_or_fault(lambda: extent(DISK_RECORD, head))
-    found = _size_or_fault(lambda: whole(head, len(data), 0))
+    found = _size_or_fault(lambda: measure_record(head, len(data), 0))
     if isinstance(expected, int) and expected <= len(data):
         assert found == expected
     elif isinstance(expected, WireError):

@@ -67,7 +67,7 @@ def streams(every: Iterable[Stream]) -> bytes:
 
 def topic(found: Topic) -> bytes:
     """Return a topic with its partitions."""
-    return _topic(found) + b"".join(_partition(each) for each in found.partitions.shown())
+    return _topic(found) + b"".join(_partition(each) for each in found.partitions.list_opened())
 
 
 def topics(every: Iterable[Topic]) -> bytes:
@@ -91,7 +91,7 @@ def consumer_offset(consumer: int, stored: int | None) -> bytes:
     return struct.pack("<IQ", consumer, stored or 0)
 
 
-def polled(found: Polled, behaviour: MessageBehaviour) -> bytes:
+def encode_polled(found: Polled, behaviour: MessageBehaviour) -> bytes:
     """Return a head and messages one after the other."""
     return behaviour.head(found) + b"".join(map(behaviour.layout, found.messages))
 

@@ -2,7 +2,7 @@
 
 from wireproof_reference_impl.iggy.core.commands.table import COMMAND_TABLES
 from wireproof_reference_impl.iggy.core.server import Server
-from wireproof_reference_impl.iggy.core.session import Action, Handler, Session
+from wireproof_reference_impl.iggy.core.session import Action, CommandContext, Handler
 from wireproof_reference_impl.iggy.streams.client import Client
 from wireproof_reference_impl.iggy.wire import framing
 from wireproof_reference_impl.iggy.wire.fields import Fields
@@ -24,7 +24,7 @@ class Connection:
         self.server = server
         self.buffer = bytearray()
         number = server.behaviour.framing.client_id(address)
-        self._session = Session(server, Client(number, address), now_us)
+        self._session = CommandContext(server, Client(number, address), now_us)
         self._commands = COMMAND_TABLES[server.behaviour.framing.generation]
         self._output: list[bytes] = []
         server.clients[self._session.client.id] = self._session.client
@@ -116,5 +116,5 @@ class Connection:
         self._output.append(framing.response(status, body))
 
 
-def _login_first(session: Session) -> bytes:
+def _login_first(session: CommandContext) -> bytes:
     raise Refusal(UNAUTHENTICATED, "Unauthenticated")

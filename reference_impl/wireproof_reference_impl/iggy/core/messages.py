@@ -10,9 +10,9 @@ from wireproof_reference_impl.iggy.wire.message import Message
 from wireproof_reference_impl.iggy.wire.polled import Polled
 from wireproof_reference_impl.iggy.wire.requests import (
     Consumer,
-    Place,
     PollMessages,
     SendMessages,
+    TopicPath,
     consumer_number,
 )
 from wireproof_reference_impl.iggy.wire.status import Refusal
@@ -23,7 +23,7 @@ def send(server: Server, request: SendMessages, now_us: int) -> None:
     """Store messages, all or none.
 
     Raises:
-        Refusal: they cannot be taken, or there is no place for them.
+        Refusal: they are not acceptable, or the stream, topic or partition does not exist.
     """
     check_sent(request, server.behaviour.store.limits)
     topic = server.topic(request.place)
@@ -36,7 +36,7 @@ def poll(server: Server, request: PollMessages, client: Client | None) -> Polled
     """Read messages; a group's member reads the partition whose turn it is.
 
     Raises:
-        Refusal: nothing is asked for, or it is not there.
+        Refusal: the request asks for no message, or the partition does not exist.
     """
     if not request.count:
         raise Refusal(status.INVALID_MESSAGES_COUNT, "Invalid messages count")
@@ -59,7 +59,7 @@ def commit(partition: Partition, consumer: Consumer, offset: int) -> None:
 
 
 def stored_offset(
-    server: Server, place: Place, consumer: Consumer, partition: int
+    server: Server, place: TopicPath, consumer: Consumer, partition: int
 ) -> tuple[Partition, int | None]:
     """Return a partition and the offset of a consumer in it, if one was stored.
 
@@ -73,7 +73,7 @@ def stored_offset(
 
 def store_offset(
     server: Server,
-    place: Place,
+    place: TopicPath,
     consumer: Consumer,
     *,
     partition: int,

@@ -19,18 +19,18 @@ from wireproof_reference_impl.iggy.streams.storage import (
 from wireproof_reference_impl.iggy.streams.topic import (
     Stream,
     Topic,
-    found,
+    find_by_identifier,
     is_taken,
     missing_stream,
 )
 from wireproof_reference_impl.iggy.wire import status
 from wireproof_reference_impl.iggy.wire.identifier import Identifier
-from wireproof_reference_impl.iggy.wire.requests import Place
+from wireproof_reference_impl.iggy.wire.requests import TopicPath
 from wireproof_reference_impl.iggy.wire.status import Refusal
 from wireproof_spec.iggy.limits import MAX_PARTITIONS
 
 
-class Surroundings(Struct, frozen=True):
+class ServerEnvironment(Struct, frozen=True):
     """What the process gives to the server: storage, ids, start time, machine and segment size."""
 
     storage: Storage
@@ -43,7 +43,7 @@ class Surroundings(Struct, frozen=True):
 class Server:
     """The state that all connections share."""
 
-    def __init__(self, behaviour: Behaviour, around: Surroundings) -> None:
+    def __init__(self, behaviour: Behaviour, around: ServerEnvironment) -> None:
         self.behaviour = behaviour
         self.around = around
         self.streams: dict[int, Stream] = {}
@@ -61,9 +61,9 @@ class Server:
         Raises:
             Refusal: there is none of that number or name.
         """
-        return found(who, self.streams, lambda each: each.name, missing_stream)
+        return find_by_identifier(who, self.streams, lambda each: each.name, missing_stream)
 
-    def topic(self, place: Place) -> Topic:
+    def topic(self, place: TopicPath) -> Topic:
         """Return a topic.
 
         Raises:
@@ -120,7 +120,7 @@ class Server:
             raise
         return topic
 
-    def delete_topic(self, place: Place) -> None:
+    def delete_topic(self, place: TopicPath) -> None:
         """Delete a topic with all in it.
 
         Raises:
@@ -131,7 +131,7 @@ class Server:
         del self.streams[topic.stream].topics[topic.id]
         self._forget(lambda joined: joined[:2] == (topic.stream, topic.id))
 
-    def create_partitions(self, place: Place, count: int) -> None:
+    def create_partitions(self, place: TopicPath, count: int) -> None:
         """Add partitions.
 
         Raises:
@@ -142,7 +142,7 @@ class Server:
             raise Refusal(status.TOO_MANY_PARTITIONS, "Too many partitions")
         self._resize(topic, len(topic.partitions) + count)
 
-    def delete_partitions(self, place: Place, count: int) -> None:
+    def delete_partitions(self, place: TopicPath, count: int) -> None:
         """Delete the highest partitions, or all when there are fewer.
 
         Raises:
@@ -151,7 +151,7 @@ class Server:
         topic = self.topic(place)
         self._resize(topic, max(0, len(topic.partitions) - count))
 
-    def create_group(self, place: Place, number: int) -> Group:
+    def create_group(self, place: TopicPath, number: int) -> Group:
         """Create a consumer group.
 
         Raises:
@@ -166,7 +166,7 @@ class Server:
         group = topic.groups[number] = Group(number, topic.id, len(topic.partitions))
         return group
 
-    def delete_group(self, place: Place, number: int) -> None:
+    def delete_group(self, place: TopicPath, number: int) -> None:
         """Delete a consumer group.
 
         Raises:
@@ -178,7 +178,7 @@ class Server:
         del topic.groups[group.id]
         self._forget(lambda joined: joined == (topic.stream, topic.id, number))
 
-    def join(self, place: Place, number: int, client: Client) -> None:
+    def join(self, place: TopicPath, number: int, client: Client) -> None:
         """Add a client to a group.
 
         Raises:
@@ -190,7 +190,7 @@ class Server:
         if joined not in client.groups:
             client.groups.append(joined)
 
-    def leave(self, place: Place, number: int, client: Client) -> None:
+    def leave(self, place: TopicPath, number: int, client: Client) -> None:
         """Remove a client from a group; it need not be a member.
 
         Raises:
@@ -230,13 +230,13 @@ class Server:
     def _partitions(
         self, stream: int, topic: int, *, used: Iterable[int] = (), count: int = 0
     ) -> Partitions:
-        def opened(number: int, files: PartitionFiles) -> Partition:
+        def open_partition(number: int, files: PartitionFiles) -> Partition:
             size = self.around.segment_size
             return Partition(number, files, behaviour=self.behaviour.log, segment_size=size)
 
         return Partitions(
-            lambda number: opened(number, self._storage.partition(stream, topic, number)),
-            lambda number: opened(number, NoFiles()),
+            lambda number: open_partition(number, self._storage.partition(stream, topic, number)),
+            lambda number: open_partition(number, NoFiles()),
             used=used,
             count=count,
         )

@@ -7,7 +7,7 @@ from wireproof_reference_impl.iggy.streams.client import Client
 from wireproof_reference_impl.iggy.wire.fields import Fields
 
 
-class Session:
+class CommandContext:
     """What a command sees: the server, the client and the time."""
 
     def __init__(self, server: Server, client: Client, now_us: int) -> None:
@@ -16,7 +16,7 @@ class Session:
         self.now_us = now_us
 
 
-Action = Callable[[Session], bytes]
+Action = Callable[[CommandContext], bytes]
 """Does what a command asks for and returns the body of the answer, or raises `Refusal`."""
 
 Handler = Callable[[Fields], Action]

@@ -30,7 +30,7 @@ def streams(every: Iterable[Stream]) -> bytes:
 
 def topic(found: Topic) -> bytes:
     """Return a topic with its partitions."""
-    partitions = (_partition(each, found.created_us) for each in found.partitions.shown())
+    partitions = (_partition(each, found.created_us) for each in found.partitions.list_opened())
     return _topic(found) + b"".join(partitions)
 
 

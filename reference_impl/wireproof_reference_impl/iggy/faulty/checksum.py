@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.choices import json_message
-from wireproof_reference_impl.iggy.faulty.effect import BINARY, DISK, JSON, Effect, fault, stored
+from wireproof_reference_impl.iggy.faulty.effect import (
+    BINARY,
+    DISK,
+    JSON,
+    Effect,
+    change_stored,
+    fault,
+)
 from wireproof_reference_impl.iggy.wire.header import headers_block
 from wireproof_reference_impl.iggy.wire.message import Message, record
 from wireproof_reference_impl.iggy.wire.message_json import message_object, state_name
@@ -53,31 +60,31 @@ def _covered_id(sent: Message) -> bytes:
 
 def _sum(of: Callable[[Message], int]) -> Effect:
     """Return an effect under which messages are stored with another checksum."""
-    return stored(lambda message: replace(message, checksum=of(message)))
+    return change_stored(lambda message: replace(message, checksum=of(message)))
 
 
-def _told(change: Callable[[Message], Message]) -> Settings:
+def _change_polled(change: Callable[[Message], Message]) -> Settings:
     """Return settings under which polls over TCP and HTTP change each message."""
 
-    def told(message: Message) -> Mapping[str, object]:
+    def write_changed(message: Message) -> Mapping[str, object]:
         return message_object(change(message))
 
     def layout(message: Message) -> bytes:
         return record(change(message))
 
-    return {"message.layout": layout, "json.message": told}
+    return {"message.layout": layout, "json.message": write_changed}
 
 
 def _in_json(name: str, change: Callable[[int], object]) -> Settings:
     """Return settings under which a number of a message in JSON is changed."""
 
-    def told(message: Message) -> Mapping[str, object]:
+    def write_changed(message: Message) -> Mapping[str, object]:
         fields = message_object(message)
         value = fields[name]
         assert isinstance(value, int)
         return {**fields, name: change(value)}
 
-    return {"json.message": told}
+    return {"json.message": write_changed}
 
 
 def _summed_anew(message: Message) -> Message:
@@ -89,7 +96,7 @@ def _unless_it_fits(message: Message, other: int) -> Message:
     return message if fits else replace(message, checksum=other)
 
 
-def _signed(number: int) -> int:
+def _sign(number: int) -> int:
     return number - (1 << 32) if number >= 1 << 31 else number
 
 
@@ -114,7 +121,7 @@ def _state(told: Callable[[int], object]) -> Settings:
 
 def _begins(state: Callable[[Message], int]) -> Effect:
     """Return an effect under which messages are stored in another state."""
-    return stored(lambda message: replace(message, state=state(message)))
+    return change_stored(lambda message: replace(message, state=state(message)))
 
 
 def _available_alone(messages: list[Message]) -> list[Message]:
@@ -195,7 +202,7 @@ CHECKSUMS: tuple[Preset, ...] = (
     fault(
         "checksum-of-poll",
         "a poll computes the checksum again instead of returning the stored one",
-        _told(_summed_anew),
+        _change_polled(_summed_anew),
         way=WRONG_VALUE,
         breaks="checksum.when-stored",
         may_break=DISK,
@@ -203,7 +210,7 @@ CHECKSUMS: tuple[Preset, ...] = (
     fault(
         "checksum-dropped",
         "a poll returns checksum 0 if the payload no longer matches the stored checksum",
-        _told(lambda message: _unless_it_fits(message, 0)),
+        _change_polled(lambda message: _unless_it_fits(message, 0)),
         way=MISSING,
         breaks="checksum.when-stored",
         may_break=DISK,
@@ -211,7 +218,7 @@ CHECKSUMS: tuple[Preset, ...] = (
     fault(
         "checksum-inverted",
         "a poll inverts the checksum if the payload no longer matches the stored one",
-        _told(lambda message: _unless_it_fits(message, message.checksum ^ 0xFFFFFFFF)),
+        _change_polled(lambda message: _unless_it_fits(message, message.checksum ^ 0xFFFFFFFF)),
         way=CONDITION,
         breaks="checksum.when-stored",
         may_break=DISK,
@@ -219,7 +226,7 @@ CHECKSUMS: tuple[Preset, ...] = (
     fault(
         "checksum-signed",
         "the checksum in JSON is a signed number of 32 bits",
-        _in_json("checksum", _signed),
+        _in_json("checksum", _sign),
         way=BOUNDARY,
         breaks="checksum.json",
         may_break=JSON,

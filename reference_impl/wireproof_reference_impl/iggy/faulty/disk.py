@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.disk import SegmentFiles
-from wireproof_reference_impl.iggy.faulty.effect import DISK, Effect, fault, overriding
+from wireproof_reference_impl.iggy.faulty.effect import DISK, Effect, fault, make_overriding
 from wireproof_reference_impl.iggy.streams.storage import Rows
 from wireproof_reference_impl.iggy.wire.message import Message, old_record, record
 from wireproof_reference_impl.overrides import Override
@@ -40,7 +40,7 @@ def _rows(change: Callable[[Rows], Rows]) -> Effect:
 
         return append
 
-    return overriding(Override(SegmentFiles, "append", wrap))
+    return make_overriding(Override(SegmentFiles, "append", wrap))
 
 
 def _positions(change: Callable[[int], int]) -> Effect:
@@ -115,7 +115,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "log-named-from-one",
         "the files of a segment are named after its first offset plus one",
-        overriding(Override(SegmentFiles, "path", _path_from_one)),
+        make_overriding(Override(SegmentFiles, "path", _path_from_one)),
         way=BOUNDARY,
         breaks="disk.names",
         may_break=DISK,

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from wireproof_reference_impl import preset
 from wireproof_reference_impl.iggy.core import bodies
 from wireproof_reference_impl.iggy.core.connection import Connection
-from wireproof_reference_impl.iggy.core.session import Action, Handler, Session
+from wireproof_reference_impl.iggy.core.session import Action, CommandContext, Handler
 from wireproof_reference_impl.iggy.faulty.harm import HARMS
 from wireproof_reference_impl.iggy.faulty.lateness import (
     OfMessages,
@@ -117,12 +117,12 @@ def parser_fault(name: str, text: str, effect: Effect) -> Preset:
     return preset.parser_fault(name, text, effect.settings, overrides=effect.overrides)
 
 
-def overriding(*overrides: Override, late: Sequence[Override] = ()) -> Effect:
+def make_overriding(*overrides: Override, late: Sequence[Override] = ()) -> Effect:
     """Return an effect of overrides alone, and of others in the late twin if there are any."""
     return Effect({}, overrides, Effect({}, tuple(late)) if late else None)
 
 
-def stored(change: Callable[[Message], Message]) -> Effect:
+def change_stored(change: Callable[[Message], Message]) -> Effect:
     """Return an effect that changes each message when it is stored."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -133,12 +133,14 @@ def stored(change: Callable[[Message], Message]) -> Effect:
 
         return store
 
-    return Effect({}, (Override(messages, "stored", wrap),), Effect(told_late(change)))
+    return Effect({}, (Override(messages, "store_message", wrap),), Effect(told_late(change)))
 
 
-def polled(change: OfMessages) -> Effect:
+def change_polled(change: OfMessages) -> Effect:
     """Return an effect that changes the messages of each poll over TCP."""
-    return overriding(_polled(change), late=[_polled(late_of_messages(change))])
+    return make_overriding(
+        _override_polls(change), late=[_override_polls(late_of_messages(change))]
+    )
 
 
 def frames(change: Callable[[Connection, int, bytes], bytes | None]) -> Effect:
@@ -159,7 +161,7 @@ def frames(change: Callable[[Connection, int, bytes], bytes | None]) -> Effect:
 
         return read
 
-    return overriding(*HARMS, Override(Connection, "read", wrap))
+    return make_overriding(*HARMS, Override(Connection, "read", wrap))
 
 
 def handler(code: int, wrong: Handler) -> Effect:
@@ -171,7 +173,7 @@ def handler(code: int, wrong: Handler) -> Effect:
 
         return of_code
 
-    return overriding(*HARMS, Override(Connection, "handler", wrap))
+    return make_overriding(*HARMS, Override(Connection, "handler", wrap))
 
 
 def segments(change: Callable[[Connection, bytes], bytes]) -> Effect:
@@ -183,7 +185,7 @@ def segments(change: Callable[[Connection, bytes], bytes]) -> Effect:
 
         return receive
 
-    return overriding(*HARMS, Override(Connection, "receive", wrap))
+    return make_overriding(*HARMS, Override(Connection, "receive", wrap))
 
 
 def lengths(change: Callable[[Connection, int], int]) -> Effect:
@@ -197,7 +199,7 @@ def lengths(change: Callable[[Connection, int], int]) -> Effect:
 
         return frame_length
 
-    return overriding(*HARMS, Override(Connection, "frame_length", wrap))
+    return make_overriding(*HARMS, Override(Connection, "frame_length", wrap))
 
 
 def refusals(note: Note) -> Effect:
@@ -206,23 +208,23 @@ def refusals(note: Note) -> Effect:
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         read = cast(Callable[[Connection, bytes], Action], original)
 
-        def noted(connection: Connection, frame: bytes) -> Action:
-            with _noting(connection, note):
+        def note_frame(connection: Connection, frame: bytes) -> Action:
+            with _note_frames(connection, note):
                 action = read(connection, frame)
 
-            def act(session: Session) -> bytes:
-                with _noting(connection, note):
+            def act(session: CommandContext) -> bytes:
+                with _note_frames(connection, note):
                     return action(session)
 
             return act
 
-        return noted
+        return note_frame
 
-    return overriding(*HARMS, Override(Connection, "read", wrap))
+    return make_overriding(*HARMS, Override(Connection, "read", wrap))
 
 
 @contextmanager
-def _noting(connection: Connection, note: Note) -> Generator[None]:
+def _note_frames(connection: Connection, note: Note) -> Generator[None]:
     try:
         yield
     except Refusal as refusal:
@@ -235,17 +237,17 @@ def _of_settings(settings: Settings) -> Effect:
     return Effect(settings, (), None if late is None else Effect(late))
 
 
-def _polled(change: OfMessages) -> Override:
+def _override_polls(change: OfMessages) -> Override:
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def body(found: Polled, behaviour: object) -> object:
             return original(found._replace(messages=[*change(found.messages)]), behaviour)
 
         return body
 
-    return Override(bodies, "polled", wrap)
+    return Override(bodies, "encode_polled", wrap)
 
 
-def _do_nothing(session: Session) -> bytes:
+def _do_nothing(session: CommandContext) -> bytes:
     return b""
 
 

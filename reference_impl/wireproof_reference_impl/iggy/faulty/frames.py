@@ -4,7 +4,7 @@ import struct
 
 from wireproof_reference_impl.iggy.core.commands import published
 from wireproof_reference_impl.iggy.core.connection import Connection
-from wireproof_reference_impl.iggy.core.session import Action, Session
+from wireproof_reference_impl.iggy.core.session import Action, CommandContext
 from wireproof_reference_impl.iggy.faulty.effect import (
     ANSWERS,
     Effect,
@@ -13,7 +13,7 @@ from wireproof_reference_impl.iggy.faulty.effect import (
     handler,
     segments,
 )
-from wireproof_reference_impl.iggy.faulty.harm import HARMS, Deaf
+from wireproof_reference_impl.iggy.faulty.harm import HARMS, StopsReading
 from wireproof_reference_impl.iggy.wire.fields import Fields
 from wireproof_reference_impl.iggy.wire.framing import CODE_BYTES, LENGTH_BYTES
 from wireproof_reference_impl.iggy.wire.status import (
@@ -76,14 +76,14 @@ def _last_byte_filled(connection: Connection, code: int, payload: bytes) -> byte
 def _poll_alone(fields: Fields) -> Action:
     action = published.COMMANDS[commands.POLL_MESSAGES](fields)
     if fields.left:
-        raise Deaf
+        raise StopsReading
     return action
 
 
 def _topic_with_one_more(fields: Fields) -> Action:
     action = published.COMMANDS[commands.GET_TOPIC](fields)
 
-    def act(session: Session) -> bytes:
+    def act(session: CommandContext) -> bytes:
         body = action(session)
         count = int.from_bytes(body[_PARTITIONS], "little") + 1
         return body[: _PARTITIONS.start] + struct.pack("<I", count) + body[_PARTITIONS.stop :]
@@ -93,7 +93,7 @@ def _topic_with_one_more(fields: Fields) -> Action:
 
 def _bad_name_deafens(refusal: Refusal) -> Refusal | None:
     if refusal.status in (INVALID_STREAM_NAME, INVALID_TOPIC_NAME):
-        raise Deaf
+        raise StopsReading
     return None
 
 

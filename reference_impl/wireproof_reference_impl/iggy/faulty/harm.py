@@ -1,4 +1,4 @@
-"""What faults of the parser do to a server: hang, halt, lose bytes, keep or drop connections.
+"""Effects of parser faults on the server: hangs, crashes, lost bytes, leaked connections.
 
 The state is kept here, by connection and server, so that the core needs none of it.
 """
@@ -24,15 +24,15 @@ hoard: list[bytes] = []
 """Memory that is never freed."""
 
 
-class Deaf(Exception):
+class StopsReading(Exception):
     """The connection stays open and is never read again."""
 
 
-class Halt(Exception):
+class ProcessEnds(Exception):
     """The whole server ends at once."""
 
 
-class Stuck(Exception):
+class ProcessHangs(Exception):
     """The whole server never answers any client again."""
 
 
@@ -42,14 +42,14 @@ def leak(connection: Connection) -> None:
 
 
 def skip(connection: Connection, count: int) -> None:
-    """Drop the next bytes of a connection: what has come first, then what is to come."""
+    """Drop the next bytes of a connection: received ones first, then future ones."""
     here = min(count, len(connection.buffer))
     del connection.buffer[:here]
     _SKIPPED[connection] = count - here
 
 
 def drop_another(connection: Connection) -> None:
-    """End the connection of another client of the server, the one that came first."""
+    """Close the connection of another client of the server, the one connected longest."""
     for other, link in _LINKS.items():
         if other is not connection and other.server is connection.server and not other.closed:
             other.drop()
@@ -58,7 +58,7 @@ def drop_another(connection: Connection) -> None:
 
 
 def keep_memory(size: int) -> None:
-    """Take so many bytes and never free them."""
+    """Allocate a number of bytes and never free them."""
     if sum(map(len, hoard)) < _MOST_HOARDED:
         hoard.append(b"\1" * size)
 
@@ -72,9 +72,9 @@ def _receive(original: Callable[..., object]) -> Callable[..., object]:
             _SKIPPED[connection] = skipped - len(data)
         try:
             original(connection, data[skipped:], now_us)
-        except Deaf:
+        except StopsReading:
             _DEAF.add(connection)
-        except Stuck:
+        except ProcessHangs:
             _STUCK.add(connection.server)
 
     return receive
@@ -101,7 +101,7 @@ def _link_receive(original: Callable[..., object]) -> Callable[..., object]:
     def receive(link: Link, data: bytes, now_ns: int) -> None:
         try:
             original(link, data, now_ns)
-        except Halt:
+        except ProcessEnds:
             link.source.halted = True
             link.source.changed[link] = None
 

@@ -5,7 +5,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.iggy.faulty.effect import Effect, fault, stored
+from wireproof_reference_impl.iggy.faulty.effect import Effect, change_stored, fault
 from wireproof_reference_impl.iggy.wire.header import Headers, HeaderValue
 from wireproof_reference_impl.preset import (
     BOUNDARY,
@@ -29,28 +29,30 @@ _READ = (
 """Clauses of which some case reads headers."""
 
 
-def _kept(change: Callable[[Headers], Headers]) -> Effect:
+def _change_stored_headers(change: Callable[[Headers], Headers]) -> Effect:
     """Return an effect that changes headers when they are stored, if there are any."""
     return _with_or_without(lambda headers: change(headers) if headers else headers)
 
 
 def _with_or_without(change: Callable[[Headers | None], Headers | None]) -> Effect:
     """Return an effect that changes what is stored as headers, also if there are none."""
-    return stored(lambda message: replace(message, headers=change(message.headers)))
+    return change_stored(lambda message: replace(message, headers=change(message.headers)))
 
 
 def _each(change: Callable[[HeaderValue], HeaderValue]) -> Effect:
     """Return an effect that changes each header when it is stored."""
-    return _kept(lambda headers: {key: change(value) for key, value in headers.items()})
+    return _change_stored_headers(
+        lambda headers: {key: change(value) for key, value in headers.items()}
+    )
 
 
 def _without(kind: int) -> Effect:
-    return _kept(
+    return _change_stored_headers(
         lambda headers: {key: value for key, value in headers.items() if value.kind != kind}
     )
 
 
-def _fitted(header: HeaderValue) -> HeaderValue:
+def _fit(header: HeaderValue) -> HeaderValue:
     """Return a header value, padded or cut to the width of its kind."""
     width = KIND_WIDTHS.get(header.kind) or len(header.value)
     return HeaderValue(header.kind, header.value[:width].ljust(width, b"\0"))
@@ -60,12 +62,12 @@ def _leftovers() -> Callable[[Headers | None], Headers | None]:
     """Return a function that gives a message without headers those of the message before it."""
     last: list[Headers | None] = [None]
 
-    def kept(headers: Headers | None) -> Headers | None:
+    def keep_leftovers(headers: Headers | None) -> Headers | None:
         given = last[0] if headers is None else headers
         last[0] = headers
         return given
 
-    return kept
+    return keep_leftovers
 
 
 FAULTS: tuple[Preset, ...] = (
@@ -80,7 +82,9 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-first-lost",
         "the first header of a message is lost if it has several",
-        _kept(lambda headers: dict(islice(headers.items(), min(1, len(headers) - 1), None))),
+        _change_stored_headers(
+            lambda headers: dict(islice(headers.items(), min(1, len(headers) - 1), None))
+        ),
         way=CONDITION,
         breaks="headers.delivered",
         may_break=_READ,
@@ -88,7 +92,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "headers-cut-at-15",
         "a message keeps only its first 15 headers",
-        _kept(lambda headers: dict(islice(headers.items(), _MOST_KEPT))),
+        _change_stored_headers(lambda headers: dict(islice(headers.items(), _MOST_KEPT))),
         way=BOUNDARY,
         breaks="headers.delivered",
         may_break="headers.limits send.limits",
@@ -180,7 +184,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-values-fitted",
         "header values are padded or cut to the width of their kind",
-        _each(_fitted),
+        _each(_fit),
         way=BOUNDARY,
         breaks="headers.width headers.block",
         may_break=_READ,
@@ -188,7 +192,9 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-keys-lower",
         "header keys are stored in lower case",
-        _kept(lambda headers: {key.lower(): value for key, value in headers.items()}),
+        _change_stored_headers(
+            lambda headers: {key.lower(): value for key, value in headers.items()}
+        ),
         way=WRONG_VALUE,
         breaks="headers.key-text",
         may_break=_READ,
@@ -196,7 +202,9 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-keys-cut-at-254",
         "header keys are cut to 254 characters",
-        _kept(lambda headers: {key[:_MOST_KEY]: value for key, value in headers.items()}),
+        _change_stored_headers(
+            lambda headers: {key[:_MOST_KEY]: value for key, value in headers.items()}
+        ),
         way=BOUNDARY,
         breaks="headers.limits",
         may_break=_READ,

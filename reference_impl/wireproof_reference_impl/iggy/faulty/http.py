@@ -2,13 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
-from wireproof_reference_impl.iggy.faulty.effect import BINARY, JSON, fault, overriding
+from wireproof_reference_impl.iggy.faulty.effect import BINARY, JSON, fault, make_overriding
 from wireproof_reference_impl.iggy.wire import exchange
 from wireproof_reference_impl.iggy.wire.message import Message, Sent
-from wireproof_reference_impl.iggy.wire.message_json import error_object, message_object, unchecked
+from wireproof_reference_impl.iggy.wire.message_json import (
+    error_object,
+    message_object,
+    skip_checks,
+)
 from wireproof_reference_impl.iggy.wire.polled import Polled
 from wireproof_reference_impl.iggy.wire.status import Refusal, invalid_command
-from wireproof_reference_impl.overrides import replaced
+from wireproof_reference_impl.overrides import replace_function
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     CONDITION,
@@ -38,7 +42,7 @@ def _in_capitals(refusal: Refusal) -> Mapping[str, object]:
     return {**error_object(refusal), "code": refusal.status.name.upper()}
 
 
-def _taken(unfit: exchange.Unfit) -> exchange.Answer:
+def _take_unfit(unfit: exchange.Unfit) -> exchange.Answer:
     return exchange.Answer(_CREATED)
 
 
@@ -87,7 +91,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-unfit-taken",
         "a malformed HTTP request is answered with status 201 (created)",
-        overriding(replaced(exchange, "in_plain_text", _taken)),
+        make_overriding(replace_function(exchange, "in_plain_text", _take_unfit)),
         way=MISSING,
         breaks="http.form",
         may_break=f"{JSON} http.errors",
@@ -95,7 +99,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-empty-payload-lost",
         "a message with an empty payload is accepted over HTTP but never delivered",
-        {"http.sent": unchecked, "poll.delivered": _with_payload},
+        {"http.sent": skip_checks, "poll.delivered": _with_payload},
         way=MISSING,
         breaks="http.unchecked",
         may_break=f"{BINARY} {JSON}",

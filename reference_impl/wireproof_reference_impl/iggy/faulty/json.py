@@ -39,7 +39,7 @@ def _without(*names: str) -> Settings:
     return _object(change)
 
 
-def _renamed(old: str, new: str) -> Settings:
+def _rename_key(old: str, new: str) -> Settings:
     def change(message: Message, fields: Object) -> Object:
         return {new if name == old else name: value for name, value in fields.items()}
 
@@ -90,7 +90,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "json-timestamp-renamed",
         "the field `timestamp` of a message in JSON is called `time`",
-        _renamed("timestamp", "time"),
+        _rename_key("timestamp", "time"),
         way=WRONG_VALUE,
         breaks=_FIELDS,
         may_break=JSON,

@@ -46,12 +46,12 @@ def late_settings(settings: Settings) -> Settings | None:
 def told_late(change: Change) -> Settings:
     """Return settings under which polls over TCP and HTTP tell old messages changed."""
 
-    def changed(message: Message) -> Message:
+    def change_old(message: Message) -> Message:
         return change(message) if is_old(message) else message
 
     return {
-        **layout(lambda message: record(changed(message))),
-        **json_message(lambda message: message_object(changed(message))),
+        **layout(lambda message: record(change_old(message))),
+        **json_message(lambda message: message_object(change_old(message))),
     }
 
 
@@ -67,7 +67,7 @@ def is_old(message: Message) -> bool:
 
 def holds_old(partition: Partition) -> bool:
     """Return True if the first message of a partition is old."""
-    return partition.count > 0 and is_old(partition.kept(0))
+    return partition.count > 0 and is_old(partition.get_stored(0))
 
 
 def _are_old(messages: Iterable[Message]) -> bool:
@@ -81,22 +81,22 @@ def _late_delivered(value: object) -> OfMessages:
 def _late_starts(value: object) -> Mapping[int, Start]:
     wrong = cast(Mapping[int, Start], value)
 
-    def late(strategy: int) -> Start:
+    def start_late(strategy: int) -> Start:
         def start(partition: Partition, request: PollMessages) -> int | None:
             starts = wrong if holds_old(partition) else STARTS
             return starts[strategy](partition, request)
 
         return start
 
-    return {strategy: late(strategy) for strategy in STARTS}
+    return {strategy: start_late(strategy) for strategy in STARTS}
 
 
 def _late_of_message(right: Callable[[Message], T]) -> Callable[[object], Callable[[Message], T]]:
-    def late(value: object) -> Callable[[Message], T]:
+    def choose_late(value: object) -> Callable[[Message], T]:
         wrong = cast(Callable[[Message], T], value)
         return lambda message: (wrong if is_old(message) else right)(message)
 
-    return late
+    return choose_late
 
 
 def _late_head(value: object) -> Callable[[Polled], bytes]:

@@ -6,7 +6,7 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.iggy.faulty.effect import BINARY, fault, polled, stored
+from wireproof_reference_impl.iggy.faulty.effect import BINARY, change_polled, change_stored, fault
 from wireproof_reference_impl.iggy.wire.header import headers_block
 from wireproof_reference_impl.iggy.wire.message import Message, old_record, record
 from wireproof_reference_impl.preset import (
@@ -32,12 +32,12 @@ def _checksum_first_without_headers(message: Message) -> bytes:
     return data if message.headers else data[:17] + data[33:37] + data[17:33] + data[37:]
 
 
-def _changed(change: Callable[[Message], Message]) -> Settings:
+def _change_polled(change: Callable[[Message], Message]) -> Settings:
     """Return settings under which polls over TCP change each message."""
     return _layout(lambda message: record(change(message)))
 
 
-def _moved(order: str) -> Settings:
+def _reorder(order: str) -> Settings:
     """Return settings under which the fixed fields of a message have this order.
 
     One letter each: offset, state, timestamp, number of the message, checksum.
@@ -104,7 +104,7 @@ def _length_before_headers(message: Message) -> bytes:
     return data[:37] + length + data[37:_FIXED] + block + message.payload
 
 
-def _padded(message: Message) -> bytes:
+def _pad(message: Message) -> bytes:
     data = record(message)
     return data + bytes(-len(data) % 4)
 
@@ -129,7 +129,7 @@ def _numbered_by_poll(messages: Sequence[Message]) -> Sequence[Message]:
     return [replace(each, offset=number) for number, each in enumerate(messages)]
 
 
-def _growing() -> Callable[[Message], Message]:
+def _make_growing() -> Callable[[Message], Message]:
     polls = count()
     return lambda message: replace(message, timestamp=message.timestamp + next(polls))
 
@@ -137,18 +137,18 @@ def _growing() -> Callable[[Message], Message]:
 def _last_growing() -> Callable[[Sequence[Message]], Sequence[Message]]:
     polls = count()
 
-    def arranged(messages: Sequence[Message]) -> Sequence[Message]:
+    def arrange(messages: Sequence[Message]) -> Sequence[Message]:
         late = [replace(each, timestamp=each.timestamp + next(polls)) for each in messages[-1:]]
         return [*messages[:-1], *late]
 
-    return arranged
+    return arrange
 
 
 def _reversed_id(message: Message) -> Message:
     return replace(message, id=int.from_bytes(message.id.to_bytes(16, "big"), "little"))
 
 
-def _renumbered(message: Message) -> Message:
+def _renumber(message: Message) -> Message:
     return replace(message, id=message.id * 0x9E3779B97F4A7C15 + 1 & ((1 << 128) - 1))
 
 
@@ -159,7 +159,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "state-behind-timestamp",
         "over TCP, the state of a message follows its timestamp",
-        _moved("otsnc"),
+        _reorder("otsnc"),
         way=WRONG_VALUE,
         breaks=_ALL,
         may_break=BINARY,
@@ -167,7 +167,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "state-at-the-end",
         "over TCP, the state of a message follows its checksum",
-        _moved("otncs"),
+        _reorder("otncs"),
         way=WRONG_VALUE,
         breaks=_ALL,
         may_break=BINARY,
@@ -175,7 +175,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "checksum-before-id",
         "over TCP, the checksum of a message precedes its id",
-        _moved("ostcn"),
+        _reorder("ostcn"),
         way=WRONG_VALUE,
         breaks=_ALL,
         may_break=BINARY,
@@ -191,7 +191,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "id-before-timestamp",
         "over TCP, the id of a message precedes its timestamp",
-        _moved("osntc"),
+        _reorder("osntc"),
         way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=BINARY,
@@ -207,7 +207,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "message-padded",
         "over TCP, each message is padded with zeros to a multiple of 4 bytes",
-        _layout(_padded),
+        _layout(_pad),
         way=EXTRA,
         breaks=_LAYOUT,
         may_break=BINARY,
@@ -247,7 +247,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "offset-from-one",
         "over TCP, the offset of every message is one too high",
-        _changed(lambda message: replace(message, offset=message.offset + 1)),
+        _change_polled(lambda message: replace(message, offset=message.offset + 1)),
         way=BOUNDARY,
         breaks="message.offset message.offset-sequence",
         may_break=BINARY,
@@ -255,7 +255,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "offset-zero",
         "over TCP, the offset of every message is 0",
-        _changed(lambda message: replace(message, offset=0)),
+        _change_polled(lambda message: replace(message, offset=0)),
         way=MISSING,
         breaks="message.offset",
         may_break=BINARY,
@@ -263,7 +263,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "offset-by-poll",
         "over TCP, offsets count from 0 in each poll",
-        polled(_numbered_by_poll),
+        change_polled(_numbered_by_poll),
         way=WRONG_VALUE,
         breaks="message.offset",
         may_break=BINARY,
@@ -271,7 +271,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "timestamp-of-poll",
         "over TCP, the timestamp of a message changes with each poll",
-        _changed(_growing()),
+        _change_polled(_make_growing()),
         way=WRONG_VALUE,
         breaks="message.timestamp",
         may_break=BINARY,
@@ -279,7 +279,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "timestamp-of-poll-at-its-end",
         "over TCP, the timestamp of the last message of a poll changes with each poll",
-        polled(_last_growing()),
+        change_polled(_last_growing()),
         way=BOUNDARY,
         breaks="message.timestamp",
         may_break=BINARY,
@@ -287,7 +287,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "timestamp-cut-by-turns",
         "over TCP, timestamps of messages with an odd offset lose their low 4 bytes",
-        _changed(_hours_by_turns),
+        _change_polled(_hours_by_turns),
         way=CONDITION,
         breaks="message.timestamp",
         may_break=BINARY,
@@ -295,7 +295,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "timestamp-backwards",
         "later messages have earlier timestamps",
-        stored(lambda message: replace(message, timestamp=(1 << 63) - message.timestamp)),
+        change_stored(lambda message: replace(message, timestamp=(1 << 63) - message.timestamp)),
         way=WRONG_VALUE,
         breaks="message.timestamp",
         may_break=f"{BINARY} poll.strategy-timestamp",
@@ -303,7 +303,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "timestamp-cut-at-16-bits",
         "over TCP, timestamps keep only their low 16 bits",
-        _changed(lambda message: replace(message, timestamp=message.timestamp & 0xFFFF)),
+        _change_polled(lambda message: replace(message, timestamp=message.timestamp & 0xFFFF)),
         way=BOUNDARY,
         breaks="message.timestamp-unit",
         may_break=BINARY,
@@ -311,7 +311,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "id-cut-at-64-bits",
         "message ids are cut to their low 64 bits",
-        stored(lambda message: replace(message, id=message.id & ((1 << 64) - 1))),
+        change_stored(lambda message: replace(message, id=message.id & ((1 << 64) - 1))),
         way=BOUNDARY,
         breaks="message.id json.id",
         may_break=f"{BINARY} json.payload",
@@ -319,7 +319,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "id-reversed",
         "over TCP, message ids are big-endian",
-        _changed(_reversed_id),
+        _change_polled(_reversed_id),
         way=WRONG_VALUE,
         breaks="message.id",
         may_break=BINARY,
@@ -327,7 +327,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "id-always-generated",
         "every message gets an id from the server, even if its sender gave one",
-        stored(_renumbered),
+        change_stored(_renumber),
         way=MISSING,
         breaks="message.id json.id",
         may_break=f"{BINARY} json.payload",

@@ -9,7 +9,7 @@ from wireproof_reference_impl.iggy.faulty.effect import (
     JSON,
     fault,
     frames,
-    overriding,
+    make_overriding,
 )
 from wireproof_reference_impl.iggy.streams.partition import Partition
 from wireproof_reference_impl.iggy.streams.strategy import STARTS, Start, at_timestamp
@@ -52,14 +52,14 @@ def _first_by_value(partition: Partition, request: PollMessages) -> int | None:
 def _every(change: Start) -> Settings:
     """Return settings under which each poll first runs a check."""
 
-    def looking(start: Start) -> Start:
+    def look(start: Start) -> Start:
         def begin(partition: Partition, request: PollMessages) -> int | None:
             change(partition, request)
             return start(partition, request)
 
         return begin
 
-    return {"poll.starts": {strategy: looking(start) for strategy, start in STARTS.items()}}
+    return {"poll.starts": {strategy: look(start) for strategy, start in STARTS.items()}}
 
 
 def _not_empty(partition: Partition, request: PollMessages) -> None:
@@ -68,7 +68,7 @@ def _not_empty(partition: Partition, request: PollMessages) -> None:
 
 
 def _every_state_known(partition: Partition, request: PollMessages) -> None:
-    if any(partition.kept(offset).state not in STATES for offset in range(partition.count)):
+    if any(partition.get_stored(offset).state not in STATES for offset in range(partition.count)):
         raise invalid_command()
 
 
@@ -169,7 +169,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "json-stored-offset-high",
         "a stored consumer offset is one too high over HTTP",
-        overriding(Override(message_json, "offset_object", _one_too_high)),
+        make_overriding(Override(message_json, "offset_object", _one_too_high)),
         way=BOUNDARY,
         breaks="http.offsets",
     ),

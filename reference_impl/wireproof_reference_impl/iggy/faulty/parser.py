@@ -6,16 +6,16 @@ from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.faulty.effect import (
     frames,
     lengths,
-    overriding,
+    make_overriding,
     parser_fault,
     refusals,
     segments,
 )
 from wireproof_reference_impl.iggy.faulty.harm import (
     HARMS,
-    Deaf,
-    Halt,
-    Stuck,
+    ProcessEnds,
+    ProcessHangs,
+    StopsReading,
     drop_another,
     keep_memory,
     leak,
@@ -66,13 +66,13 @@ def _low_bits(connection: Connection, length: int) -> int:
 
 def _zero_sticks(connection: Connection, length: int) -> int:
     if not length:
-        raise Stuck
+        raise ProcessHangs
     return length
 
 
 def _short_halts(connection: Connection, length: int) -> int:
     if 0 < length < _CODE_BYTES:
-        raise Halt
+        raise ProcessEnds
     return length
 
 
@@ -90,7 +90,7 @@ def _sign_drops_another(connection: Connection, length: int) -> int:
 
 def _far_code_halts(connection: Connection, code: int, payload: bytes) -> bytes:
     if code >= _SIGN:
-        raise Halt
+        raise ProcessEnds
     return payload
 
 
@@ -101,7 +101,7 @@ def _unknown_code_leaks(connection: Connection, code: int, payload: bytes) -> by
 
 
 def _name(code: int, payload: bytes) -> bytes | None:
-    """Return the name of the stream that a command names."""
+    """Return the stream name in a command."""
     if code not in _NAMING or payload[:1] != bytes([STRING]):
         return None
     return payload[2 : 2 + payload[1]] if len(payload) > 1 else b""
@@ -111,25 +111,25 @@ def _no_text_halts(connection: Connection, code: int, payload: bytes) -> bytes:
     try:
         (_name(code, payload) or b"").decode()
     except UnicodeDecodeError:
-        raise Halt from None
+        raise ProcessEnds from None
     return payload
 
 
 def _longest_name_sticks(connection: Connection, code: int, payload: bytes) -> bytes:
     if len(_name(code, payload) or b"") == _LONGEST_NAME:
-        raise Stuck
+        raise ProcessHangs
     return payload
 
 
 def _nul_in_name_deafens(connection: Connection, code: int, payload: bytes) -> bytes:
     if b"\0" in (_name(code, payload) or b""):
-        raise Deaf
+        raise StopsReading
     return payload
 
 
 def _far_count_sticks(connection: Connection, code: int, payload: bytes) -> bytes:
     if code == commands.POLL_MESSAGES and int.from_bytes(payload[_COUNT], "little") >= _SIGN:
-        raise Stuck
+        raise ProcessHangs
     return payload
 
 
@@ -260,11 +260,11 @@ FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "cut-leaks",
         "a connection that ends in the middle of a frame is never closed by the server",
-        overriding(*HARMS, Override(Connection, "end", _cut_leaks)),
+        make_overriding(*HARMS, Override(Connection, "end", _cut_leaks)),
     ),
     parser_fault(
         "http-padding-zeros",
         "the last byte of a payload whose base64 has padding is read as 0",
-        overriding(Override(Fields, "base64", _padding_zeros)),
+        make_overriding(Override(Fields, "base64", _padding_zeros)),
     ),
 )

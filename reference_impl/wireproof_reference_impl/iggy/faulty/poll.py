@@ -4,7 +4,13 @@ import struct
 from collections.abc import Callable, Mapping
 
 from wireproof_reference_impl.iggy.core import messages
-from wireproof_reference_impl.iggy.faulty.effect import ANSWERS, BINARY, JSON, fault, overriding
+from wireproof_reference_impl.iggy.faulty.effect import (
+    ANSWERS,
+    BINARY,
+    JSON,
+    fault,
+    make_overriding,
+)
 from wireproof_reference_impl.iggy.faulty.lateness import holds_old
 from wireproof_reference_impl.iggy.streams.partition import Partition
 from wireproof_reference_impl.iggy.streams.strategy import (
@@ -94,7 +100,7 @@ def _refusal_as_ok(original: Callable[..., object]) -> Callable[..., object]:
     return response
 
 
-def _taken(refusal: Refusal) -> Refusal:
+def _take_refused(refusal: Refusal) -> Refusal:
     return Refusal(Status(OK, "ok"), refusal.reason)
 
 
@@ -118,7 +124,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "poll-one-more",
         "a poll returns one message more than it asks for",
-        overriding(_one_more(_always), late=[_one_more(holds_old)]),
+        make_overriding(_one_more(_always), late=[_one_more(holds_old)]),
         way=BOUNDARY,
         breaks="poll.request",
         may_break=f"{BINARY} {JSON} poll.stored-offset poll.empty",
@@ -150,7 +156,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "commit-of-zero",
         "auto commit stores offset 0 instead of the last polled offset",
-        overriding(Override(messages, "commit", _commit_zero)),
+        make_overriding(Override(messages, "commit", _commit_zero)),
         way=MISSING,
         breaks="poll.auto-commit",
         may_break="poll.group poll.strategy-next poll.empty poll.stored-offset",
@@ -158,7 +164,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "refusal-with-body",
         "the answer to a refused request has a body",
-        overriding(Override(framing, "response", _refusal_with_body)),
+        make_overriding(Override(framing, "response", _refusal_with_body)),
         way=EXTRA,
         breaks="frame.response",
         may_break=ANSWERS,
@@ -166,7 +172,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "refusal-as-ok",
         "a request that cannot be executed is answered with status 0 (ok)",
-        overriding(Override(framing, "response", _refusal_as_ok)),
+        make_overriding(Override(framing, "response", _refusal_as_ok)),
         way=MISSING,
         breaks="status.unknown status.taken status.refused",
         may_break=f"{ANSWERS} frame.response poll.group state.unknown send.partitioning",
@@ -174,7 +180,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "malformed-taken",
         "a malformed frame is answered with status 0 (ok)",
-        {"framing.unreadable": _taken},
+        {"framing.unreadable": _take_refused},
         way=MISSING,
         breaks="frame.malformed",
         may_break=f"{ANSWERS} headers.limits headers.key-text send.all-or-nothing",

@@ -9,7 +9,7 @@ from wireproof_reference_impl.iggy.choices import number
 from wireproof_reference_impl.iggy.core.commands import reading
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.core.messages import send
-from wireproof_reference_impl.iggy.core.session import Action, Session
+from wireproof_reference_impl.iggy.core.session import Action, CommandContext
 from wireproof_reference_impl.iggy.faulty.effect import (
     ANSWERS,
     BINARY,
@@ -56,7 +56,7 @@ def _first_for_zero(topic: Topic, partitioning: Partitioning) -> int:
 
 def _what_can_be_read(fields: Fields) -> Action:
     """Store the messages before a malformed one, then refuse the request."""
-    place, partitioning = reading.place(fields), reading.partitioning(fields)
+    place, partitioning = reading.place(fields), reading.read_partitioning(fields)
     found: list[Sent] = []
     refusals: list[Refusal] = []
     while fields.left and not refusals:
@@ -65,7 +65,7 @@ def _what_can_be_read(fields: Fields) -> Action:
         except Refusal as refusal:
             refusals.append(refusal)
 
-    def act(session: Session) -> bytes:
+    def act(session: CommandContext) -> bytes:
         if found:
             send(session.server, SendMessages(place, partitioning, found), session.now_us)
         for refusal in refusals:
@@ -103,7 +103,7 @@ def _with_blocks(payload: bytes, change: Block) -> bytes:
     fields = Fields(payload)
     for _ in ("stream", "topic"):
         read_identifier(fields)
-    reading.partitioning(fields)
+    reading.read_partitioning(fields)
     parts = [payload[: len(payload) - fields.left]]
     while fields.left:
         number = fields.take(_ID_BYTES)
@@ -137,12 +137,12 @@ def _repeated_renamed() -> Block:
     def change(block: bytes) -> bytes:
         seen: list[bytes] = []
 
-        def renamed(place: int, key: bytes) -> bytes:
+        def rename(place: int, key: bytes) -> bytes:
             name = key + b"%d" % place if key in seen else key
             seen.append(key)
             return name
 
-        return _headers(block, lambda kind: kind, renamed)
+        return _headers(block, lambda kind: kind, rename)
 
     return change
 

@@ -24,7 +24,7 @@ from wireproof_reference_impl.iggy.wire.exchange import (
     Routes,
     Unfit,
     as_they_are,
-    counted,
+    count_body,
     no_reason,
     split_path,
     text,
@@ -50,7 +50,7 @@ class HttpConnection(Generic[S]):
         *,
         most_body_bytes: int,
         fields: Callable[[HeaderFields], HeaderFields] = as_they_are,
-        framing: Framing = counted,
+        framing: Framing = count_body,
         keeps_open: bool = True,
         reason: Reason = no_reason,
     ) -> None:
@@ -128,7 +128,7 @@ class HttpConnection(Generic[S]):
         if self._head is None:
             return
         try:
-            answer = self._handled(self._head)
+            answer = self._handle(self._head)
         except Unfit as unfit:
             answer = exchange.in_plain_text(unfit)
         except Refusal as refusal:
@@ -137,7 +137,7 @@ class HttpConnection(Generic[S]):
             answer = self._refuse(Refusal(IO_ERROR, "IO error"))
         self._answer(answer, closing=not self._head.lasts)
 
-    def _handled(self, head: Head) -> Answer:
+    def _handle(self, head: Head) -> Answer:
         path, _, query = head.target.partition(b"?")
         words = split_path(path)
         methods, opened = self._route(words)
@@ -145,7 +145,7 @@ class HttpConnection(Generic[S]):
             return Answer(404)
         handler = methods.get("GET" if head.method == "HEAD" else head.method)
         if handler is None:
-            return Answer(405, headers=(("Allow", _allowed(methods)),))
+            return Answer(405, headers=(("Allow", _list_allowed(methods)),))
         kind = head.field(b"content-type").decode("latin-1")
         body = bytes(self._body)
         return handler(Exchange(self._site, opened, query, kind, body, self._now_us))
@@ -163,7 +163,9 @@ class HttpConnection(Generic[S]):
 
     def _answer(self, answer: Answer, *, closing: bool = False) -> None:
         closing = closing or not self._keeps_open
-        framing = self._framing if self._head is not None and self._head.takes_chunks else counted
+        framing = (
+            self._framing if self._head is not None and self._head.takes_chunks else count_body
+        )
         framed, body = (_without if answer.status == _NO_CONTENT else framing)(answer.body)
         headers = [*answer.headers, *framed]
         if answer.content_type:
@@ -187,7 +189,7 @@ def json_answer(body: bytes, status: int = 200) -> Answer:
     return Answer(status, body, JSON)
 
 
-def _allowed(methods: Mapping[str, object]) -> str:
+def _list_allowed(methods: Mapping[str, object]) -> str:
     names = sorted(methods)
     if "GET" in names:
         names.insert(names.index("GET") + 1, "HEAD")

@@ -8,7 +8,7 @@ from wireproof_reference_impl.iggy.http.reading import (
     json_object,
     whole_number,
 )
-from wireproof_reference_impl.iggy.http.streams import CREATED, DONE, Asked, place_of, told
+from wireproof_reference_impl.iggy.http.streams import CREATED, DONE, Asked, answer_json, place_of
 from wireproof_reference_impl.iggy.wire import message_json
 from wireproof_reference_impl.iggy.wire.exchange import Answer
 from wireproof_reference_impl.iggy.wire.header import Headers, HeaderValue
@@ -37,7 +37,7 @@ def send_messages(exchange: Asked) -> Answer:
         partitioning=Partitioning(
             partitioning.one_of("kind", PARTITIONINGS), partitioning.base64("value")
         ),
-        messages=[_sent(each) for each in fields.array("messages")],
+        messages=[_read_sent(each) for each in fields.array("messages")],
     )
     for each in request.messages:
         rules.sent(each)
@@ -59,7 +59,9 @@ def poll_messages(exchange: Asked) -> Answer:
     )
     found = poll(exchange.site, request, None)
     json = exchange.site.behaviour.json
-    return told(exchange, json.polled(found, [json.message(each) for each in found.messages]))
+    return answer_json(
+        exchange, json.polled(found, [json.message(each) for each in found.messages])
+    )
 
 
 def get_offset(exchange: Asked) -> Answer:
@@ -68,7 +70,7 @@ def get_offset(exchange: Asked) -> Answer:
     number, partition = query.u32("id", 0), query.u32("partition_id", 1)
     consumer = Consumer(CONSUMER_KIND, number)
     _, stored = stored_offset(exchange.site, place_of(exchange), consumer, partition)
-    return told(exchange, message_json.offset_object(number, stored))
+    return answer_json(exchange, message_json.offset_object(number, stored))
 
 
 def put_offset(exchange: Asked) -> Answer:
@@ -89,7 +91,7 @@ def put_offset(exchange: Asked) -> Answer:
     return DONE
 
 
-def _sent(fields: Fields) -> Sent:
+def _read_sent(fields: Fields) -> Sent:
     payload = fields.base64("payload")
     return Sent(fields.u128("id", 0), _headers(fields.optional("headers")), payload)
 

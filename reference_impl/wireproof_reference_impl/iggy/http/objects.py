@@ -30,7 +30,7 @@ def topic(found: Topic) -> Object:
             "size_bytes": each.size,
             "messages_count": each.count,
         }
-        for each in found.partitions.shown()
+        for each in found.partitions.list_opened()
     ]
     return {**_topic(found), "partitions": partitions}
 

@@ -19,7 +19,7 @@ def json_object(exchange: Exchange[object]) -> "Fields":
     """Return the JSON object in a body.
 
     Raises:
-        Unfit: 415 without its content type, 400 when it is no JSON, 422 when it is no object.
+        Unfit: 415 for a wrong content type, 400 for invalid JSON, 422 for another JSON value.
     """
     kind = exchange.content_type.partition(";")[0].strip().lower()
     if kind != "application/json" and not (

@@ -12,7 +12,7 @@ from wireproof_reference_impl.iggy.wire.checks import (
 )
 from wireproof_reference_impl.iggy.wire.exchange import Answer, Exchange, Unfit
 from wireproof_reference_impl.iggy.wire.identifier import identifier_of
-from wireproof_reference_impl.iggy.wire.requests import Place
+from wireproof_reference_impl.iggy.wire.requests import TopicPath
 
 CREATED = Answer(201)
 DONE = Answer(204)
@@ -20,25 +20,27 @@ DONE = Answer(204)
 Asked = Exchange[Server]
 
 
-def place_of(exchange: Asked) -> Place:
+def place_of(exchange: Asked) -> TopicPath:
     """Return the topic that the path names."""
     stream, topic = exchange.words[:2]
-    return Place(identifier_of(stream), identifier_of(topic))
+    return TopicPath(identifier_of(stream), identifier_of(topic))
 
 
-def told(exchange: Asked, value: object) -> Answer:
+def answer_json(exchange: Asked, value: object) -> Answer:
     """Return an answer with a value in JSON."""
     return json_answer(exchange.site.behaviour.json.encode(value))
 
 
 def get_streams(exchange: Asked) -> Answer:
     """Answer with all streams."""
-    return told(exchange, objects.streams(exchange.site.streams.values()))
+    return answer_json(exchange, objects.streams(exchange.site.streams.values()))
 
 
 def get_stream(exchange: Asked) -> Answer:
     """Answer with a stream."""
-    return told(exchange, objects.stream(exchange.site.stream(identifier_of(exchange.words[0]))))
+    return answer_json(
+        exchange, objects.stream(exchange.site.stream(identifier_of(exchange.words[0])))
+    )
 
 
 def create_stream(exchange: Asked) -> Answer:
@@ -59,12 +61,12 @@ def delete_stream(exchange: Asked) -> Answer:
 def get_topics(exchange: Asked) -> Answer:
     """Answer with all topics of a stream."""
     stream = exchange.site.stream(identifier_of(exchange.words[0]))
-    return told(exchange, objects.topics(stream.topics.values()))
+    return answer_json(exchange, objects.topics(stream.topics.values()))
 
 
 def get_topic(exchange: Asked) -> Answer:
     """Answer with a topic."""
-    return told(exchange, objects.topic(exchange.site.topic(place_of(exchange))))
+    return answer_json(exchange, objects.topic(exchange.site.topic(place_of(exchange))))
 
 
 def create_topic(exchange: Asked) -> Answer:
@@ -105,13 +107,15 @@ def delete_partitions(exchange: Asked) -> Answer:
 def get_groups(exchange: Asked) -> Answer:
     """Answer with all consumer groups of a topic."""
     topic = exchange.site.topic(place_of(exchange))
-    return told(exchange, objects.groups(topic.groups.values()))
+    return answer_json(exchange, objects.groups(topic.groups.values()))
 
 
 def get_group(exchange: Asked) -> Answer:
     """Answer with a consumer group."""
     number = _group_number(exchange)
-    return told(exchange, objects.group(exchange.site.topic(place_of(exchange)).group(number)))
+    return answer_json(
+        exchange, objects.group(exchange.site.topic(place_of(exchange)).group(number))
+    )
 
 
 def create_group(exchange: Asked) -> Answer:
@@ -138,7 +142,7 @@ def path_number(word: str) -> int:
     """Return the number in a path segment.
 
     Raises:
-        Unfit: it is none.
+        Unfit: it is no number.
     """
     number = whole_number(word)
     if number is None:

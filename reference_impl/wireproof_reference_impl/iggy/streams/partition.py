@@ -1,4 +1,4 @@
-"""One partition: its messages in segments, and how far consumers have read."""
+"""One partition: its messages in segments, and the stored offsets of consumers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
@@ -25,10 +25,10 @@ class Segment(Struct, eq=False):
 
 
 class Partition:
-    """The messages of one partition, the oldest first.
+    """The messages of one partition, oldest first.
 
-    A message that was found on the disk is read when it is asked for: until then nobody knows
-    whether it can be.
+    A message found on disk is decoded when it is first requested; only then does it show whether
+    it is readable.
     """
 
     def __init__(
@@ -57,20 +57,20 @@ class Partition:
 
     @property
     def size(self) -> int:
-        """Return how many bytes the messages are in the log."""
+        """Return the size of the messages in the log, in bytes."""
         return sum(each.size for each in self.segments)
 
     def append(self, sent: Sequence[Sent], now_us: int, new_id: Callable[[], int]) -> None:
         """Store messages, all or none; each has a later timestamp than the one before it.
 
         Raises:
-            OSError: they could not be kept.
+            OSError: they could not be stored.
         """
         segment = self._open_segment()
         first_us = max(now_us, self._next_us)
         sent = sent if self._behaviour.repeats else self._without_repeated(sent)
         messages = [
-            self._stored(each, self.count + number, first_us + number, new_id)
+            self._store(each, self.count + number, first_us + number, new_id)
             for number, each in enumerate(sent)
         ]
         records = [self._behaviour.record(each) for each in messages]
@@ -88,7 +88,7 @@ class Partition:
         """Return up to `count` messages from an offset on.
 
         Raises:
-            Refusal: one of them cannot be read, or has a state that is none.
+            Refusal: one of them cannot be read, or has an unknown state.
         """
         return [self.message(offset) for offset in range(start, min(start + count, self.count))]
 
@@ -96,14 +96,14 @@ class Partition:
         """Return one message.
 
         Raises:
-            Refusal: it cannot be read, or has a state that is none.
+            Refusal: it cannot be read, or has an unknown state.
         """
-        message = self.kept(offset)
+        message = self.get_stored(offset)
         if not self._behaviour.is_known(message):
             raise status.invalid_command()
         return message
 
-    def kept(self, offset: int) -> Message:
+    def get_stored(self, offset: int) -> Message:
         """Return one message, even in an unknown state.
 
         Raises:
@@ -119,7 +119,7 @@ class Partition:
             Refusal: it cannot be read.
             OSError: it could not be written.
         """
-        message = change(self.kept(offset))
+        message = change(self.get_stored(offset))
         start = self.segment_of(offset).start
         record = self._behaviour.record(message)
         self._files.rewrite(start, self._positions[offset], record)
@@ -144,8 +144,8 @@ class Partition:
         """Store the offset of a consumer or a group.
 
         Raises:
-            Refusal: beyond the last message.
-            OSError: it could not be kept.
+            Refusal: the offset is beyond the last message.
+            OSError: it could not be stored.
         """
         if offset > self.current_offset:
             raise Refusal(status.INVALID_OFFSET, f"Invalid offset: {offset}")
@@ -154,7 +154,7 @@ class Partition:
 
     def _without_repeated(self, sent: Sequence[Sent]) -> Sequence[Sent]:
         """Return the messages without an id, and those whose id no earlier message has."""
-        there = {self.kept(offset).id for offset in range(self.count)}
+        there = {self.get_stored(offset).id for offset in range(self.count)}
         others: list[Sent] = []
         for each in sent:
             if not each.id or each.id not in there:
@@ -162,11 +162,11 @@ class Partition:
                 there.add(each.id)
         return others
 
-    def _stored(
+    def _store(
         self, sent: Sent, offset: int, timestamp_us: int, new_id: Callable[[], int]
     ) -> Message:
         log = self._behaviour
-        return messages.stored(
+        return messages.store_message(
             replace(sent, headers=log.headers(sent.headers)),
             offset=offset,
             timestamp_us=log.timestamp(timestamp_us),
@@ -181,7 +181,7 @@ class Partition:
 
     def _after_last(self) -> int:
         try:
-            return self.kept(self.count - 1).timestamp + 1 if self.count else 0
+            return self.get_stored(self.count - 1).timestamp + 1 if self.count else 0
         except Refusal:
             return 0
 
@@ -198,7 +198,7 @@ class Partition:
             self.segments.append(Segment(0))
 
 
-def flipped(message: Message, bit: int) -> Message:
+def flip_bit(message: Message, bit: int) -> Message:
     """Return a message with one bit of its payload flipped.
 
     Raises:

@@ -8,10 +8,10 @@ Make = Callable[[int], Partition]
 
 
 class Partitions(Mapping[int, Partition]):
-    """Partitions from 1 on without gaps; each is opened when it is first asked for.
+    """Partitions from 1 on without gaps; each is opened when it is first used.
 
-    A client may ask for a hundred thousand at a time, and others must not wait for that. `opened`
-    are those in which something was kept or looked for; all others are empty.
+    A client may create a hundred thousand at a time, and others must not wait for that. `opened`
+    are those that were written or looked up; all others are empty.
     """
 
     def __init__(self, open_one: Make, blank: Make, *, used: Iterable[int] = (), count: int = 0):
@@ -40,7 +40,7 @@ class Partitions(Mapping[int, Partition]):
             del self.opened[number]
         self._count = count
 
-    def shown(self) -> Iterator[Partition]:
+    def list_opened(self) -> Iterator[Partition]:
         """Return all partitions for reading; this opens none of the unused ones."""
         for number in self:
             yield self.opened.get(number) or self._blank(number)

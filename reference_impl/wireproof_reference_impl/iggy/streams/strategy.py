@@ -1,6 +1,6 @@
-"""What a poll asks for: the offset that it starts at by its strategy, and how many messages.
+"""The polling strategies: each returns the offset a poll starts at, and how many messages.
 
-No offset means that there is nothing.
+No offset means that no message is found.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ def at_offset(partition: Partition, request: PollMessages) -> int | None:
 def at_timestamp(partition: Partition, request: PollMessages) -> int | None:
     """Start at the first message with this timestamp or a later one."""
     for offset in range(partition.count):
-        if partition.kept(offset).timestamp >= request.value:
+        if partition.get_stored(offset).timestamp >= request.value:
             return offset
     return None
 
@@ -29,11 +29,13 @@ def at_timestamp_of_a_segment(partition: Partition, request: PollMessages) -> in
     """Start at a timestamp within a segment: one before the first message finds nothing."""
     for span in partition.spans():
         if (
-            partition.kept(span[0]).timestamp
+            partition.get_stored(span[0]).timestamp
             <= request.value
-            <= partition.kept(span[-1]).timestamp
+            <= partition.get_stored(span[-1]).timestamp
         ):
-            return next(each for each in span if partition.kept(each).timestamp >= request.value)
+            return next(
+                each for each in span if partition.get_stored(each).timestamp >= request.value
+            )
     return None
 
 
@@ -43,12 +45,12 @@ def at_first(partition: Partition, request: PollMessages) -> int | None:
 
 
 def at_last(partition: Partition, request: PollMessages) -> int | None:
-    """Start where exactly the last messages follow, as many as the request asks for."""
+    """Start so that exactly the requested number of messages follows."""
     return max(0, partition.count - request.count)
 
 
 def at_next(partition: Partition, request: PollMessages) -> int | None:
-    """Start behind the stored offset, or with the first message."""
+    """Start after the stored offset, or with the first message."""
     consumer = request.consumer
     stored = partition.stored_offset(consumer.kind, consumer_number(consumer))
     return 0 if stored is None else stored + 1

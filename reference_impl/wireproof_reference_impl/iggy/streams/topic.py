@@ -111,7 +111,7 @@ class Stream:
         Raises:
             Refusal: there is none of that number or name.
         """
-        return found(who, self.topics, lambda each: each.name, self._missing)
+        return find_by_identifier(who, self.topics, lambda each: each.name, self._refuse_missing)
 
     def add(self, topic: Topic) -> None:
         """Add a topic.
@@ -128,14 +128,14 @@ class Stream:
             raise Refusal(status.TOPIC_NAME_ALREADY_EXISTS, reason)
         self.topics[topic.id] = topic
 
-    def _missing(self, who: Identifier) -> Refusal:
+    def _refuse_missing(self, who: Identifier) -> Refusal:
         where = f"for stream with ID: {self.id} was not found."
         if isinstance(who, int):
             return Refusal(status.TOPIC_ID_NOT_FOUND, f"Topic with ID: {who} {where}")
         return Refusal(status.TOPIC_NAME_NOT_FOUND, f"Topic with name: {who} {where}")
 
 
-def found(
+def find_by_identifier(
     who: Identifier,
     among: Mapping[int, T],
     name: Callable[[T], str],
@@ -144,7 +144,7 @@ def found(
     """Return the stream or topic with a number, or with exactly this stored name.
 
     Raises:
-        Refusal: nobody; `missing` makes it.
+        Refusal: there is none; `missing` makes the refusal.
     """
     if isinstance(who, int):
         if who in among:

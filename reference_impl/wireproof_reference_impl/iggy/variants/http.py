@@ -63,12 +63,12 @@ def _json_between_blanks(value: object) -> bytes:
 
 def _json_with_times(value: object) -> bytes:
     """Return JSON in which each created object has a field `created_at`."""
-    return compact_json(_timed(value))
+    return compact_json(_time(value))
 
 
-def _timed(value: object) -> object:
+def _time(value: object) -> object:
     if isinstance(value, list):
-        return [_timed(each) for each in cast(list[object], value)]
+        return [_time(each) for each in cast(list[object], value)]
     if not isinstance(value, dict):
         return value
     fields = cast(dict[str, object], value)

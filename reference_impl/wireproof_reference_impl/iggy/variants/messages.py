@@ -71,7 +71,7 @@ def _any_state(message: Message) -> bool:
     return True
 
 
-def _verified(messages: list[Message]) -> list[Message]:
+def _verify(messages: list[Message]) -> list[Message]:
     for each in messages:
         if crc32(each.payload) != each.checksum:
             reason = f"Invalid message checksum for offset: {each.offset}"
@@ -79,18 +79,18 @@ def _verified(messages: list[Message]) -> list[Message]:
     return messages
 
 
-def _numbered() -> Settings:
+def _number_evenly() -> Settings:
     """Return settings under which new ids are 2, 4, 6 and so on."""
     numbers = count(1)
     return number("log.new_id", lambda random: 2 * next(numbers))
 
 
-def _deployed(*names: str) -> Settings:
+def _take_deployed(*names: str) -> Settings:
     """Return these settings of the deployed dialect."""
     return {name: DEPLOYED_SETTINGS[name] for name in names}
 
 
-def _tagged(*names: str) -> Settings:
+def _take_tagged(*names: str) -> Settings:
     """Return these settings of the tagged generation."""
     return {name: TAGGED_SETTINGS[name] for name in names}
 
@@ -109,7 +109,7 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "unreadable-answered",
         "a malformed frame is answered with a status, and the connection stays open",
-        {"framing.unreadable": framing.refused},
+        {"framing.unreadable": framing.answer_refusal},
     ),
     variant(
         "headers-backwards",
@@ -144,7 +144,7 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "ids-counted",
         "the server generates message ids by counting 2, 4, 6 and so on",
-        _numbered(),
+        _number_evenly(),
     ),
     variant(
         "clock-ahead",
@@ -159,21 +159,21 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "checksum-verified",
         "a poll fails with an error if a payload does not match its checksum",
-        {"poll.delivered": _verified},
+        {"poll.delivered": _verify},
     ),
     variant(
         "head-of-tagged",
         "a poll also returns partition and current offset, as in the tagged generation",
-        _tagged("message.head", "json.polled"),
+        _take_tagged("message.head", "json.polled"),
     ),
     variant(
         "timestamp-within-segment",
         "a poll by a timestamp before the first message finds nothing, as in the measured server",
-        _deployed("poll.starts"),
+        _take_deployed("poll.starts"),
     ),
     variant(
         "http-unchecked",
         "HTTP accepts empty payloads and headers that TCP refuses, as the measured server does",
-        _deployed("http.sent"),
+        _take_deployed("http.sent"),
     ),
 )

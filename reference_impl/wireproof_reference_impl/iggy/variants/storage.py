@@ -40,10 +40,10 @@ def _clients_counted() -> Settings:
     """Return settings under which client ids are counted."""
     numbers = cycle(range(_FIRST_CLIENT, 1 << 32))
 
-    def counted(address: str) -> int:
+    def number_client(address: str) -> int:
         return next(numbers)
 
-    return {"framing.client_id": counted}
+    return {"framing.client_id": number_client}
 
 
 def _greatest_ids() -> Settings:
@@ -56,16 +56,16 @@ def _headers_shuffled() -> Settings:
     """Return settings under which headers come in a random order in each poll."""
     dice = random.Random(1)
 
-    def shuffled(headers: Headers | None) -> Headers | None:
+    def shuffle(headers: Headers | None) -> Headers | None:
         return headers and dict(dice.sample([*headers.items()], len(headers)))
 
     def layout(message: Message) -> bytes:
-        return record(replace(message, headers=shuffled(message.headers)))
+        return record(replace(message, headers=shuffle(message.headers)))
 
-    def told(message: Message) -> Mapping[str, object]:
-        return message_object(replace(message, headers=shuffled(message.headers)))
+    def write_shuffled(message: Message) -> Mapping[str, object]:
+        return message_object(replace(message, headers=shuffle(message.headers)))
 
-    return {"message.layout": layout, "json.message": told}
+    return {"message.layout": layout, "json.message": write_shuffled}
 
 
 def _sorted_record(message: Message) -> bytes:
@@ -93,7 +93,7 @@ def _must_be_stored(offset: int | None) -> int | None:
     return offset
 
 
-def _tagged(*names: str) -> Settings:
+def _take_tagged(*names: str) -> Settings:
     """Return these settings of the tagged generation."""
     return {name: TAGGED_SETTINGS[name] for name in names}
 
@@ -112,7 +112,7 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "answered-then-closed",
         "a malformed frame is answered with a status, and then the connection is closed",
-        {"framing.unreadable": framing.refused, "framing.goes_on": False},
+        {"framing.unreadable": framing.answer_refusal, "framing.goes_on": False},
     ),
     variant(
         "trailing-refused",
@@ -182,6 +182,6 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "names-as-given",
         "stream and topic names keep upper case and blanks, as in the tagged generation",
-        _tagged("store.name"),
+        _take_tagged("store.name"),
     ),
 )

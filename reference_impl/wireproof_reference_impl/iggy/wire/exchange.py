@@ -70,11 +70,11 @@ def in_plain_text(unfit: Unfit) -> Answer:
 
 
 def as_they_are(fields: HeaderFields) -> HeaderFields:
-    """Return what was given."""
+    """Return the header fields unchanged."""
     return fields
 
 
-def counted(body: bytes) -> tuple[HeaderFields, bytes]:
+def count_body(body: bytes) -> tuple[HeaderFields, bytes]:
     """Return the header field with the length of a body, and the body unchanged."""
     return [("Content-Length", str(len(body)))], body
 
@@ -88,24 +88,24 @@ def split_path(path: bytes) -> tuple[str, ...]:
     """Return the unescaped segments of a path.
 
     Raises:
-        Unfit: an escape that is none.
+        Unfit: an escape is malformed.
     """
-    return tuple(_unescaped(word) for word in path.strip(b"/").split(b"/"))
+    return tuple(_unescape(word) for word in path.strip(b"/").split(b"/"))
 
 
 def split_query(query: bytes) -> dict[str, str]:
     """Return the parameters of a query, unescaped.
 
     Raises:
-        Unfit: one is there twice, or an escape is none.
+        Unfit: a parameter occurs twice, or an escape is malformed.
     """
     found: dict[str, str] = {}
     for pair in query.split(b"&"):
         name, _, value = pair.partition(b"=")
-        key = _unescaped(name.replace(b"+", b" "))
+        key = _unescape(name.replace(b"+", b" "))
         if key in found:
             raise bad_query(f"duplicate field `{key}`")
-        found[key] = _unescaped(value.replace(b"+", b" "))
+        found[key] = _unescape(value.replace(b"+", b" "))
     return found
 
 
@@ -114,7 +114,7 @@ def bad_query(why: str) -> Unfit:
     return Unfit(400, f"Failed to deserialize query string: {why}")
 
 
-def _unescaped(word: bytes) -> str:
+def _unescape(word: bytes) -> str:
     if _BAD_ESCAPE.search(word):
         return word.decode("utf-8", "replace")
     try:

@@ -29,7 +29,7 @@ def ends(refusal: Refusal) -> Refusal | None:
     return None
 
 
-def refused(refusal: Refusal) -> Refusal | None:
+def answer_refusal(refusal: Refusal) -> Refusal | None:
     """Return the answer to a frame that cannot be read; the connection stays open.
 
     Malformed fields share one status; well-formed fields with bad values have their own.

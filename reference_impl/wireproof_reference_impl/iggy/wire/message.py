@@ -39,7 +39,7 @@ class Message(Struct, frozen=True):
     payload: bytes
 
 
-def stored(sent: Sent, *, offset: int, timestamp_us: int, number: int) -> Message:
+def store_message(sent: Sent, *, offset: int, timestamp_us: int, number: int) -> Message:
     """Return a sent message as it is stored: available, with the CRC-32 of its payload."""
     return Message(
         offset=offset,
@@ -103,13 +103,13 @@ def read_record(data: bytes) -> Message:
     place = 0
     for width, missing in _PARTS:
         place += width
-        _needed(data, place, missing)
+        _check_length(data, place, missing)
     offset, state, timestamp, number, checksum, length = _HEAD.unpack_from(data)
-    place = _needed(data, _HEAD.size + length, status.CANNOT_READ_HEADERS_PAYLOAD)
+    place = _check_length(data, _HEAD.size + length, status.CANNOT_READ_HEADERS_PAYLOAD)
     headers = read_headers(data[_HEAD.size : place]) if length else None
-    start = _needed(data, place + _LENGTH.size, status.CANNOT_READ_MESSAGE_LENGTH)
+    start = _check_length(data, place + _LENGTH.size, status.CANNOT_READ_MESSAGE_LENGTH)
     (size,) = _LENGTH.unpack_from(data, place)
-    end = _needed(data, start + size, status.CANNOT_READ_MESSAGE_PAYLOAD)
+    end = _check_length(data, start + size, status.CANNOT_READ_MESSAGE_PAYLOAD)
     return Message(
         offset,
         state,
@@ -121,7 +121,7 @@ def read_record(data: bytes) -> Message:
     )
 
 
-def _needed(data: bytes, end: int, missing: Status) -> int:
+def _check_length(data: bytes, end: int, missing: Status) -> int:
     if end > len(data):
         raise Refusal(missing, missing.name.replace("_", " ").capitalize())
     return end

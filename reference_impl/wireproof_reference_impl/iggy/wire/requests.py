@@ -31,7 +31,7 @@ class Partitioning(NamedTuple):
     value: bytes
 
 
-class Place(NamedTuple):
+class TopicPath(NamedTuple):
     """A topic, by the identifiers of its stream and of itself."""
 
     stream: Identifier
@@ -41,7 +41,7 @@ class Place(NamedTuple):
 class SendMessages(Struct, frozen=True):
     """Messages for a topic."""
 
-    place: Place
+    place: TopicPath
     partitioning: Partitioning
     messages: Sequence[Sent]
 
@@ -50,7 +50,7 @@ class PollMessages(Struct, frozen=True):
     """A request to poll a topic; partition 0 means that none is named."""
 
     consumer: Consumer
-    place: Place
+    place: TopicPath
     partition: int
     strategy: int
     value: int

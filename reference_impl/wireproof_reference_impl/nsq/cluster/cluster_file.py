@@ -1,7 +1,8 @@
-"""Where the ledger of a cluster lies: `cluster.jsonl`, beside the directories of its nodes.
+"""The file with the topics of a cluster: `cluster.jsonl`, beside the directories of its nodes.
 
-A line is an object of rows by topic, and stands above what earlier lines say of the same topics.
-A line without an end was never promised to anybody.
+Each line is an object of rows by topic, and replaces what earlier lines have for these topics. A
+line without a line end was never acknowledged. A change appends a line: writing all topics at
+every change took a time that grew with the square of their number.
 """
 
 import json
@@ -12,21 +13,21 @@ from typing import cast
 
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.cluster import ledger
+from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic
 from wireproof_reference_impl.nsq.cluster.member import Member
-from wireproof_reference_impl.nsq.cluster.place import ClusterTopic
 from wireproof_reference_impl.nsq.storage.folder import replace_file
-from wireproof_reference_impl.nsq.storage.place import QueueFault
+from wireproof_reference_impl.nsq.storage.queue_position import QueueFault
 
 
 class ClusterFile:
-    """The file, which need not be there."""
+    """The file, which may not exist yet."""
 
     def __init__(self, directory: Path, *, synced: bool) -> None:
         self._path = directory / "cluster.jsonl"
         self._synced = synced
 
     def load(self, members: Sequence[Member]) -> list[ClusterTopic]:
-        """Return the topics that were kept, and leave in the file nothing else.
+        """Return the stored topics, and rewrite the file with only their present rows.
 
         Raises:
             QueueFault: the file is no ledger of these nodes.
@@ -41,11 +42,11 @@ class ClusterFile:
             return []
         except ValueError as error:
             raise QueueFault(f"{self._path} does not fit this cluster: {error}") from error
-        replace_file(self._path, _line(ledger.written(topics)), synced=self._synced)
+        replace_file(self._path, _line(ledger.make_rows(topics)), synced=self._synced)
         return topics
 
     def save(self, rows: ledger.Rows) -> None:
-        """Write one more line."""
+        """Append a line."""
         with self._path.open("ab", buffering=0) as file:
             file.write(_line(rows))
             if self._synced:

@@ -1,12 +1,12 @@
-"""The copies of a partition: who holds one, who leads, and how the others keep up."""
+"""The copies of a partition: which nodes hold one, which leads, how the others catch up."""
 
+from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic, PartitionReplicas
 from wireproof_reference_impl.nsq.cluster.member import Member
-from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place
 from wireproof_reference_impl.nsq.core.topic import Partition
 
 
-def hold(topic: ClusterTopic, place: Place, member: Member) -> None:
-    """Let a node hold a copy of a partition."""
+def hold(topic: ClusterTopic, place: PartitionReplicas, member: Member) -> None:
+    """Give a node a copy of a partition."""
     settings = topic.settings
     numbers = range(place.number, place.number + 1)
     held = member.node.create(
@@ -17,8 +17,8 @@ def hold(topic: ClusterTopic, place: Place, member: Member) -> None:
         member.node.upgrade(held)
 
 
-def assign(topic: ClusterTopic, place: Place) -> None:
-    """Set leader or follower on every node that holds a partition."""
+def assign(topic: ClusterTopic, place: PartitionReplicas) -> None:
+    """Make each node that holds a partition its leader or a follower."""
     leader = place.leader
     followers = [each for each in place.replicas if each is not leader]
     for member in followers:
@@ -32,15 +32,15 @@ def assign(topic: ClusterTopic, place: Place) -> None:
         )
 
 
-def add(topic: ClusterTopic, place: Place, member: Member, *, led: Partition) -> None:
-    """Let one more node hold a partition, with every record of the leader's copy."""
+def add(topic: ClusterTopic, place: PartitionReplicas, member: Member, *, led: Partition) -> None:
+    """Give one more node a copy of a partition, with every record of the leader."""
     hold(topic, place, member)
     copy_missing(led, topic.partition(place, member))
     place.replicas.append(member)
     place.in_sync.add(member)
 
 
-def drop_surplus(topic: ClusterTopic, place: Place, now_ns: int) -> None:
+def drop_surplus(topic: ClusterTopic, place: PartitionReplicas, now_ns: int) -> None:
     """Remove a partition from nodes in excess of its replica count."""
     surplus = place.replicas[topic.settings.replicas :]
     del place.replicas[topic.settings.replicas :]
@@ -49,7 +49,7 @@ def drop_surplus(topic: ClusterTopic, place: Place, now_ns: int) -> None:
         member.node.remove(member.node.topics[topic.name], place.number, now_ns)
 
 
-def leave_behind(place: Place, member: Member) -> bool:
+def leave_behind(place: PartitionReplicas, member: Member) -> bool:
     """Remove a node from the in-sync set unless it is the only one; return True if removed."""
     if place.in_sync <= {member}:
         return False
@@ -57,9 +57,9 @@ def leave_behind(place: Place, member: Member) -> bool:
     return True
 
 
-def catch_up(topic: ClusterTopic, place: Place) -> bool:
-    """Bring every copy up to date that is there and lags behind the leader's; tell if one did."""
-    led = topic.led(place)
+def catch_up(topic: ClusterTopic, place: PartitionReplicas) -> bool:
+    """Append missing records to copies on nodes that are up; return True if any was missing."""
+    led = topic.get_leading(place)
     if led is None:
         return False
     behind = [each for each in place.replicas if each.up and each not in place.in_sync]
@@ -69,8 +69,8 @@ def catch_up(topic: ClusterTopic, place: Place) -> bool:
     return bool(behind)
 
 
-def lead_with_the_longest(topic: ClusterTopic, place: Place) -> None:
-    """Let the node lead whose copy is longest, of those in sync if they are equal."""
+def lead_with_the_longest(topic: ClusterTopic, place: PartitionReplicas) -> None:
+    """Make the node with the longest copy the leader; among equals, one that is in sync."""
     first = place.replicas[0]
     place.replicas.sort(key=lambda each: each not in place.in_sync)
     place.replicas.sort(key=lambda each: -topic.partition(place, each).log.end)
@@ -80,18 +80,18 @@ def lead_with_the_longest(topic: ClusterTopic, place: Place) -> None:
         topic.partition(place, member).forget_channels()
 
 
-def hand_over(topic: ClusterTopic, place: Place, *, old: Member, new: Member) -> None:
-    """Move the channels of a partition, each from where it has finished everything."""
+def hand_over(topic: ClusterTopic, place: PartitionReplicas, *, old: Member, new: Member) -> None:
+    """Move the channels of a partition, each from the offset up to which it has finished all."""
     left = topic.partition(place, old)
     for name, channel in left.channels.items():
-        moved = new.node.adopt(topic.partition(place, new), name, channel.confirmed())
+        moved = new.node.adopt(topic.partition(place, new), name, channel.read_confirmed())
         moved.ordered = channel.ordered
     left.follow()
     left.forget_channels()
 
 
 def copy_missing(led: Partition, behind: Partition) -> None:
-    """Append what a copy of a partition lacks; one that has more, by a fault, lacks nothing."""
+    """Append the records that a copy lacks; a copy that is longer, by a fault, lacks none."""
     if behind.log.end >= led.log.end:
         return
     for _, record in led.log.read_from(behind.log.end):

@@ -3,8 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypedDict, cast
 
+from wireproof_reference_impl.nsq.cluster.cluster_topic import (
+    ClusterTopic,
+    PartitionReplicas,
+    Settings,
+)
 from wireproof_reference_impl.nsq.cluster.member import Member
-from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place, Settings
 
 Rows = Mapping[str, object]
 """Rows by the name of the topic; None for one that is no more."""
@@ -16,7 +20,7 @@ _SETTINGS = Settings.__struct_fields__
 
 
 class BadLedger(ValueError):
-    """A ledger that does not fit; the text says why."""
+    """An invalid ledger; the text says why."""
 
 
 class _PlaceRow(TypedDict):
@@ -32,10 +36,10 @@ class _TopicRow(TypedDict):
 
 
 def keep_nothing(rows: Rows) -> None:
-    """Keep no record, for a cluster in memory."""
+    """Store nothing; used for a cluster in memory."""
 
 
-def written(topics: Iterable[ClusterTopic]) -> Rows:
+def make_rows(topics: Iterable[ClusterTopic]) -> Rows:
     """Return the records of topics; nodes are identified by their numbers."""
     return {topic.name: _topic_row(topic) for topic in topics}
 
@@ -44,7 +48,7 @@ def read(rows: Rows, members: Sequence[Member]) -> list[ClusterTopic]:
     """Return the topics of the rows.
 
     Raises:
-        BadLedger: they are none, or speak of nodes that are not there.
+        BadLedger: the rows are invalid, or name nodes that do not exist.
     """
     known = {member.number: member for member in members}
     try:
@@ -77,9 +81,9 @@ def _topic_row(topic: ClusterTopic) -> _TopicRow:
 
 def _topic(name: str, row: _TopicRow, known: Mapping[int, Member]) -> ClusterTopic:
     kept = {each: row["settings"][each] for each in _SETTINGS}
-    places: list[Place] = []
+    places: list[PartitionReplicas] = []
     for number, place_row in enumerate(row["places"]):
-        place = Place(number, [known[each] for each in place_row["replicas"]])
+        place = PartitionReplicas(number, [known[each] for each in place_row["replicas"]])
         place.in_sync = {known[each] for each in place_row["in_sync"]}
         place.writable = place_row["writable"]
         places.append(place)

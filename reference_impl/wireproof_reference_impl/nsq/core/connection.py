@@ -8,7 +8,7 @@ from wireproof_reference_impl.nsq.core.access import BadSeal, Security
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.heartbeat import Heartbeat
 from wireproof_reference_impl.nsq.core.node import Node
-from wireproof_reference_impl.nsq.core.pipelined import Pipelined
+from wireproof_reference_impl.nsq.core.pipelined import CommandBatch
 from wireproof_reference_impl.nsq.core.states import MOVES, Event, State
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.wire import packed
@@ -19,7 +19,7 @@ from wireproof_reference_impl.nsq.wire.refusal import (
     Refusal,
     Silence,
 )
-from wireproof_reference_impl.nsq.wire.words import byte_list, shown
+from wireproof_reference_impl.nsq.wire.words import byte_list, show
 from wireproof_spec.nsq.error_codes import E_AUTH_FIRST, E_BAD_PROTOCOL, E_INVALID
 from wireproof_spec.nsq.names import IDENTIFY, MAGIC, OK
 
@@ -33,7 +33,7 @@ _NOBODY = Identity()
 
 
 class Connection:
-    """The protocol's side of one TCP connection. The owner moves the bytes."""
+    """The protocol of one TCP connection; its owner reads and writes the socket."""
 
     def __init__(self, node: Node, handlers: Mapping[bytes, Handler], now_ns: int) -> None:
         self.node = node
@@ -46,7 +46,7 @@ class Connection:
         self._unsealed = b""
         self.command = b""
         """The first word of the command at hand."""
-        self.pipelined: Pipelined[Connection] | None = None
+        self.pipelined: CommandBatch[Connection] | None = None
         self._handlers = handlers
         self.buffer = bytearray()
         """Received bytes; those before `place` have been read."""
@@ -62,11 +62,11 @@ class Connection:
         self._heartbeat = Heartbeat(self, node.timers, now_ns)
 
     def receive(self, data: bytes, now_ns: int) -> None:
-        """Read bytes from the client and run every complete command."""
+        """Take bytes from the client and run every complete command."""
         if self.closed:
             return
         self.now_ns = now_ns
-        self.read(data if self._security is None else self._opened(data))
+        self.read(data if self._security is None else self._decrypt(data))
         if self._security is not None and self._security.ended:
             self.end_of_stream(now_ns)
         self.node.settle(now_ns)
@@ -75,7 +75,7 @@ class Connection:
         """Handle the end of the client's stream."""
         self._end(now_ns, is_cut=self.reading is not None)
 
-    def lost(self, now_ns: int) -> None:
+    def handle_loss(self, now_ns: int) -> None:
         """Handle the loss of the connection."""
         self._end(now_ns, is_cut=False)
 
@@ -89,9 +89,9 @@ class Connection:
         self.node.settle(now_ns)
 
     def take_output(self) -> bytes:
-        """Return the bytes to send, and forget them."""
+        """Return the bytes to send, and clear the output buffer."""
         if self._security is not None:
-            return self._sealed(self._security)
+            return self._encrypt(self._security)
         data = b"".join(self.output)
         self.output.clear()
         return data
@@ -102,16 +102,16 @@ class Connection:
         return self._security is not None
 
     def secure(self, security: Security) -> None:
-        """Switch to TLS for the following input, and for output after what is already queued."""
+        """Switch to TLS for all further input, and for output after what is already queued."""
         self._unsealed = self.take_output()
         self._security = security
-        self.buffer[self.place :] = self._opened(bytes(self.buffer[self.place :]))
+        self.buffer[self.place :] = self._decrypt(bytes(self.buffer[self.place :]))
 
     def authorize(self, word: str) -> None:
         """Check that the client may run a command.
 
         Raises:
-            Refusal: it has to say AUTH before.
+            Refusal: AUTH is required first.
         """
         if self.node.access.asks and not self.authorized:
             raise Refusal(E_AUTH_FIRST, f"AUTH required before {word}")
@@ -126,7 +126,7 @@ class Connection:
         self.node.changed[self] = None
 
     def report(self, code: str, text: str | None) -> None:
-        """Send an error frame: a code and, unless that is None, a text behind it."""
+        """Send an error frame: a code, followed by a text unless that is None."""
         said = code if text is None else f"{code} {text}"
         self._send(packed.ERROR, said.encode("utf-8", "surrogateescape"))
 
@@ -141,7 +141,7 @@ class Connection:
             self.reading = None
             self._heartbeat.stop()
             self.node.changed[self] = None
-            self.node.leaving(self)
+            self.node.handle_leaving(self)
 
     def leave(self, now_ns: int) -> None:
         """Return this client's messages in flight to the channel."""
@@ -153,7 +153,7 @@ class Connection:
         """Change to the state that an event leads to.
 
         Raises:
-            Refusal: the event has no place in the present state.
+            Refusal: the event is not allowed in the present state.
         """
         following = MOVES[self.state].get(event)
         if following is None:
@@ -188,7 +188,7 @@ class Connection:
         """Run the command of a line.
 
         Raises:
-            Refusal: there is no such command, or it is refused by its line alone.
+            Refusal: the command is unknown, or its line is invalid.
         """
         handler = self._handlers.get(words[0])
         if handler is None:
@@ -197,7 +197,7 @@ class Connection:
         self._start(handler(self, words))
 
     def finish_command(self) -> None:
-        """Be ready for the next command."""
+        """Prepare for the next command."""
         self.reading = None
 
     def cut_off(self) -> None:
@@ -249,7 +249,7 @@ class Connection:
         self.run_command(words)
         return True
 
-    def _take_pipelined(self, pipelined: Pipelined["Connection"]) -> bool:
+    def _take_pipelined(self, pipelined: CommandBatch["Connection"]) -> bool:
         """Run commands that repeat the line of the last one; return True if any was there."""
         if not self.buffer.startswith(pipelined.line, self.place):
             return False
@@ -281,7 +281,7 @@ class Connection:
         if not self.closed:
             self.send(self.node.behaviour.output.frame(frame_type, data))
 
-    def _opened(self, data: bytes) -> bytes:
+    def _decrypt(self, data: bytes) -> bytes:
         """Return the plaintext of TLS bytes; answer OK as soon as the handshake is complete."""
         security = self._security
         if security is None:
@@ -297,7 +297,7 @@ class Connection:
             self.respond(OK)
         return plain
 
-    def _sealed(self, security: Security) -> bytes:
+    def _encrypt(self, security: Security) -> bytes:
         unsealed, self._unsealed = self._unsealed, b""
         if not security.established:
             return unsealed + security.seal(b"")
@@ -308,7 +308,7 @@ class Connection:
 
     def _check_security(self, word: bytes) -> None:
         if self.node.access.tls_required and self._security is None and word != IDENTIFY:
-            text = f"cannot {shown(word)} in current state (TLS required)"
+            text = f"cannot {show(word)} in current state (TLS required)"
             raise Refusal(E_INVALID, text)
 
     def _magic(self) -> Reading:

@@ -1,4 +1,4 @@
-"""One broker: its topics, its time, and what has to be done before the next byte."""
+"""One broker: its topics, its clock, and the work to do before the next input."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -23,15 +23,15 @@ class Peer(Protocol):
         """Return the connection's messages in flight to their channel."""
 
 
-class Served(Protocol):
+class Sender(Protocol):
     """A channel, or a partition with all its channels, that may have messages to send."""
 
     def serve(self, now_ns: int) -> None:
-        """Send what can be sent now."""
+        """Send every message that can be sent now."""
 
 
 class Node:
-    """The topics of one node. Everything that happens goes through `settle` afterwards."""
+    """The topics of one node. After every event, call `settle`."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Node:
         self.clustered = False
         self.halted = False
         self.storage = storage
-        self._touched: dict[Served, None] = {}
+        self._touched: dict[Sender, None] = {}
         self._leaving: list[Peer] = []
         self._saved: dict[Partition, dict[str, tuple[int, int]]] = {}
         for meta in storage.topics():
@@ -64,15 +64,15 @@ class Node:
         self.timers.at(now_ns + _SAVE_EVERY_NS, self._save_now_and_then)
 
     def find(self, topic: str, partition: int | None) -> Partition | None:
-        """Return a partition of this node; None for the number means the first one."""
+        """Return a partition of this node (the first one if no number is given), or None."""
         found = self.topics.get(topic)
         return None if found is None else found.partition(partition)
 
     def create(self, name: str, partitions: range, *, extend: bool, ordered: bool) -> Topic:
-        """Return the topic with these partitions; one that exists keeps its kind.
+        """Return the topic with these partitions; a topic that exists stays of its kind.
 
         Raises:
-            OSError: it could not be kept; everything is as it was.
+            OSError: it could not be stored; nothing has changed.
         """
         topic = self.topics.get(name) or Topic(name, extend=extend, ordered=ordered)
         new = [number for number in partitions if number not in topic.partitions]
@@ -87,24 +87,24 @@ class Node:
         return topic
 
     def channel(self, partition: Partition, name: str) -> Channel:
-        """Return a channel of a partition; a new one is kept before anyone hears of it.
+        """Return a channel of a partition; a new one is stored before it is used.
 
         Raises:
-            OSError: it could not be kept.
+            OSError: it could not be stored.
         """
         channel = partition.channels.get(name)
         if channel is None:
             channel = partition.channel(name)
-            place = channel.confirmed()
+            place = channel.read_confirmed()
             self.storage.add_channel(partition.topic.name, partition.number, name, place)
         partition.stale = True
         return channel
 
     def adopt(self, partition: Partition, name: str, place: tuple[int, int]) -> Channel:
-        """Open a channel of a partition at a place in its queue, and keep it.
+        """Open a channel of a partition at a position in its queue, and store it.
 
         Raises:
-            OSError: it could not be kept.
+            OSError: it could not be stored.
         """
         channel = partition.open_channel(name, *place)
         self.storage.add_channel(partition.topic.name, partition.number, name, place)
@@ -116,10 +116,10 @@ class Node:
         return self.storage.gathers
 
     def commit(self) -> None:
-        """Make durable what is about to be sent.
+        """Make durable what is about to be acknowledged.
 
         Raises:
-            OSError: it is not, and must not be sent.
+            OSError: it is not durable and must not be acknowledged.
         """
         self.storage.commit()
 
@@ -129,7 +129,7 @@ class Node:
         self.storage.save_topic(topic.meta)
 
     def delete(self, topic: Topic, now_ns: int) -> None:
-        """Remove a topic with its messages and send its clients away."""
+        """Remove a topic with its messages, and disconnect its clients."""
         del self.topics[topic.name]
         for partition in topic.partitions.values():
             self._touched.pop(partition, None)
@@ -156,20 +156,20 @@ class Node:
         self.storage.save_topic(topic.meta)
 
     def be_reachable(self, reachable: bool) -> None:
-        """Be there for clients, or be away; the sockets follow."""
+        """Make the node reachable or unreachable; the shell opens or closes its sockets."""
         self.open = reachable
         self.changed[self] = None
 
-    def touch(self, place: Served) -> None:
-        """Note that there may be something to send."""
+    def touch(self, place: Sender) -> None:
+        """Note that a channel or partition may have messages to send."""
         self._touched[place] = None
 
-    def leaving(self, peer: Peer) -> None:
+    def handle_leaving(self, peer: Peer) -> None:
         """Note that a connection has ended."""
         self._leaving.append(peer)
 
     def settle(self, now_ns: int) -> None:
-        """Bring out what the last bytes caused: deliveries, and the end of connections."""
+        """Do what the last input caused: send messages, and clean up closed connections."""
         while self._touched or self._leaving:
             touched, self._touched = self._touched, {}
             for place in touched:
@@ -180,12 +180,12 @@ class Node:
                 peer.leave(now_ns)
 
     def run_timers(self, now_ns: int) -> None:
-        """Do what is due."""
+        """Run the timers that are due."""
         self.timers.run(now_ns)
         self.settle(now_ns)
 
     def close(self) -> None:
-        """Keep every position and let go of the logs."""
+        """Store all positions and close the logs."""
         self._save(self._partitions())
         for partition in self._partitions():
             partition.close()
@@ -199,7 +199,7 @@ class Node:
                 partition.open_channel(name, *place)
 
     def _give_up(self, topic: Topic, new: Sequence[int]) -> None:
-        """Forget partitions that could not be kept; files, which may be older, stay."""
+        """Remove partitions that could not be stored; their files, which may be older, stay."""
         for number in new:
             partition = topic.partitions.pop(number, None)
             if partition is not None:
@@ -221,7 +221,7 @@ class Node:
     def _save(self, partitions: Iterable[Partition]) -> None:
         for partition in partitions:
             partition.log.note_growth()
-            positions = {name: each.confirmed() for name, each in partition.channels.items()}
+            positions = {name: each.read_confirmed() for name, each in partition.channels.items()}
             if positions != self._saved.get(partition, {}):
                 self.storage.save_positions(partition.topic.name, partition.number, positions)
                 self._saved[partition] = positions

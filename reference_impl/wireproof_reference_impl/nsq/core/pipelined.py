@@ -5,14 +5,14 @@ from typing import Protocol, TypeVar
 C = TypeVar("C", contravariant=True)
 
 
-class Pipelined(Protocol[C]):
-    """Commands that were all alike so far; more of them may be taken together."""
+class CommandBatch(Protocol[C]):
+    """Consecutive commands with the same line, which may be run together."""
 
     @property
     def line(self) -> bytes:
-        """Return the line that each begins with."""
+        """The line that each command begins with."""
         ...
 
     def take(self, connection: C, buffer: bytearray, place: int) -> int:
-        """Do those that stand in the buffer from a place on; return the place behind them."""
+        """Run the commands in the buffer at `place`; return the position after them."""
         ...

@@ -8,17 +8,16 @@ from wireproof_reference_impl.nsq.core.backlog import Backlog
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.log import Log, TopicMeta
 from wireproof_reference_impl.nsq.delivery.timers import Timers
-from wireproof_reference_impl.nsq.wire.message import Entry, Message, Stored
+from wireproof_reference_impl.nsq.wire.message import Message, NewMessage, PublishResult
 from wireproof_reference_impl.nsq.wire.record import read as read_record
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 
 
 class Partition:
-    """One partition: its log, its channels and the internal ids it hands out.
+    """One partition: its log, its channels and its internal ids.
 
-    In a cluster one node leads it; its followers, on other nodes, copy every record.
-
-    `stale` tells whether its log or the place of a channel may have moved since it was kept.
+    In a cluster one node leads it; its followers, on other nodes, copy every record. `stale`: its
+    log or a channel's position may have changed since it was last stored.
     """
 
     def __init__(
@@ -37,10 +36,10 @@ class Partition:
         self._timers = timers
         self._next_id = self._id_after(log.count)
 
-    def publish(self, entries: Sequence[Entry], now_ns: int) -> Stored:
-        """Store messages in a row, all or none, and hand them to every channel with a client.
+    def publish(self, entries: Sequence[NewMessage], now_ns: int) -> PublishResult:
+        """Store messages, all or none, and pass them to every channel with a client.
 
-        Where nobody is, they are read from the log once somebody comes.
+        Channels without a client read them from the log when a client comes.
 
         Raises:
             OSError: they could not be stored.
@@ -53,6 +52,7 @@ class Partition:
         for follower in self.followers:
             for record in records:
                 follower.copy(record)
+        # Without a client nothing is kept in memory; whoever comes later reads from the log.
         if self._attended:
             attended = tuple(self._attended)
             sizes = list(map(len, records))
@@ -61,17 +61,17 @@ class Partition:
             for entry, *place in zip(entries, ids, offsets, sizes, numbers, strict=False):
                 self._hand_out(entry, place, attended, now_ns)
         trace_id = entries[0].trace_id if len(entries) == 1 else 0
-        return Stored(ids[0], trace_id, offset, self.log.end - offset)
+        return PublishResult(ids[0], trace_id, offset, self.log.end - offset)
 
     def channel(self, name: str) -> Channel:
-        """Return the channel of that name, new if need be."""
+        """Return the channel of that name; create it if it does not exist."""
         channel = self.channels.get(name)
         if channel is None:
             channel = self.open_channel(name, *self._start())
         return channel
 
     def open_channel(self, name: str, offset: int, number: int) -> Channel:
-        """Add a channel that starts at a place in the log."""
+        """Add a channel that starts at a position in the log."""
         backlog = self.backlog(offset, number)
         channel = Channel(
             name,
@@ -87,27 +87,27 @@ class Partition:
         return channel
 
     def forget_channels(self) -> None:
-        """Keep no channel any more: another node leads."""
+        """Drop all channels, because another node leads now."""
         self.channels.clear()
         self._attended.clear()
         self.stale = True
 
     def follow(self) -> None:
-        """Be led by another node from now on: clients go away, nobody copies from here."""
+        """Become a follower: disconnect clients, and stop copying records to others."""
         self.leads = False
         self.followers = ()
         for channel in self.channels.values():
             channel.send_away()
 
     def remove_channel(self, name: str) -> None:
-        """Remove a channel; its clients go away."""
+        """Remove a channel, and disconnect its clients."""
         removed = self.channels.pop(name)
         self._attended.pop(removed, None)
         removed.send_away()
         self.stale = True
 
     def lead(self, *, writable: bool, followers: Sequence["Partition"]) -> None:
-        """Be the one that clients talk to; what is stored from now on is copied too."""
+        """Become the leader: serve clients, and copy new records to followers."""
         self.leads = True
         self.writable = writable
         self.followers = tuple(followers)
@@ -115,12 +115,12 @@ class Partition:
         self._next_id = self._behaviour.cluster.next_id(self._id_after(0), due)
 
     def copy(self, record: bytes) -> None:
-        """Append a record of the leader."""
+        """Append a record copied from the leader."""
         self.log.append(record)
         self.stale = True
 
     def serve(self, now_ns: int) -> None:
-        """Send what can be sent on every channel."""
+        """Send every message that can be sent now, on all channels."""
         for channel in tuple(self._attended):
             channel.serve(now_ns)
 
@@ -130,7 +130,7 @@ class Partition:
         return bool(self._attended)
 
     def close(self) -> None:
-        """Let go of the log."""
+        """Close the log."""
         self.log.close()
 
     def _id_after(self, count: int) -> int:
@@ -138,7 +138,7 @@ class Partition:
         return rules.first_id(self.number) + count * rules.id_step
 
     def backlog(self, offset: int, number: int) -> Backlog:
-        """Return what a channel has yet to send that starts at a place in the log."""
+        """Return the undelivered messages of a channel that starts at a position in the log."""
         return Backlog(self.log, offset=offset, number=number, read=self._read)
 
     def _read(self, record: bytes, offset: int, number: int) -> Message:
@@ -164,7 +164,9 @@ class Partition:
         step = self._behaviour.publish.id_step
         return range(self._next_id, self._next_id + count * step, step)
 
-    def _records(self, entries: Sequence[Entry], ids: Sequence[int], now_ns: int) -> list[bytes]:
+    def _records(
+        self, entries: Sequence[NewMessage], ids: Sequence[int], now_ns: int
+    ) -> list[bytes]:
         build, extend = self._behaviour.disk.build, self.topic.extend
         version = self._behaviour.publish.ext_version
         return [
@@ -173,9 +175,9 @@ class Partition:
         ]
 
     def _hand_out(
-        self, entry: Entry, place: Sequence[int], channels: Sequence[Channel], now_ns: int
+        self, entry: NewMessage, place: Sequence[int], channels: Sequence[Channel], now_ns: int
     ) -> None:
-        """Hand a stored message to the channels, with its id, offset, size and number."""
+        """Pass a stored message to the channels, with its id, offset, size and number."""
         internal_id, offset, size, number = place
         version = 0 if entry.header is None else self._behaviour.publish.ext_version
         message = Message(
@@ -209,23 +211,23 @@ class Topic:
 
     @property
     def message_count(self) -> int:
-        """Return how many messages were ever stored here."""
+        """Return how many messages were ever stored on this node."""
         return sum(partition.log.count for partition in self.partitions.values())
 
     @property
     def meta(self) -> TopicMeta:
-        """Return what must be kept of the topic besides its records."""
+        """Return the metadata to store with the topic."""
         return TopicMeta(self.name, tuple(self.partitions), self.extend, self.ordered)
 
     def partition(self, number: int | None) -> Partition | None:
-        """Return a partition, the first one led here for None, or None when it is not here."""
+        """Return a partition, the first one led here if no number is given; None if missing."""
         if number is None:
             led = (each for each in self.partitions.values() if each.leads)
             return next(led, next(iter(self.partitions.values()), None))
         return self.partitions.get(number)
 
     def upgrade(self) -> None:
-        """Give the topic the extend feature; there is no way back.
+        """Give the topic the extend feature; this cannot be undone.
 
         Clause: ext.upgrade.accept
         """

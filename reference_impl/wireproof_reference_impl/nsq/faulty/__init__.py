@@ -1,4 +1,4 @@
-"""Faults of the nsq reference, by what they are about."""
+"""Faults of the NSQ reference, by subject."""
 
 from itertools import chain
 
@@ -14,14 +14,15 @@ from wireproof_reference_impl.nsq.faulty.consuming import (
     consume,
     disk,
     dispatch,
-    history,
     order,
     order_layout,
     order_subscribe,
+    sequences,
     subscribe,
     upgrade,
 )
 from wireproof_reference_impl.nsq.faulty.frames import (
+    heartbeats,
     parser,
     parser_documents,
     parser_http,
@@ -55,10 +56,11 @@ _FAMILIES = (
     http_trace,
     parser,
     stream,
+    heartbeats,
     subscribe,
     disk,
     upgrade,
-    history,
+    sequences,
     cluster,
     cluster_move,
     lookup,

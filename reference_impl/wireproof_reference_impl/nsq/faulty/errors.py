@@ -1,4 +1,4 @@
-"""Overrides of how a refused command is answered."""
+"""Overrides that change how a command is refused."""
 
 from collections.abc import Callable
 
@@ -9,8 +9,8 @@ When = Callable[[bytes, str], bool]
 """Whether a refusal is meant, given the first word of the command and the error code."""
 
 
-def coded(code_of: Callable[[bytes, str], str]) -> Override:
-    """Return the override under which commands are refused with these codes."""
+def code_refusals(code_of: Callable[[bytes, str], str]) -> Override:
+    """Return the override that changes the codes of refusals."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def report(connection: Connection, code: str, text: str | None) -> None:
@@ -38,7 +38,7 @@ def answered_with_a_response(when: When) -> Override:
 
 
 def ended_without_a_word(when: When) -> Override:
-    """Return the override under which some refusals end the connection and say nothing."""
+    """Return the override under which some refusals close the connection without an answer."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def report(connection: Connection, code: str, text: str | None) -> None:

@@ -1,6 +1,6 @@
 """Effects of faults on connections and the broker: hangs, crashes, lost bytes, leaks.
 
-The state is kept here, by connection and node, because the core has no word for any of it.
+The state is kept here, by connection and node, so that the core needs none of it.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.http.connection import HttpConnection, Site
-from wireproof_reference_impl.nsq.wire.message import Stored
+from wireproof_reference_impl.nsq.wire.message import PublishResult
 from wireproof_reference_impl.overrides import Override
 
 _MOST_HOARDED = 3 << 30
@@ -28,36 +28,36 @@ hoard: list[bytes] = []
 """Memory that is never freed."""
 
 
-class Deaf(Exception):
+class StopsReading(Exception):
     """The connection stays open and is never read again."""
 
 
-class Halt(Exception):
+class ProcessEnds(Exception):
     """The whole broker ends at once."""
 
 
-class Stuck(Exception):
+class ProcessHangs(Exception):
     """The whole broker never answers any client again."""
 
 
 def at_hand() -> Connection | None:
-    """Return the TCP connection that is read now."""
+    """Return the TCP connection whose input is being read."""
     return _AT_HAND[-1] if _AT_HAND else None
 
 
-def unread(connection: Connection) -> bytes:
-    """Return what has come and is not read yet."""
+def peek_unread(connection: Connection) -> bytes:
+    """Return the received bytes that have not been read yet."""
     return bytes(connection.buffer[connection.place :])
 
 
 def reread(connection: Connection, data: bytes) -> None:
-    """Put other bytes in the place of all that is not read yet."""
+    """Replace the received bytes that have not been read yet."""
     connection.buffer[connection.place :] = data
 
 
 def skip(connection: Connection, count: int) -> None:
-    """Drop the next bytes of a connection: what has come first, then what is to come."""
-    rest = unread(connection)
+    """Drop the next bytes of a connection: received ones first, then future ones."""
+    rest = peek_unread(connection)
     reread(connection, rest[count:])
     _SKIPPED[connection] = max(0, count - len(rest))
 
@@ -68,7 +68,7 @@ def leak(connection: Connection) -> None:
 
 
 def drop_another(connection: Connection, *, subscribed: bool) -> None:
-    """End the connection of another client, the one that came first."""
+    """Close the connection of another client, the one connected longest."""
     for other in connection.node.connections:
         if not isinstance(other, Connection) or other is connection:
             continue
@@ -78,7 +78,7 @@ def drop_another(connection: Connection, *, subscribed: bool) -> None:
 
 
 def lose_next(node: Node) -> None:
-    """Answer the next publish on a TCP connection of a node, and store nothing."""
+    """Acknowledge the next publish over TCP on a node without storing it."""
     _LOSING.add(node)
 
 
@@ -94,12 +94,12 @@ def _read(original: Callable[..., object]) -> Callable[..., object]:
             return
         _AT_HAND.append(connection)
         try:
-            original(connection, _unskipped(connection, data))
-        except Deaf:
+            original(connection, _keep_skipped(connection, data))
+        except StopsReading:
             _DEAF.add(connection)
-        except Stuck:
+        except ProcessHangs:
             _STUCK.add(connection.node)
-        except Halt:
+        except ProcessEnds:
             connection.node.halted = True
             connection.node.changed[connection] = None
         finally:
@@ -108,7 +108,7 @@ def _read(original: Callable[..., object]) -> Callable[..., object]:
     return read
 
 
-def _unskipped(connection: Connection, data: bytes) -> bytes:
+def _keep_skipped(connection: Connection, data: bytes) -> bytes:
     skipped = _SKIPPED.pop(connection, 0)
     if skipped > len(data):
         _SKIPPED[connection] = skipped - len(data)
@@ -136,7 +136,7 @@ def _store(original: Callable[..., object]) -> Callable[..., object]:
         if connection.node not in _LOSING:
             return original(connection, partition, entries)
         _LOSING.discard(connection.node)
-        return Stored(1, 0, partition.log.end, 0)
+        return PublishResult(1, 0, partition.log.end, 0)
 
     return store
 
@@ -147,9 +147,9 @@ def _http_go_on(original: Callable[..., object]) -> Callable[..., object]:
             return
         try:
             original(connection)
-        except Deaf:
+        except StopsReading:
             _DEAF.add(connection)
-        except Halt:
+        except ProcessEnds:
             connection.site.halted = True
             connection.site.changed[connection] = None
 

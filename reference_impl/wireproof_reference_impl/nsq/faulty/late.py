@@ -1,4 +1,4 @@
-"""Faults that do wrongly 3 s later what they should not do at all."""
+"""Faults that do something forbidden 3 s late."""
 
 from collections.abc import Callable
 from typing import Final
@@ -11,13 +11,13 @@ LATE_NS: Final = 3_000_000_000
 
 
 class ServeTime:
-    """The time at which a channel was last told to send what it can."""
+    """The time at which a channel last sent what it could."""
 
     def __init__(self) -> None:
         self.now_ns = 0
 
-    def noted(self) -> Override:
-        """Return the override that notes the time."""
+    def note_time(self) -> Override:
+        """Return the override that records the time."""
 
         def wrap(original: Callable[..., object]) -> Callable[..., object]:
             def serve(channel: Channel, now_ns: int) -> None:

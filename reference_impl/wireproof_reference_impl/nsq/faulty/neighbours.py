@@ -1,4 +1,4 @@
-"""Lookups from a channel to its partition and to the partition's other channels."""
+"""Finds the partition of a channel, and other channels near it."""
 
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -12,7 +12,7 @@ from wireproof_reference_impl.overrides import Override
 _PARTITIONS: WeakKeyDictionary[Channel, Partition] = WeakKeyDictionary()
 
 
-def _noting(original: Callable[..., object]) -> Callable[..., object]:
+def _note_calls(original: Callable[..., object]) -> Callable[..., object]:
     def open_channel(partition: Partition, name: str, offset: int, number: int) -> Channel:
         channel = cast(Channel, original(partition, name, offset, number))
         _PARTITIONS[channel] = partition
@@ -21,7 +21,7 @@ def _noting(original: Callable[..., object]) -> Callable[..., object]:
     return open_channel
 
 
-NOTED = Override(Partition, "open_channel", _noting)
+NOTED = Override(Partition, "open_channel", _note_calls)
 """The override without which nothing is known here."""
 
 
@@ -32,7 +32,7 @@ def other_clients(channel: Channel) -> Sequence[Subscriber]:
 
 
 def namesakes(channel: Channel) -> Sequence[Channel]:
-    """Return the channels of the same name at the topic's other partitions of this node."""
+    """Return the channels with the same name in the topic's other partitions on this node."""
     own = _PARTITIONS[channel]
     others = (each for each in own.topic.partitions.values() if each is not own)
     return [each.channels[channel.name] for each in others if channel.name in each.channels]

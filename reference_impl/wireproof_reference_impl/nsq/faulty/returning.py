@@ -1,4 +1,4 @@
-"""Overrides of what becomes of a message that comes back, and of what overtakes it."""
+"""Overrides for messages that come back, and for messages that overtake them."""
 
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
@@ -6,7 +6,7 @@ from enum import Enum, auto
 from wireproof_reference_impl.nsq.core import channel as channels
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.delivery.in_flight import Held
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.overrides import Override, replace_function
 
 
 class Return(Enum):
@@ -17,8 +17,8 @@ class Return(Enum):
     LEFT = auto()
 
 
-class _Returned(Held):
-    """A message that knows why it came back."""
+class _ReturnedMessage(Held):
+    """A message with the reason why it came back."""
 
     why: Return | None = None
 
@@ -28,7 +28,7 @@ Overtaken = Callable[[Held], bool]
 
 
 def coming_back(comes_back: ComesBack) -> tuple[Override, ...]:
-    """Return overrides under which this is sent again of what is put back or times out."""
+    """Return overrides that change what is redelivered after a requeue or a timeout."""
 
     def because(why: Return) -> Callable[[Callable[..., object]], Callable[..., object]]:
         def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -50,13 +50,13 @@ def coming_back(comes_back: ComesBack) -> tuple[Override, ...]:
 
 
 def overtaken_when(overtaken: Overtaken) -> tuple[Override, ...]:
-    """Return overrides under which, if ordered, new messages go before some that came back."""
+    """Return overrides under which an ordered channel sends new messages before returned ones."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def take_returned(channel: Channel) -> object:
             back = channel.returned
             overtakes = channel.ordered and bool(back) and overtaken(back[0])
-            return None if overtakes and channel.backlog.upcoming() else original(channel)
+            return None if overtakes and channel.backlog.list_upcoming() else original(channel)
 
         return take_returned
 
@@ -64,22 +64,22 @@ def overtaken_when(overtaken: Overtaken) -> tuple[Override, ...]:
 
 
 def overtaken_after(why: Return) -> tuple[Override, ...]:
-    """Return overrides under which new messages overtake those that came back for a reason."""
+    """Return overrides under which new messages overtake those that came back for one reason."""
 
-    def noting(held: Held, reason: Return) -> Held:
-        if isinstance(held, _Returned):
+    def note_return(held: Held, reason: Return) -> Held:
+        if isinstance(held, _ReturnedMessage):
             held.why = reason
         return held
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def give_back(channel: Channel, held: Sequence[Held], now_ns: int) -> None:
-            original(channel, [noting(each, Return.LEFT) for each in held], now_ns)
+            original(channel, [note_return(each, Return.LEFT) for each in held], now_ns)
 
         return give_back
 
     return (
-        replaced(channels, "Held", _Returned),
-        *coming_back(noting),
+        replace_function(channels, "Held", _ReturnedMessage),
+        *coming_back(note_return),
         Override(Channel, "give_back", wrap),
-        *overtaken_when(lambda held: isinstance(held, _Returned) and held.why is why),
+        *overtaken_when(lambda held: isinstance(held, _ReturnedMessage) and held.why is why),
     )

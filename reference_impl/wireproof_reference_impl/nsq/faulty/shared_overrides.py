@@ -1,4 +1,4 @@
-"""Ways to change a broker that several families of faults share."""
+"""Overrides that several families of faults share."""
 
 from collections.abc import Callable, Generator, Sequence
 
@@ -9,18 +9,18 @@ from wireproof_reference_impl.nsq.faulty import harm
 from wireproof_reference_impl.nsq.faulty.late import LATE_NS
 from wireproof_reference_impl.nsq.wire.frame_reading import Split
 from wireproof_reference_impl.nsq.wire.header import Header
-from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.nsq.wire.message import NewMessage
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.overrides import Override, replace_function
 
-Entries = Sequence[Entry]
+Entries = Sequence[NewMessage]
 Change = Callable[[Connection, Entries], Entries]
 Choose = Callable[[Partition, Entries], int]
 Number = Generator[int, bytes, int]
 
 
-def storing(change: Change) -> Override:
-    """Return an override that stores other messages than those that TCP clients sent."""
+def change_stored(change: Change) -> Override:
+    """Return an override that changes messages from TCP clients before they are stored."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def store(connection: Connection, partition: Partition, entries: Entries) -> object:
@@ -32,10 +32,10 @@ def storing(change: Change) -> Override:
 
 
 def storing_header(change: Callable[[bytes, Topic], bytes | None]) -> Override:
-    """Return an override that stores another header than a TCP client sent; None is no header."""
+    """Return an override that changes headers from TCP clients; None stores no header."""
 
-    def wrap(original: Callable[..., Entry]) -> Callable[..., object]:
-        def entry(partition: Partition, header: Header, split: Split) -> Entry:
+    def wrap(original: Callable[..., NewMessage]) -> Callable[..., object]:
+        def entry(partition: Partition, header: Header, split: Split) -> NewMessage:
             changed = change(split.header, partition.topic)
             return original(partition, header, split)._replace(header=changed)
 
@@ -45,7 +45,7 @@ def storing_header(change: Callable[[bytes, Topic], bytes | None]) -> Override:
 
 
 def taking_header(takes: Callable[[bytes, Topic], bool]) -> Override:
-    """Return an override that takes the headers of TCP clients on other topics."""
+    """Return an override that accepts headers from TCP clients on other topics."""
 
     def read_header(connection: Connection, partition: Partition, data: bytes) -> Header:
         header = connection.node.behaviour.publish.header(data)
@@ -53,7 +53,7 @@ def taking_header(takes: Callable[[bytes, Topic], bool]) -> Override:
             raise publish_ext.not_supported(partition.topic)
         return header
 
-    return replaced(publish_ext, "read_header", read_header)
+    return replace_function(publish_ext, "read_header", read_header)
 
 
 def storing_elsewhere(choose: Choose) -> Override:
@@ -86,7 +86,7 @@ def storing_elsewhere_late(choose: Choose) -> Override:
 
 
 def publish_late(connection: Connection, partition: Partition, entries: Entries) -> None:
-    """Publish messages 3 s from now, if the topic is still there."""
+    """Publish messages in 3 s if the topic still exists."""
     node = connection.node
 
     def publish_now(now_ns: int) -> None:
@@ -97,8 +97,8 @@ def publish_late(connection: Connection, partition: Partition, entries: Entries)
     node.timers.at(connection.now_ns + LATE_NS, publish_now)
 
 
-def refused(change: Callable[[Connection, Refusal], None]) -> Override:
-    """Return an override that does something more for each refusal of a TCP command."""
+def watch_refusals(change: Callable[[Connection, Refusal], None]) -> Override:
+    """Return an override that calls a function for each refused TCP command."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def refuse(connection: Connection, refusal: Refusal) -> None:
@@ -111,7 +111,7 @@ def refused(change: Callable[[Connection, Refusal], None]) -> Override:
 
 
 def reading_body(change: Callable[[Connection, bytes], bytes]) -> Override:
-    """Return an override that changes the body of each single message that came whole."""
+    """Return an override that changes the body of each complete single message."""
 
     def wrap(original: Callable[..., sized.Bytes]) -> Callable[..., object]:
         def read_body(connection: Connection, size: int) -> sized.Bytes:
@@ -122,11 +122,11 @@ def reading_body(change: Callable[[Connection, bytes], bytes]) -> Override:
     return Override(publish, "read_body", wrap)
 
 
-def declared(change: Callable[[Connection, str, int], int | Number]) -> Override:
-    """Return an override that reads the sizes and counts of TCP frames otherwise.
+def change_declared(change: Callable[[Connection, str, int], int | Number]) -> Override:
+    """Return an override that changes the sizes and counts read from TCP frames.
 
-    Their kinds are `size` (of a message or a batch), `identify size`, `count` and
-    `message size` (in a batch).
+    Their kinds are `size` (of a message or a batch), `identify size`, `count` and `message size`
+    (in a batch).
     """
 
     def wrap(original: Callable[..., Number]) -> Callable[..., object]:
@@ -145,7 +145,7 @@ def declared(change: Callable[[Connection, str, int], int | Number]) -> Override
 
 
 def _kind(text: str) -> str:
-    """Return of which kind a number is, by what would be said if it were missing."""
+    """Return the kind of a number, recognised by the error for its absence."""
     kinds = {
         "AUTH": "",
         "IDENTIFY": "identify size",

@@ -1,10 +1,10 @@
-"""A cluster in which one node holds all partitions of a topic, so that they can be confused."""
+"""A cluster whose topics have all partitions on one node, so that faults can confuse them."""
 
 from collections.abc import Callable, Sequence
 
 from wireproof_reference_impl.nsq.cluster import coordinator
+from wireproof_reference_impl.nsq.cluster.cluster_topic import Settings
 from wireproof_reference_impl.nsq.cluster.member import Member
-from wireproof_reference_impl.nsq.cluster.place import Settings
 from wireproof_reference_impl.overrides import Override
 
 

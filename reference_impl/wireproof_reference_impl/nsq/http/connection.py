@@ -62,7 +62,7 @@ S = TypeVar("S", bound=Site)
 
 
 class Route(Struct, Generic[S], frozen=True):
-    """How a path is served: by whom, with which methods, how much body, in which style."""
+    """How a path is served: handler, methods, body limit, and style."""
 
     handler: Callable[[S, Request], Answer]
     methods: tuple[str, ...] = ("POST", "PUT")
@@ -71,7 +71,7 @@ class Route(Struct, Generic[S], frozen=True):
 
 
 class HttpConnection(Generic[S]):
-    """One HTTP connection; requests are answered one after the other."""
+    """The protocol of one HTTP connection; requests are answered in order."""
 
     def __init__(self, site: S, routes: Mapping[str, Route[S]]) -> None:
         self.closed = False
@@ -104,7 +104,7 @@ class HttpConnection(Generic[S]):
         self.closed = True
         self.site.changed[self] = None
 
-    def lost(self, now_ns: int) -> None:
+    def handle_loss(self, now_ns: int) -> None:
         """Handle the loss of the connection."""
         self.closed = True
 
@@ -112,7 +112,7 @@ class HttpConnection(Generic[S]):
         """Do nothing: an HTTP client has no messages in flight."""
 
     def take_output(self) -> bytes:
-        """Return the bytes to send, and forget them."""
+        """Return the bytes to send, and clear the output buffer."""
         data = b"".join(self._output)
         self._output.clear()
         return data
@@ -131,7 +131,7 @@ class HttpConnection(Generic[S]):
                     return
                 self._follow(event)
         except BadRequest as fault:
-            self._broken(fault)
+            self._refuse_broken(fault)
 
     def _follow(self, event: Event) -> None:
         if isinstance(event, Head):
@@ -188,7 +188,7 @@ class HttpConnection(Generic[S]):
         try:
             if route.body and not request.body:
                 raise HttpRefusal(406, error_codes.MSG_EMPTY)
-            answer = self._handled(route, request)
+            answer = self._handle(route, request)
         except HttpRefusal as refusal:
             answer = error(refusal.status, refusal.code, v1=request.v1 or route.always_v1)
         except OSError as failure:
@@ -201,7 +201,7 @@ class HttpConnection(Generic[S]):
             due_ns = self._now_ns + answer.delay_ns
             self.site.timers.at(due_ns, lambda now_ns: self._answer_late(answer, now_ns))
 
-    def _handled(self, route: Route[S], request: Request) -> Answer:
+    def _handle(self, route: Route[S], request: Request) -> Answer:
         if request.method == "OPTIONS":
             return Answer(200, b"", (("Allow", ", ".join(route.methods)),))
         return route.handler(self.site, request)
@@ -230,7 +230,7 @@ class HttpConnection(Generic[S]):
         self._lasts = False
         self._answer(replace(answer, headers=answer.headers + allow))
 
-    def _broken(self, fault: BadRequest) -> None:
+    def _refuse_broken(self, fault: BadRequest) -> None:
         if self._owes and self.site.behaviour.http.short_body_taken:
             self._finish()
         else:

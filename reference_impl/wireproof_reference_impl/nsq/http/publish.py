@@ -14,7 +14,7 @@ from wireproof_reference_impl.nsq.requests.http_request import (
     plain,
 )
 from wireproof_reference_impl.nsq.wire.header import Header
-from wireproof_reference_impl.nsq.wire.message import Entry, Stored
+from wireproof_reference_impl.nsq.wire.message import NewMessage, PublishResult
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.nsq.wire.words import BadWord, integer
 from wireproof_spec.nsq import error_codes
@@ -27,7 +27,7 @@ _ANY_PARTITION = -1
 def pub(node: Node, request: Request) -> Answer:
     """Publish the body."""
     partition = _partition(node, request)
-    _store(node, partition, [Entry(request.body)], request)
+    _store(node, partition, [NewMessage(request.body)], request)
     return plain(_OK, v1=request.v1)
 
 
@@ -53,7 +53,7 @@ def pub_ext(node: Node, request: Request) -> Answer:
 
 
 def check_support(topic: Topic) -> None:
-    """Let a header through where the topic has the extend feature.
+    """Check that the topic has the extend feature.
 
     Clause: ext.http.plain-topic
 
@@ -64,12 +64,12 @@ def check_support(topic: Topic) -> None:
         raise HttpRefusal(400, error_codes.E_EXT_NOT_SUPPORT)
 
 
-def ext_entry(request: Request, stored_header: bytes, header: Header) -> Entry:
+def ext_entry(request: Request, stored_header: bytes, header: Header) -> NewMessage:
     """Return the message of a /pub_ext request.
 
     Clause: ext.http.header-stored
     """
-    return Entry(request.body, header.trace_id or 0, stored_header, header.tag)
+    return NewMessage(request.body, header.trace_id or 0, stored_header, header.tag)
 
 
 def untraced_answer(node: Node, request: Request) -> Answer:
@@ -81,12 +81,12 @@ def untraced_answer(node: Node, request: Request) -> Answer:
 
 
 def pubtrace(node: Node, request: Request) -> Answer:
-    """Publish the body with a trace id and tell where it landed."""
+    """Publish the body with a trace id, and answer with its position."""
     text = request.text("trace_id")
     if not (text.isascii() and text.isdigit() and len(text) < 40 and int(text) < 1 << 64):
         raise HttpRefusal(400, error_codes.INVALID_TRACE_ID)
     partition = _partition(node, request)
-    stored = _store(node, partition, [Entry(request.body, int(text))], request)
+    stored = _store(node, partition, [NewMessage(request.body, int(text))], request)
     return data(node.behaviour.http.trace_answer(stored), v1=True)
 
 
@@ -96,7 +96,7 @@ def mpub(node: Node, request: Request) -> Answer:
         number = _partition_number(request)
     except BadWord as bad:
         raise HttpRefusal(400, str(bad)) from bad
-    partition = _found(node, request, number)
+    partition = _find_partition(node, request, number)
     _store(node, partition, _messages(node, request), request)
     return plain(_OK, v1=request.v1)
 
@@ -113,7 +113,7 @@ def extra_fields(request: Request) -> list[tuple[bytes, bytes]]:
 
 def _partition(node: Node, request: Request) -> Partition:
     try:
-        return _found(node, request, _partition_number(request))
+        return _find_partition(node, request, _partition_number(request))
     except BadWord as bad:
         raise HttpRefusal(404, error_codes.E_TOPIC_NOT_EXIST) from bad
 
@@ -124,14 +124,16 @@ def _partition_number(request: Request) -> int | None:
     return None if number == _ANY_PARTITION else number
 
 
-def _found(node: Node, request: Request, number: int | None) -> Partition:
+def _find_partition(node: Node, request: Request, number: int | None) -> Partition:
     partition = node.find(request.text("topic"), number)
     if partition is None:
         raise HttpRefusal(404, error_codes.E_TOPIC_NOT_EXIST)
     return partition
 
 
-def _store(node: Node, partition: Partition, entries: Sequence[Entry], request: Request) -> Stored:
+def _store(
+    node: Node, partition: Partition, entries: Sequence[NewMessage], request: Request
+) -> PublishResult:
     try:
         publish.check_role(partition)
         stored = partition.publish(entries, request.now_ns)
@@ -144,10 +146,10 @@ def _store(node: Node, partition: Partition, entries: Sequence[Entry], request: 
     return stored
 
 
-def _messages(node: Node, request: Request) -> list[Entry]:
+def _messages(node: Node, request: Request) -> list[NewMessage]:
     if "binary" in request.query:
         try:
-            return [Entry(each) for each in read_batch(node.limits, request.body)]
+            return [NewMessage(each) for each in read_batch(node.limits, request.body)]
         except Refusal as refusal:
             raise HttpRefusal(413, refusal.code.removeprefix("E_")) from refusal
     lines = [line for line in request.body.split(b"\n") if line]
@@ -155,4 +157,4 @@ def _messages(node: Node, request: Request) -> list[Entry]:
         raise HttpRefusal(406, error_codes.MSG_EMPTY)
     if max(map(len, lines)) > node.limits.message:
         raise HttpRefusal(413, error_codes.MSG_TOO_BIG)
-    return [Entry(line) for line in lines]
+    return [NewMessage(line) for line in lines]

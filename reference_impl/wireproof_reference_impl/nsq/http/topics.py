@@ -1,4 +1,4 @@
-"""Topics over HTTP on a node that stands alone, with the answers nsqlookupd gives."""
+"""Topics over HTTP on a node without a cluster, with the answers of nsqlookupd."""
 
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.topic import Topic
@@ -35,7 +35,7 @@ def update(node: Node, request: Request) -> Answer:
 
     Clause: ext.upgrade.accept
     """
-    topic = _existing(node, _name(request, "invalid topic name"))
+    topic = _find_topic(node, _name(request, "invalid topic name"))
     if topic is None:
         raise HttpRefusal(400, "topic is not created")
     if _flag(request, "upgradeext"):
@@ -51,7 +51,7 @@ def delete(node: Node, request: Request) -> Answer:
         raise HttpRefusal(400, "MISSING_ARG_TOPIC_PARTITION")
     if partition != _ALL:
         raise HttpRefusal(400, "REMOVE_SINGLE_PARTITION_NOT_ALLOWED")
-    topic = _existing(node, name)
+    topic = _find_topic(node, name)
     if topic is not None:
         node.delete(topic, request.now_ns)
     elif not _flag(request, "force"):
@@ -59,7 +59,7 @@ def delete(node: Node, request: Request) -> Answer:
     return nothing()
 
 
-def _existing(node: Node, name: str) -> Topic | None:
+def _find_topic(node: Node, name: str) -> Topic | None:
     return node.topics.get(name)
 
 
@@ -85,7 +85,7 @@ def _partition_count(request: Request) -> int:
 
 
 def _check_replicator(request: Request) -> None:
-    """Refuse a bad number of replicas; one is kept whatever it says."""
+    """Refuse an invalid number of replicas; a valid one has no effect."""
     text = request.text("replicator") or "1"
     if not 1 <= _number(text) <= _MOST_REPLICAS:
         raise HttpRefusal(400, error_codes.INVALID_ARG_TOPIC_REPLICATOR)

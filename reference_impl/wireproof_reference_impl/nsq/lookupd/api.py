@@ -1,14 +1,14 @@
-"""The HTTP API of a lookup server: which path is answered by whom, and in which style.
+"""The HTTP API of a lookup server: its paths, their handlers, and the style of answers.
 
-Questions are answered in the style asked for, where the older one loses the status of every
-error; everything else is always answered in the newer style. An answer without data is empty.
+Questions are answered in the requested style; the older style loses the status of every error.
+Everything else is always answered in the newer style. An answer without data is empty.
 """
 
 from collections.abc import Callable, Mapping
 
 from wireproof_reference_impl.nsq.http.connection import HttpConnection, Route
 from wireproof_reference_impl.nsq.lookupd import channels, cluster, partitions, topics
-from wireproof_reference_impl.nsq.lookupd.distortion import distorted
+from wireproof_reference_impl.nsq.lookupd.distortion import distort
 from wireproof_reference_impl.nsq.lookupd.lookup import lookup
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.requests.http_request import (
@@ -28,14 +28,14 @@ _POST_OR_PUT = ("POST", "PUT", "OPTIONS")
 
 
 def ping(server: LookupServer, request: Request) -> Answer:
-    """Say that the server lives."""
+    """Answer that the server is alive."""
     return plain(b"OK", v1=False)
 
 
-def _negotiated(question: Question) -> Route[LookupServer]:
+def _negotiate(question: Question) -> Route[LookupServer]:
     def handler(server: LookupServer, request: Request) -> Answer:
         right = answer(question, server, request, v1=request.v1)
-        return distorted(server.answering, request, right)
+        return distort(server.answering, request, right)
 
     return Route(handler, _GET)
 
@@ -63,7 +63,7 @@ def answer(question: Question, server: LookupServer, request: Request, *, v1: bo
 
 
 def find(question: Question, server: LookupServer, request: Request) -> object:
-    """Return the data that answer a question, None if there are none.
+    """Return the data that answer a question; None if there are none.
 
     Raises:
         HttpRefusal: the question is refused.
@@ -74,12 +74,12 @@ def find(question: Question, server: LookupServer, request: Request) -> object:
 
 ROUTES: Mapping[str, Route[LookupServer]] = {
     "/ping": Route(ping, _GET),
-    "/info": _negotiated(cluster.info),
-    "/lookup": _negotiated(lookup),
-    "/listlookup": _negotiated(cluster.list_lookup),
-    "/nodes": _negotiated(cluster.nodes),
-    "/topics": _negotiated(cluster.topics),
-    "/channels": _negotiated(cluster.channels),
+    "/info": _negotiate(cluster.info),
+    "/lookup": _negotiate(lookup),
+    "/listlookup": _negotiate(cluster.list_lookup),
+    "/nodes": _negotiate(cluster.nodes),
+    "/topics": _negotiate(cluster.topics),
+    "/channels": _negotiate(cluster.channels),
     "/cluster/stats": _always_v1(cluster.stats, _GET),
     "/topic/create": _always_v1(topics.create, _POST_OR_PUT),
     "/topic/creat": _always_v1(topics.create, _POST_OR_PUT),
@@ -95,5 +95,5 @@ ROUTES: Mapping[str, Route[LookupServer]] = {
 
 
 def connector(server: LookupServer) -> Callable[[object, int], HttpConnection[LookupServer]]:
-    """Return what makes the protocol's side of an accepted HTTP client."""
+    """Return the function that makes the protocol of an accepted HTTP connection."""
     return lambda _, now_ns: HttpConnection(server, ROUTES)

@@ -1,10 +1,10 @@
-"""GET /lookup: where the partitions of a topic are led."""
+"""GET /lookup: the leaders of a topic's partitions."""
 
 from collections.abc import Sequence
 
+from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic, PartitionReplicas
 from wireproof_reference_impl.nsq.cluster.coordinator import Writes
 from wireproof_reference_impl.nsq.cluster.member import Member
-from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place
 from wireproof_reference_impl.nsq.lookupd import parameters, records
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
@@ -14,25 +14,25 @@ WRITE = "w"
 
 _NO_CHANNEL = "Topic has no channel, should init at least one for the new topic"
 
-Led = tuple[Place, Member]
+Led = tuple[PartitionReplicas, Member]
 
 
 def lookup(server: LookupServer, request: Request) -> object:
     """Return the channels of a topic and the leaders of its partitions.
 
-    With access w only what can be written: registered, not tombstoned, and where the server
-    wants that, with a channel.
+    With access w, only what can be written: registered partitions without a tombstone and, if the
+    server requires it, with a channel.
 
     Clause: ext.lookup, smart.lookup
     """
     name = parameters.topic(request)
     access = read_access(request)
     topic = server.cluster.topics.get(name)
-    places = [] if topic is None else _asked(topic, request.text("partition"))
+    places = [] if topic is None else _select_places(topic, request.text("partition"))
     if access == WRITE:
         led = _for_producers(server, topic, places, request.now_ns)
     else:
-        led = _led(places)
+        led = _list_led(places)
     channels = [] if topic is None else channels_of(topic, places)
     answer: dict[str, object] = {"channels": channels}
     barred = access == WRITE and server.cluster.writes is not Writes.NONE
@@ -45,12 +45,12 @@ def lookup(server: LookupServer, request: Request) -> object:
 
 
 def read_access(request: Request) -> str:
-    """Return what a topic is looked up for: `r`, also where nothing is said, or `w`.
+    """Return the access of a lookup: `w`, or `r`, which is also the default.
 
     Clause: smart.lookup.access
 
     Raises:
-        HttpRefusal: something else is said.
+        HttpRefusal: the access is neither.
     """
     access = request.text("access") or READ
     if access not in (READ, WRITE):
@@ -59,7 +59,7 @@ def read_access(request: Request) -> str:
 
 
 def meta(topic: ClusterTopic | None) -> records.Record:
-    """Return what a topic is like; of one that does not exist everything is zero."""
+    """Return the settings of a topic; all zero for a topic that does not exist."""
     settings = None if topic is None else topic.settings
     return {
         "disable_channel_auto_create": settings is not None and not settings.channels_made,
@@ -71,26 +71,29 @@ def meta(topic: ClusterTopic | None) -> records.Record:
     }
 
 
-def channels_of(topic: ClusterTopic, places: Sequence[Place]) -> list[str]:
-    """Return the channels there are on the leaders of some partitions."""
-    found = (topic.led(place) for place in places)
+def channels_of(topic: ClusterTopic, places: Sequence[PartitionReplicas]) -> list[str]:
+    """Return the channels on the leaders of some partitions."""
+    found = (topic.get_leading(place) for place in places)
     return list(dict.fromkeys(name for each in found if each for name in each.channels))
 
 
-def _asked(topic: ClusterTopic, partition: str) -> list[Place]:
+def _select_places(topic: ClusterTopic, partition: str) -> list[PartitionReplicas]:
     return [place for place in topic.places.values() if partition in ("", "*", str(place.number))]
 
 
-def _led(places: Sequence[Place]) -> list[Led]:
+def _list_led(places: Sequence[PartitionReplicas]) -> list[Led]:
     return [(place, place.leader) for place in places if place.leader is not None]
 
 
 def _for_producers(
-    server: LookupServer, topic: ClusterTopic | None, places: Sequence[Place], now_ns: int
+    server: LookupServer,
+    topic: ClusterTopic | None,
+    places: Sequence[PartitionReplicas],
+    now_ns: int,
 ) -> list[Led]:
     if topic is None:
         raise HttpRefusal(404, "Key not found")
-    offered = [each for each in _led(places) if is_registered(topic, each[0])]
+    offered = [each for each in _list_led(places) if is_registered(topic, each[0])]
     kept = [each for each in offered if (topic.name, each[1]) not in server.cluster.tombstones]
     if now_ns < topic.paused_until_ns:
         usable: list[Led] = []
@@ -103,7 +106,7 @@ def _for_producers(
     return usable
 
 
-def registered(topic: ClusterTopic) -> list[Place]:
+def list_registered(topic: ClusterTopic) -> list[PartitionReplicas]:
     """Return the partitions that their leaders offer to producers."""
     places = topic.places.values()
     if topic.settings.channels_made:
@@ -111,11 +114,11 @@ def registered(topic: ClusterTopic) -> list[Place]:
     return [place for place in places if is_registered(topic, place)]
 
 
-def is_registered(topic: ClusterTopic, place: Place) -> bool:
+def is_registered(topic: ClusterTopic, place: PartitionReplicas) -> bool:
     """Return True if the leader offers a partition to producers.
 
-    One that takes no messages is not offered, nor one whose topic makes no channels by itself
-    and has none.
+    It does not if the partition is not writable, or if the topic needs a registered channel and
+    has none.
     """
     return place.writable and (topic.settings.channels_made or bool(channels_of(topic, [place])))
 

@@ -1,11 +1,11 @@
-"""Making, changing and removing topics over a lookup server."""
+"""Creates, changes and removes topics through a lookup server."""
 
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.nsq.cluster.cluster_topic import Settings
 from wireproof_reference_impl.nsq.cluster.coordinator import NoRoom
-from wireproof_reference_impl.nsq.cluster.place import Settings
 from wireproof_reference_impl.nsq.lookupd import parameters
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
@@ -31,7 +31,7 @@ class _Changes(NamedTuple):
 
 
 def create(server: LookupServer, request: Request) -> None:
-    """Make a topic; the same one again is taken, another one of its name is not.
+    """Create a topic; repeating the same request succeeds, other settings are refused.
 
     Clause: ext.create
     """
@@ -53,7 +53,7 @@ def create(server: LookupServer, request: Request) -> None:
 
 
 def update(server: LookupServer, request: Request) -> None:
-    """Upgrade a topic, or change how it is kept.
+    """Upgrade a topic, or change its settings.
 
     Clause: ext.upgrade.accept
     """
@@ -68,7 +68,7 @@ def update(server: LookupServer, request: Request) -> None:
     topic = server.cluster.topics.get(name)
     if topic is None:
         raise HttpRefusal(400, "topic is not created")
-    settings = _changed(topic.settings, wanted)
+    settings = _change_settings(topic.settings, wanted)
     if settings != topic.settings:
         server.cluster.change(topic, settings, request.now_ns)
     if parameters.flag(request, "upgradeext"):
@@ -117,7 +117,7 @@ def _changes(request: Request) -> _Changes:
     )
 
 
-def _changed(settings: Settings, wanted: _Changes) -> Settings:
+def _change_settings(settings: Settings, wanted: _Changes) -> Settings:
     made = wanted.channels_made
     return replace(
         settings,
@@ -131,7 +131,7 @@ def _changed(settings: Settings, wanted: _Changes) -> Settings:
 
 
 def read_settings(request: Request) -> Settings:
-    """Return what a topic is to be like, read in the order in which the checks are made."""
+    """Return the settings of a topic, checked in the order of nsqlookupd."""
     return Settings(
         partitions=parameters.number(
             request,

@@ -1,4 +1,4 @@
-"""Choices of the measured youzan nsqd's HTTP API where it parts from the published text."""
+"""Choices of the measured youzan nsqd's HTTP API that differ from the published text."""
 
 import json
 import re
@@ -8,9 +8,9 @@ from urllib.parse import unquote_to_bytes
 
 from wireproof_reference_impl.nsq.requests.http_header import Fields
 from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
-from wireproof_reference_impl.nsq.wire.go_text import marshalled
-from wireproof_reference_impl.nsq.wire.header import Header, refused, tag_of, trace_number
-from wireproof_reference_impl.nsq.wire.words import shown
+from wireproof_reference_impl.nsq.wire.go_text import marshal
+from wireproof_reference_impl.nsq.wire.header import Header, refuse_header, tag_of, trace_number
+from wireproof_reference_impl.nsq.wire.words import show
 from wireproof_spec.nsq.error_codes import INTERNAL_ERROR
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_spec.strict_json import JsonValue
@@ -19,41 +19,41 @@ _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 def build_header(ext: bytes, extra: Fields) -> bytes:
-    """Return the header to store: ext unescaped once more, read into a map and written anew.
+    """Return the header to store: ext unescaped a second time, parsed and written again.
 
     Raises:
         Refusal: ext is neither a JSON object nor null.
-        HttpRefusal: request headers are to be added to null, which the real handler cannot.
+        HttpRefusal: request headers would be added to null, which the real handler cannot do.
     """
     fields = _read(unescape(ext))
     if extra:
         if fields is None:
             raise HttpRefusal(500, INTERNAL_ERROR)
         for name, value in extra:
-            fields[name.lower().decode("utf-8", "replace")] = shown(value)
-    return marshalled(fields).encode()
+            fields[name.lower().decode("utf-8", "replace")] = show(value)
+    return marshal(fields).encode()
 
 
 def unescape(text: bytes) -> bytes:
-    """Undo the escapes of a query once more.
+    """Unescape the percent-encoding of a query a second time.
 
     Raises:
-        Refusal: a percent sign that begins no escape.
+        Refusal: a percent sign begins no escape.
     """
     if _BAD_ESCAPE.search(text):
-        raise refused("invalid URL escape")
+        raise refuse_header("invalid URL escape")
     return unquote_to_bytes(text.replace(b"+", b" "))
 
 
 def read_header(data: bytes) -> Header:
-    """Return what the broker needs of a header it has written itself (or Refusal)."""
+    """Return the fields needed from a header that the broker wrote itself (or raise Refusal)."""
     fields = _read(data) or {}
     trace_id = trace_number(fields[TRACE_ID], empty=False) if TRACE_ID in fields else None
     return Header(trace_id, tag_of(fields))
 
 
 def body_by_length(request: Request, body: bytearray) -> bytes:
-    """Return the body of a request that said how long it is; a chunked one counts as empty."""
+    """Return the body of a request with a Content-Length; a chunked body counts as empty."""
     names = {name.lower() for name, _ in request.headers}
     return bytes(body) if b"content-length" in names else b""
 
@@ -67,9 +67,9 @@ def _read(data: bytes) -> dict[str, JsonValue] | None:
             parse_constant=_number,
         )
     except (ValueError, RecursionError) as error:
-        raise refused(str(error)) from error
+        raise refuse_header(str(error)) from error
     if not isinstance(value, dict | None):
-        raise refused("not an object")
+        raise refuse_header("not an object")
     return cast(dict[str, JsonValue] | None, value)
 
 

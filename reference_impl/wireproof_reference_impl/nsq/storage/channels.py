@@ -1,9 +1,9 @@
-"""The channels of a partition: which there are, and how far each has confirmed.
+"""The channels of a partition on disk: their names, and how far each has confirmed.
 
-Which there are stands in ``channel_meta<N>``. The positions stand one file per channel, in the
-text the deployed broker writes (and still reads when its own database has none):
-confirmed count LF queue count LF file,position,offset of the confirmed LF and of the queue's
-end LF, then the two magic bytes of all its text files.
+The names are in ``channel_meta<N>``. Each position has a file of its own, in the text format that
+the deployed broker writes (and still reads if its own database has none): confirmed count LF queue
+count LF file,position,offset of the confirmed LF and of the queue's end LF, then the two magic
+bytes of all its text files.
 """
 
 import os
@@ -20,7 +20,7 @@ from wireproof_reference_impl.nsq.storage.folder import (
     replace_file,
 )
 from wireproof_reference_impl.nsq.storage.notes import MAGIC
-from wireproof_reference_impl.nsq.storage.place import Place, QueueWarning
+from wireproof_reference_impl.nsq.storage.queue_position import QueuePosition, QueueWarning
 from wireproof_spec.nsq.queue_names import channel_meta_name
 
 SUFFIX = ".diskqueue.meta.v2.reader.dat"
@@ -29,24 +29,24 @@ _POSITION = re.compile(rb"(\d{1,18})\n(\d{1,18})\n" + _PLACE + _PLACE + re.escap
 
 
 class ChannelPosition(Struct, frozen=True):
-    """Everything before the virtual offset ``confirmed``, ``count`` messages, is finished."""
+    """All ``count`` messages before the virtual offset ``confirmed`` are finished."""
 
     confirmed: int
     count: int
 
 
 class QueueChannels:
-    """Reads and writes what is kept of the channels of one partition."""
+    """Reads and writes the channel files of one partition."""
 
     def __init__(self, folder: QueueFolder, *, synced: bool = False) -> None:
         self._folder = folder
         self._write = replace_file if synced else overwrite_file
-        self._saved: dict[str, Place] = {}
+        self._saved: dict[str, QueuePosition] = {}
         self._saved_names: bytes | None = None
         self._with_file: set[str] | None = None
 
     def save_names(self, channels: Iterable[str]) -> None:
-        """Keep which channels outlive their clients, in the order given; none is paused."""
+        """Store the names of durable channels, in the given order; none is paused."""
         entries = [
             {"name": name, "paused": False, "skipped": False, "zanTestSkipped": False}
             for name in channels
@@ -57,12 +57,12 @@ class QueueChannels:
             self._saved_names = content
 
     def load(
-        self, start: Place, end: Place
+        self, start: QueuePosition, end: QueuePosition
     ) -> tuple[dict[str, ChannelPosition], list[QueueWarning]]:
-        """Return the positions, held between the queue's start and end."""
+        """Return the stored positions, limited to the queue's start and end."""
         positions: dict[str, ChannelPosition] = {}
         warnings: list[QueueWarning] = []
-        for channel in sorted(self._found()):
+        for channel in sorted(self._list_channels()):
             path = self._position_path(channel)
             match = _POSITION.fullmatch(path.read_bytes())
             if match is None:
@@ -78,16 +78,16 @@ class QueueChannels:
             positions[channel] = within
         return positions, warnings
 
-    def add(self, channel: str, place: Place, end: Place) -> None:
-        """Keep the position of a channel, which is there from now on."""
+    def add(self, channel: str, place: QueuePosition, end: QueuePosition) -> None:
+        """Store the position of a new channel."""
         self._keep(channel, place, end)
         self._saved[channel] = place
         if self._with_file is not None:
             self._with_file.add(channel)
 
-    def save(self, places: Mapping[str, Place], end: Place) -> None:
-        """Keep the positions; a channel that is not named loses its file."""
-        before = self._found() if self._with_file is None else self._with_file
+    def save(self, places: Mapping[str, QueuePosition], end: QueuePosition) -> None:
+        """Store the positions; the files of other channels are removed."""
+        before = self._list_channels() if self._with_file is None else self._with_file
         for channel, place in places.items():
             self._keep(channel, place, end)
         for channel in before - places.keys():
@@ -95,7 +95,7 @@ class QueueChannels:
         self._saved = dict(places)
         self._with_file = set(places)
 
-    def _keep(self, channel: str, place: Place, end: Place) -> None:
+    def _keep(self, channel: str, place: QueuePosition, end: QueuePosition) -> None:
         if self._saved.get(channel) != place:
             self._write(self._position_name(channel), _position_text(place, end))
 
@@ -111,8 +111,8 @@ class QueueChannels:
     def _position_name(self, channel: str) -> str:
         return f"{self._folder.directory}/{self._prefix()}{channel}{SUFFIX}"
 
-    def _found(self) -> set[str]:
-        """Return the channels of which a position lies there."""
+    def _list_channels(self) -> set[str]:
+        """Return the names of the channels with a stored position."""
         prefix = self._prefix()
         return {
             name[len(prefix) : -len(SUFFIX)]
@@ -121,7 +121,9 @@ class QueueChannels:
         }
 
 
-def _within(position: ChannelPosition, start: Place, end: Place) -> ChannelPosition:
+def _within(
+    position: ChannelPosition, start: QueuePosition, end: QueuePosition
+) -> ChannelPosition:
     if position.confirmed < start.offset:
         return ChannelPosition(start.offset, start.count)
     if position.confirmed > end.offset:
@@ -129,10 +131,10 @@ def _within(position: ChannelPosition, start: Place, end: Place) -> ChannelPosit
     return position
 
 
-def _position_text(place: Place, end: Place) -> bytes:
+def _position_text(place: QueuePosition, end: QueuePosition) -> bytes:
     lines = [str(place.count), str(end.count), *map(_place_text, (place, end)), ""]
     return "\n".join(lines).encode() + MAGIC
 
 
-def _place_text(place: Place) -> str:
+def _place_text(place: QueuePosition) -> str:
     return f"{place.file_number},{place.file_position},{place.offset}"

@@ -1,13 +1,13 @@
 """The text metadata files of a partition's queue, formatted by hand for a fast start.
 
-Each function writes or reads one shape of `wireproof_spec.nsq.queue_files`; a test holds the two
-equal.
+Each function reads or writes one shape of `wireproof_spec.nsq.queue_files`; a test checks that
+both agree.
 """
 
 import re
 from typing import NamedTuple
 
-from wireproof_reference_impl.nsq.storage.place import Place
+from wireproof_reference_impl.nsq.storage.queue_position import QueuePosition
 
 MAGIC = b"\xae\x83"
 """Ends the text files that a broker of this kind believes."""
@@ -17,7 +17,7 @@ _OFFSET_META = re.compile(rb"%b\n%b,%b\n" % ((_NUMBER,) * 3))
 _WRITER_META = re.compile(rb"%b\n%b,%b,%b\n%b" % (*((_NUMBER,) * 4), re.escape(MAGIC)))
 
 
-class Finished(NamedTuple):
+class FinishedFile(NamedTuple):
     """Metadata of a finished file: messages up to its end, and the offsets it spans."""
 
     messages: int
@@ -25,23 +25,23 @@ class Finished(NamedTuple):
     end: int
 
 
-def offset_meta(end: Place) -> bytes:
+def offset_meta(end: QueuePosition) -> bytes:
     """Return the metadata of the finished file that ends at a position."""
     return b"%d\n%d,%d\n" % (end.count, end.file_start, end.offset)
 
 
-def read_offset_meta(text: bytes) -> Finished | None:
+def read_offset_meta(text: bytes) -> FinishedFile | None:
     """Return the metadata of a finished file, or None if the text is malformed."""
     match = _OFFSET_META.fullmatch(text)
-    return None if match is None else Finished(*map(int, match.groups()))
+    return None if match is None else FinishedFile(*map(int, match.groups()))
 
 
-def writer_meta(end: Place) -> bytes:
+def writer_meta(end: QueuePosition) -> bytes:
     """Return the writer metadata, without the MAGIC that ends the file."""
     return b"%d\n%d,%d,%d\n" % (end.count, end.file_number, end.file_position, end.offset)
 
 
-def read_writer_meta(text: bytes) -> Place | None:
+def read_writer_meta(text: bytes) -> QueuePosition | None:
     """Return the position of the next record, or None if the text is malformed."""
     match = _WRITER_META.fullmatch(text)
-    return None if match is None else Place(*map(int, match.groups()))
+    return None if match is None else QueuePosition(*map(int, match.groups()))

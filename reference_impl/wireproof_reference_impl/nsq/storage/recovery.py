@@ -1,8 +1,8 @@
-"""Finding a queue again in the files it left.
+"""Recovers a queue from the files it left.
 
-The files of records decide; what is noted beside them only saves reading them. A file whose
-noted end fits its size is finished. Any other is read through; the last one only from the noted
-end of the queue on, and what is no whole record at its end is dropped.
+The record files decide; the metadata beside them only saves reading them. A file whose stored end
+fits its size is finished. Any other file is read through, the last one only from the stored end of
+the queue on. An incomplete record at its end is dropped.
 """
 
 import os
@@ -13,32 +13,36 @@ from typing import BinaryIO
 from msgspec import Struct, field
 
 from wireproof_reference_impl.nsq.storage.folder import QueueFolder
-from wireproof_reference_impl.nsq.storage.place import Place, QueueFault, QueueWarning
-from wireproof_reference_impl.nsq.storage.records import LENGTH_SIZE, whole
+from wireproof_reference_impl.nsq.storage.queue_position import (
+    QueueFault,
+    QueuePosition,
+    QueueWarning,
+)
+from wireproof_reference_impl.nsq.storage.records import LENGTH_SIZE, measure_record
 from wireproof_spec.wire_error import WireError
 
 
 class Recovered(Struct):
     """The content of the files: the ends of finished files in order, and the end of the queue."""
 
-    start: Place
-    end: Place
-    finished: list[Place] = field(default_factory=list[Place])
+    start: QueuePosition
+    end: QueuePosition
+    finished: list[QueuePosition] = field(default_factory=list[QueuePosition])
     warnings: list[QueueWarning] = field(default_factory=list[QueueWarning])
 
-    def finish(self, end: Place) -> None:
+    def finish(self, end: QueuePosition) -> None:
         """Record a file as finished; the queue continues in the next one."""
         self.finished.append(end)
         self.end = end.next_file()
 
 
 def recover(folder: QueueFolder) -> Recovered:
-    """Find a queue in the files of its folder, and cut off what is no whole record at its end.
+    """Recover a queue from the files of its folder; cut off an incomplete record at the end.
 
     Raises:
-        QueueFault: a file before the last one is missing or broken.
+        QueueFault: a file before the last one is missing or damaged.
     """
-    start = folder.read_start() or Place()
+    start = folder.read_start() or QueuePosition()
     recovered = Recovered(start, end=start)
     numbers = [number for number in folder.data_numbers() if number >= start.file_number]
     _refuse_gaps(folder, numbers, start)
@@ -55,38 +59,38 @@ def recover(folder: QueueFolder) -> Recovered:
 
 
 def record_sizes(file: BinaryIO, size: int) -> Iterator[int]:
-    """Return the sizes of the records in the next ``size`` bytes of a file.
+    """Yield the sizes of the records in the next ``size`` bytes of a file.
 
     Raises:
-        WireError: what follows is no whole record; the offset counts from the first byte read.
+        WireError: no complete record follows; the offset counts from the first byte read.
     """
     at = 0
     while at < size:
         head = file.read(LENGTH_SIZE)
-        taken = whole(head, size - at, at)
+        taken = measure_record(head, size - at, at)
         yield taken
         at += taken
         file.seek(taken - LENGTH_SIZE, 1)
 
 
-def _refuse_gaps(folder: QueueFolder, numbers: list[int], start: Place) -> None:
+def _refuse_gaps(folder: QueueFolder, numbers: list[int], start: QueuePosition) -> None:
     for due, found in enumerate(numbers, start.file_number):
         if found != due:
             names = [basename(folder.data_path(number)) for number in (due, found)]
             raise QueueFault(f"{folder.directory}: {names[0]} is missing before {names[1]}")
 
 
-def _noted_end(folder: QueueFolder, begin: Place) -> Place | None:
-    """Return the end of a file as noted when it was finished; None when that does not fit it."""
+def _noted_end(folder: QueueFolder, begin: QueuePosition) -> QueuePosition | None:
+    """Return the stored end of a finished file; None if it does not fit the file."""
     size = folder.data_size(begin.file_number)
     meta = folder.read_offset_meta(begin.file_number)
     end_offset = begin.file_start + size
     if meta is None or (meta.start, meta.end) != (begin.file_start, end_offset):
         return None
-    return Place(meta.messages, begin.file_number, size, end_offset)
+    return QueuePosition(meta.messages, begin.file_number, size, end_offset)
 
 
-def _read_finished(folder: QueueFolder, recovered: Recovered) -> Place:
+def _read_finished(folder: QueueFolder, recovered: Recovered) -> QueuePosition:
     path = folder.data_path(recovered.end.file_number)
     end, fault = _read_through(folder, recovered.end)
     if fault is not None:
@@ -97,7 +101,7 @@ def _read_finished(folder: QueueFolder, recovered: Recovered) -> Place:
     return end
 
 
-def _read_last(folder: QueueFolder, recovered: Recovered) -> Place:
+def _read_last(folder: QueueFolder, recovered: Recovered) -> QueuePosition:
     begin = recovered.end
     noted = folder.read_writer_meta()
     if noted is not None and _fits(noted, begin, folder.data_size(begin.file_number)):
@@ -112,13 +116,15 @@ def _read_last(folder: QueueFolder, recovered: Recovered) -> Place:
     return end
 
 
-def _fits(noted: Place, begin: Place, size: int) -> bool:
+def _fits(noted: QueuePosition, begin: QueuePosition, size: int) -> bool:
     same_file = (noted.file_number, noted.file_start) == (begin.file_number, begin.file_start)
     return same_file and begin.file_position <= noted.file_position <= size
 
 
-def _read_through(folder: QueueFolder, begin: Place) -> tuple[Place, WireError | None]:
-    """Return the end of a file's whole records, and what stands there instead of the next."""
+def _read_through(
+    folder: QueueFolder, begin: QueuePosition
+) -> tuple[QueuePosition, WireError | None]:
+    """Return the end of a file's complete records, and the error of what follows them."""
     end = begin
     left = folder.data_size(begin.file_number) - begin.file_position
     with open(folder.data_path(begin.file_number), "rb") as file:

@@ -1,4 +1,4 @@
-"""Legal differences: other ways to do what the texts leave open. None may turn a verdict red."""
+"""Legal variants of a broker, where the texts leave a choice. None may turn a verdict red."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -15,22 +15,22 @@ from wireproof_reference_impl.nsq.delivery.dispatch import (
     Audience,
     by_tag,
     first_ready,
-    untagged,
+    list_untagged,
 )
 from wireproof_reference_impl.nsq.delivery.in_flight import Held
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.preset import Preset, variant
 from wireproof_reference_impl.nsq.requests import http_header
-from wireproof_reference_impl.nsq.requests.http_header import Fields, added
+from wireproof_reference_impl.nsq.requests.http_header import Fields, collect_added
 from wireproof_reference_impl.nsq.wire import header, packed, record
-from wireproof_reference_impl.nsq.wire.go_text import marshalled
+from wireproof_reference_impl.nsq.wire.go_text import marshal
 from wireproof_reference_impl.nsq.wire.header import (
     check_values,
     checked_object,
     reader,
     trace_number,
 )
-from wireproof_reference_impl.nsq.wire.message import Entry, Message, Stored
+from wireproof_reference_impl.nsq.wire.message import Message, NewMessage, PublishResult
 from wireproof_spec.nsq.names import HEARTBEAT, PUB_EXT
 
 _MILLISECOND = 1_000_000
@@ -41,7 +41,7 @@ _HEARTBEAT = packed.frame(packed.RESPONSE, HEARTBEAT)
 
 
 def _byte_by_byte(data: bytes) -> Sequence[bytes]:
-    """Return the first bytes singly, the rest in pieces: all singly takes seconds."""
+    """Return the first bytes one by one, the rest in pieces: all one by one would take seconds."""
     singly = [data[at : at + 1] for at in range(min(len(data), 64))]
     return singly + [data[at : at + 1000] for at in range(64, len(data), 1000)]
 
@@ -54,11 +54,11 @@ def _backwards(fields: Mapping[str, object]) -> bytes:
     return compact_json(dict(reversed([*fields.items(), ("build", "variant")])))
 
 
-def _fields_backwards(stored: Stored) -> dict[str, object]:
+def _fields_backwards(stored: PublishResult) -> dict[str, object]:
     return dict(reversed(http_header.trace_answer(stored).items()))
 
 
-def _far_trace_response(stored: Stored) -> bytes:
+def _far_trace_response(stored: PublishResult) -> bytes:
     return packed.trace_response(
         stored.internal_id, stored.trace_id, offset=stored.offset + _FAR, size=stored.size
     )
@@ -68,7 +68,7 @@ def _far_position(message: Message) -> bytes:
     return packed.position(message.offset + _FAR, message.size)
 
 
-def _far_answer(stored: Stored) -> dict[str, object]:
+def _far_answer(stored: PublishResult) -> dict[str, object]:
     return http_header.trace_answer(stored._replace(offset=stored.offset + _FAR))
 
 
@@ -89,37 +89,37 @@ def _above_the_partition(partition: int) -> int:
 
 
 def _oldest_or_second(waiting: int) -> int:
-    """Choose by chance: were it always the second, the oldest might wait for ever."""
+    """Choose at random: if it were always the second, the oldest might wait for ever."""
     return _CHANCE.randrange(min(2, waiting))
 
 
 def _sorted_and_escaped(ext: bytes, extra: Fields) -> bytes:
     fields = checked_object(ext)
     check_values(fields)
-    return marshalled({**fields, **added(extra)}).encode()
+    return marshal({**fields, **collect_added(extra)}).encode()
 
 
 def _fallback_when_not_ready(message: Message, audience: Audience) -> Sequence[Subscriber]:
-    return by_tag(message, audience) or first_ready(untagged(audience))
+    return by_tag(message, audience) or first_ready(list_untagged(audience))
 
 
 def _idle_takes_untagged(message: Message, audience: Audience) -> Sequence[Subscriber]:
-    if message.tag is not None or untagged(audience):
+    if message.tag is not None or list_untagged(audience):
         return by_tag(message, audience)
     return first_ready(audience.subscribers)
 
 
 def _counted_when_left(held: list[Held], subscriber: Subscriber) -> list[Held]:
-    """Return a client's messages in flight to the channel, with their deliveries counted."""
+    """Return a client's messages in flight to the channel, with its deliveries counted."""
     for each in held:
         each.attempts += 1
     return held
 
 
 def _indicated_by_message(
-    entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+    entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
 ) -> bytes:
-    """Build a record that has the indicator, and an ext part, only with a header."""
+    """Build a record that has the indicator and an ext part only if it has a header."""
     with_header = extend and entry.header is not None
     return record.build(
         entry, timestamp_ns, internal_id=internal_id, extend=with_header, version=version
@@ -129,7 +129,7 @@ def _indicated_by_message(
 def _scalars(fields: header.Fields) -> None:
     for value in fields.values():
         if isinstance(value, dict | list):
-            raise header.refused("nested value")
+            raise header.refuse_header("nested value")
 
 
 def _publish_refusals_end(command: bytes, code: str, fatal: bool) -> bool:
@@ -140,8 +140,8 @@ def _room_for_the_id(size: int) -> bool:
     return size >= 8
 
 
-def _deployed(*names: str) -> Settings:
-    """Return what the measured broker does in some respects."""
+def _take_deployed(*names: str) -> Settings:
+    """Return some settings of the deployed dialect."""
     return {name: DEPLOYED_SETTINGS[name] for name in names}
 
 
@@ -315,16 +315,16 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "partition-optional",
         "publish commands need no partition, as with the measured broker",
-        _deployed("publish.partition_required"),
+        _take_deployed("publish.partition_required"),
     ),
     variant(
         "deployed-codes",
         "invalid topics, sizes and partitions are refused with the codes of the measured broker",
-        _deployed("publish.name_checked", "publish.bad_size", "publish.bad_partition"),
+        _take_deployed("publish.name_checked", "publish.bad_size", "publish.bad_partition"),
     ),
     variant(
         "ordered-needs-ready",
         "ordered delivery waits for RDY, and REQ cannot delay a message",
-        _deployed("order.ready_needed", "order.requeue_delay"),
+        _take_deployed("order.ready_needed", "order.requeue_delay"),
     ),
 )

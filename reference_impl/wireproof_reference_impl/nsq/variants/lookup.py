@@ -1,4 +1,4 @@
-"""Legal differences of lookup servers: in order, spelling and time of what they say."""
+"""Legal variants of lookup servers: order, spelling and delay of their answers."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _BESIDE = ("topics", "tombstones")
 
 
 def _backwards(value: object) -> object:
-    """Return JSON with the names of every object in the other order."""
+    """Return JSON with the names of every object in reverse order."""
     if isinstance(value, dict):
         found = cast(Mapping[str, object], value)
         return {name: _backwards(found[name]) for name in reversed(list(found))}
@@ -32,7 +32,7 @@ def _backwards(value: object) -> object:
 
 
 def _more(value: object) -> object:
-    """Return JSON with a name nobody knows in every object that has others."""
+    """Return JSON with an unknown name added to every object that has names."""
     if isinstance(value, dict):
         found = cast(Mapping[str, object], value)
         if not found:
@@ -48,11 +48,11 @@ def _spelled_backwards(request: Request, answer: Answer) -> Answer:
     return replace(answer, body=compact_json(_backwards(json.loads(answer.body))))
 
 
-def _spaced(request: Request, answer: Answer) -> Answer:
+def _add_spaces(request: Request, answer: Answer) -> Answer:
     return replace(answer, body=json.dumps(json.loads(answer.body), indent=2).encode())
 
 
-def _late(request: Request, answer: Answer) -> Answer:
+def _answer_late(request: Request, answer: Answer) -> Answer:
     return replace(answer, delay_ns=_DELAY_NS)
 
 
@@ -61,7 +61,7 @@ def _with_more(request: Request, data: object) -> object:
 
 
 def _topics_backwards(node: Record) -> Record:
-    """Return a node with its topics, and the tombstones beside them, in the other order."""
+    """Return a node with its topics, and their tombstones, in reverse order."""
     both = {name: list(reversed(cast(list[object], node[name]))) for name in _BESIDE}
     return {**node, **both}
 
@@ -82,7 +82,7 @@ def _other_text(request: Request, refusal: HttpRefusal) -> HttpRefusal:
 
 
 def _unknown_is_not_found(request: Request, data: object) -> object:
-    """Refuse a lookup that would name neither node nor channel.
+    """Refuse a lookup whose answer would list neither nodes nor channels.
 
     Raises:
         HttpRefusal: it would.
@@ -104,12 +104,12 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "lookup-spaced",
         "JSON of lookup servers is indented",
-        {"lookup.sent": _spaced},
+        {"lookup.sent": _add_spaces},
     ),
     variant(
         "lookup-late",
         "lookup servers answer 150 ms late",
-        {"lookup.sent": _late},
+        {"lookup.sent": _answer_late},
     ),
     variant(
         "lookup-more-names",

@@ -1,11 +1,11 @@
-"""Choices of the measured youzan nsqd where it parts from the published text."""
+"""Choices of the measured youzan nsqd that differ from the published text."""
 
 from collections.abc import Sequence
 
 from wireproof_reference_impl.nsq.wire import lenient_json
-from wireproof_reference_impl.nsq.wire.header import Header, refused, trace_number
+from wireproof_reference_impl.nsq.wire.header import Header, refuse_header, trace_number
 from wireproof_reference_impl.nsq.wire.lenient_json import BadJson, Lenient
-from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.nsq.wire.message import NewMessage
 from wireproof_reference_impl.nsq.wire.packed import MESSAGE_HEAD_BYTES
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_spec.nsq.error_codes import E_PUB_FAILED
@@ -16,15 +16,15 @@ VERSION = "0.3.7-HA.1.13.0"
 
 
 def read_header(data: bytes) -> Header:
-    """Return what the broker needs of a header that may be any JSON.
+    """Return the fields needed from a header, which may be any JSON.
 
     Raises:
-        Refusal: no JSON, or a trace id that is no decimal number in a string; not fatal.
+        Refusal: invalid JSON, or a trace id that is no decimal number in a string; not fatal.
     """
     try:
         value = lenient_json.read(data)
     except BadJson as bad:
-        raise refused(f"fail to parse json header:{bad.why}") from bad
+        raise refuse_header(f"fail to parse json header:{bad.why}") from bad
     if not isinstance(value, dict):
         return Header()
     trace_id = _trace_id(value[TRACE_ID]) if TRACE_ID in value else None
@@ -32,8 +32,8 @@ def read_header(data: bytes) -> Header:
     return Header(trace_id, tag if isinstance(tag, str) else None)
 
 
-def check_record(entries: Sequence[Entry], extend: bool, max_message_size: int) -> None:
-    """Refuse a record that its writer has no room for: it forgot the ext part.
+def check_record(entries: Sequence[NewMessage], extend: bool, max_message_size: int) -> None:
+    """Refuse a record that is too large for its writer, which forgets to count the ext part.
 
     Raises:
         Refusal: the record is larger than the largest message and its head; not fatal.

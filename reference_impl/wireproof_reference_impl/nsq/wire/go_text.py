@@ -1,4 +1,4 @@
-"""Texts and numbers as Go prints them, where the deployed dialect repeats them."""
+"""Text and numbers in the format of Go, for the deployed dialect."""
 
 import json
 import re
@@ -10,12 +10,12 @@ _NO_UTF8 = re.compile("[\udc80-\udcff]")
 _HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
-def quoted(text: str) -> str:
-    """Return a text in double quotes, what is unprintable or no UTF-8 escaped."""
-    return '"' + "".join(map(_shown, text)) + '"'
+def quote(text: str) -> str:
+    """Return a text in double quotes; unprintable characters and invalid UTF-8 are escaped."""
+    return '"' + "".join(map(_escape, text)) + '"'
 
 
-def _shown(character: str) -> str:
+def _escape(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
     if character.isprintable():
@@ -28,14 +28,14 @@ def _shown(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def marshalled(value: object) -> str:
+def marshal(value: object) -> str:
     """Return JSON as Go writes it: names sorted, `<>&` escaped, every number a float."""
     if isinstance(value, dict):
         fields = cast(dict[str, object], value)
-        members = (f"{marshalled(name)}:{marshalled(fields[name])}" for name in sorted(fields))
+        members = (f"{marshal(name)}:{marshal(fields[name])}" for name in sorted(fields))
         return "{" + ",".join(members) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(marshalled, cast(list[object], value))) + "]"
+        return "[" + ",".join(map(marshal, cast(list[object], value))) + "]"
     if isinstance(value, str):
         text = json.dumps(value, ensure_ascii=False)
         return _NO_UTF8.sub("\\\\ufffd", "".join(_HTML.get(each, each) for each in text))

@@ -1,19 +1,19 @@
-"""JSON as the parser of the measured broker takes it (valyala/fastjson): shape, not content.
+"""JSON as the measured broker's parser (valyala/fastjson) reads it: it checks shape only.
 
-Raw control bytes, bad escapes and UTF-8, numbers of any form, NaN and duplicate names pass.
-The words of its refusals are kept too.
+Raw control bytes, bad escapes, invalid UTF-8, numbers of any form, NaN and duplicate names are
+accepted. The error texts are the same too.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from wireproof_reference_impl.nsq.wire.go_text import quoted
+from wireproof_reference_impl.nsq.wire.go_text import quote
 from wireproof_spec.nsq.limits import MAX_JSON_DEPTH
 
 
 class Opaque:
-    """A value nobody asks about: a number, true, false, null or an array."""
+    """A value that the broker never uses: a number, true, false, null or an array."""
 
 
 OPAQUE = Opaque()
@@ -29,7 +29,7 @@ _ESCAPED = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r"
 
 
 class BadJson(ValueError):
-    """The text is refused; says why and at which place."""
+    """The text is invalid; says why and where."""
 
     def __init__(self, why: str, place: int) -> None:
         super().__init__(why)
@@ -37,25 +37,25 @@ class BadJson(ValueError):
         self.place = place
 
     def within(self, what: str) -> "BadJson":
-        """Return the same refusal, said of the value around."""
+        """Return the same error, attributed to the value around it."""
         return BadJson(f"cannot parse {what}: {self.why}", self.place)
 
 
 def read(data: bytes) -> Lenient:
-    """Return the value of a text; of a name that occurs twice the first stands.
+    """Return the value of a text; if a name occurs twice, the first one counts.
 
     Raises:
-        BadJson: no JSON even so.
+        BadJson: the text is invalid even for this parser.
     """
     reader = _Reader(data.decode("utf-8", "surrogateescape"))
     try:
         value = reader.value(1)
     except BadJson as bad:
-        tail = quoted(_ends(reader.text[bad.place :]))
+        tail = quote(_ends(reader.text[bad.place :]))
         raise BadJson(f"cannot parse JSON: {bad.why}; unparsed tail: {tail}", bad.place) from None
     reader.skip_space()
     if reader.place < len(reader.text):
-        tail = quoted(_ends(reader.text[reader.place :]))
+        tail = quote(_ends(reader.text[reader.place :]))
         raise BadJson(f"unexpected tail: {tail}", reader.place)
     return value
 
@@ -65,7 +65,7 @@ def _ends(text: str) -> str:
 
 
 class _Reader:
-    """Reads values one inside the other, from a place on."""
+    """Reads nested values from a position on."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -169,7 +169,7 @@ class _Reader:
         if end < 0:
             raise BadJson("missing closing '\"'", len(self.text))
         self.place = end + 1
-        return _unescaped(self.text[start:end])
+        return _unescape(self.text[start:end])
 
     def _word(self, depth: int) -> Lenient:
         for word in _WORDS:
@@ -179,7 +179,7 @@ class _Reader:
         if self.text[self.place : self.place + 3].lower() == "nan":
             self.place += 3
             return OPAQUE
-        raise self._bad(f"unexpected value found: {quoted(self.text[self.place :])}")
+        raise self._bad(f"unexpected value found: {quote(self.text[self.place :])}")
 
     def _number(self, depth: int) -> Lenient:
         start = self.place
@@ -193,7 +193,7 @@ class _Reader:
             return OPAQUE
         first = self.text[start : start + 1].encode("utf-8", "surrogateescape")[:1]
         self.place = start
-        raise self._bad(f"unexpected char: {quoted(first.decode('utf-8', 'surrogateescape'))}")
+        raise self._bad(f"unexpected char: {quote(first.decode('utf-8', 'surrogateescape'))}")
 
     def _bad(self, why: str) -> BadJson:
         return BadJson(why, self.place)
@@ -206,8 +206,8 @@ def _odd_backslashes(text: str, start: int, end: int) -> bool:
     return (end - place) % 2 == 1
 
 
-def _unescaped(text: str) -> str:
-    """Undo the escapes that are understood; the others stand as they are."""
+def _unescape(text: str) -> str:
+    """Decode known escapes; unknown ones stay as they are."""
     head, *rest = text.split("\\")
     parts = [head]
     at = 0
@@ -219,10 +219,10 @@ def _unescaped(text: str) -> str:
             at += 1
         else:
             parts.append(_one_unescaped(part))
-    return _PAIR.sub(_joined, "".join(parts))
+    return _PAIR.sub(_join_pair, "".join(parts))
 
 
-def _joined(pair: re.Match[str]) -> str:
+def _join_pair(pair: re.Match[str]) -> str:
     return pair[0].encode("utf-16-be", "surrogatepass").decode("utf-16-be")
 
 

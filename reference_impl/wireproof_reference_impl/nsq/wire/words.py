@@ -1,4 +1,4 @@
-"""Words of a command line, read as the measured peer's number parsers read them."""
+"""Words of a command line, read as the measured broker's number parsers read them."""
 
 import re
 
@@ -9,11 +9,11 @@ _INT64 = 1 << 63
 
 
 class BadWord(ValueError):
-    """A word that is no value of its kind; the text says why."""
+    """A word that is no value of the expected kind; the text says why."""
 
 
-def shown(word: bytes) -> str:
-    """Return a word as text that keeps every byte."""
+def show(word: bytes) -> str:
+    """Return a word as text that preserves every byte."""
     return word.decode("utf-8", "surrogateescape")
 
 
@@ -24,10 +24,10 @@ def integer(word: bytes, function: str = "Atoi") -> int:
         BadWord: no decimal digits, or too many.
     """
     if not _INTEGER.match(word):
-        raise BadWord(f'strconv.{function}: parsing "{shown(word)}": invalid syntax')
+        raise BadWord(f'strconv.{function}: parsing "{show(word)}": invalid syntax')
     value = int(word) if len(word) < 40 else _INT64
     if not -_INT64 <= value < _INT64:
-        raise BadWord(f'strconv.{function}: parsing "{shown(word)}": value out of range')
+        raise BadWord(f'strconv.{function}: parsing "{show(word)}": value out of range')
     return value
 
 
@@ -41,7 +41,7 @@ def boolean(word: bytes) -> bool:
         return True
     if word in _FALSE:
         return False
-    raise BadWord(f'strconv.ParseBool: parsing "{shown(word)}": invalid syntax')
+    raise BadWord(f'strconv.ParseBool: parsing "{show(word)}": invalid syntax')
 
 
 def digits(word: bytes) -> int | None:
@@ -54,5 +54,5 @@ def digits(word: bytes) -> int | None:
 
 
 def byte_list(data: bytes) -> str:
-    """Return bytes as the peer prints them: `[80 85 66]`."""
+    """Return bytes as Go prints them: `[80 85 66]`."""
     return "[" + " ".join(map(str, data)) + "]"

@@ -9,7 +9,7 @@ from bundle_fixture import case, write_bundle
 from wireproof_reports.render.allure import site
 from wireproof_reports.render.allure.case_result import PAGE
 from wireproof_reports.render.allure.generator import Generator, NoAllure, find_generator
-from wireproof_reports.render.allure.site import SiteFault, silenced, write_site
+from wireproof_reports.render.allure.site import SiteFault, remove_calls, write_site
 
 pytestmark = pytest.mark.process
 
@@ -57,7 +57,7 @@ def use(monkeypatch: pytest.MonkeyPatch, command: Path) -> None:
 
 
 def test_what_calls_another_machine_is_taken_out() -> None:
-    page = silenced(CALLING)
+    page = remove_calls(CALLING)
 
     assert "tags.example" not in page
     assert "gtag(" not in page
@@ -65,7 +65,7 @@ def test_what_calls_another_machine_is_taken_out() -> None:
     assert "allureReportOptions" in page
     assert "<script async>data()</script>" in page
     assert page.index("Content-Security-Policy") < page.index("<script")
-    assert silenced(page).count("app.js") == 1
+    assert remove_calls(page).count("app.js") == 1
 
 
 @pytest.mark.parametrize(("version", "major"), [("3.18.0", 3), ("2.46.1", 2)])

@@ -1,4 +1,4 @@
-"""One case's record as an Allure result with the files that belong to it."""
+"""The record of one case as an Allure result with its files."""
 
 import hashlib
 import uuid
@@ -15,7 +15,7 @@ from wireproof_reports.render.allure.result import (
     Label,
     Link,
     Parameter,
-    Rendered,
+    RenderedResult,
     Result,
 )
 from wireproof_reports.render.allure.steps import steps_of
@@ -42,7 +42,7 @@ _PLAIN = ("pass", "unsupported")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a result needs to know of its run; ``key`` tells one run from another."""
+    """The run that a result belongs to; ``key`` identifies it."""
 
     header: HeaderRecord
     catalogue: Catalogue
@@ -51,11 +51,13 @@ class Run:
 
 
 def wants_capture(case: CaseRecord) -> bool:
-    """Tell whether a capture belongs to the result: what passes is told by its dump alone."""
+    """Return True if a result gets a capture file; for passing cases the dump is enough."""
     return case.verdict not in _PLAIN
 
 
-def rendered(case: CaseRecord, run: Run, *, start: int, capture: bytes | None) -> Rendered:
+def render_case(
+    case: CaseRecord, run: Run, *, start: int, capture: bytes | None
+) -> RenderedResult:
     """Render a case that began at ``start`` (ms since 1970); ``capture`` is its pcap file."""
     identity = uuid.uuid5(_SPACE, f"{run.key}\n{case.case}")
     protocol = run.header.target.protocol
@@ -70,7 +72,7 @@ def rendered(case: CaseRecord, run: Run, *, start: int, capture: bytes | None) -
         attachments.append(Attachment(name, file, kind))
         files[file] = data
     history = hashlib.md5(f"wireproof:{case.case}".encode(), usedforsecurity=False).hexdigest()
-    category = category_of(case, run.header.profile)
+    category = category_of(case, run.header)
     result = Result(
         uuid=str(identity),
         history_id=history,
@@ -89,7 +91,7 @@ def rendered(case: CaseRecord, run: Run, *, start: int, capture: bytes | None) -
         steps=tuple(steps_of(shown, case.transcript.steps, start=start)),
         attachments=tuple(attachments),
     )
-    return Rendered(result, files)
+    return RenderedResult(result, files)
 
 
 def _files(
@@ -98,14 +100,14 @@ def _files(
     """Yield name, media type, file ending and content of each attachment."""
     text = as_text(shown)
     if text:
-        yield "Annotated dump", "text/plain", "txt", _encoded(text)
+        yield "Annotated dump", "text/plain", "txt", _encode(text)
     if capture is not None:
         yield "Capture", "application/vnd.tcpdump.pcap", "pcapng", capture
     if again is not None and again.streams:
-        yield "Reproducer", "text/x-python", "py", _encoded(again.script)
+        yield "Reproducer", "text/x-python", "py", _encode(again.script)
         hexes = [f"{s.connection} {s.hex}" for s in again.streams if s.hex]
         if hexes:
-            yield "Bytes to send, hex", "text/plain", "txt", _encoded("\n".join(hexes) + "\n")
+            yield "Bytes to send, hex", "text/plain", "txt", _encode("\n".join(hexes) + "\n")
 
 
 def _details(case: CaseRecord, category: str, again: Reproducer | None) -> Details:
@@ -131,7 +133,8 @@ def _details(case: CaseRecord, category: str, again: Reproducer | None) -> Detai
 
 def _description(case: CaseRecord, run: Run) -> Iterator[str]:
     clause = run.catalogue.clause(case.clause) or unknown_clause(case.clause)
-    yield f"**{case.level}** {code(case.clause)}: {plain(clause.law)}"
+    origin = f" (origin {case.origin})" if case.origin else ""
+    yield f"**{case.level}**{origin} {code(case.clause)}: {plain(clause.law)}"
     if source(clause):
         yield f"Source: {plain(source(clause))}"
     conforming = "; ".join(spoken_patterns(case.accepted, case.case))
@@ -162,8 +165,16 @@ def _labels(case: CaseRecord) -> Iterator[Label]:
         CASE_LABEL: case.case,
     }
     yield from (Label(name, value) for name, value in values.items())
-    yield from (Label("tag", word) for word in [case.verdict, *["hazard"] * case.hazard])
+    yield from (Label("tag", word) for word in _tags(case))
 
 
-def _encoded(text: str) -> bytes:
+def _tags(case: CaseRecord) -> list[str]:
+    return [
+        case.verdict,
+        *[f"origin {case.origin}"] * bool(case.origin),
+        *["hazard"] * case.hazard,
+    ]
+
+
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")

@@ -1,13 +1,12 @@
-"""What a result stands for beyond its colour: new, known, other reading, and what is open.
+"""Allure categories: new and known failures, other readings, open cases.
 
-The message of a result begins with its category, so that Allure's own patterns find it.
+The message of each result begins with its category, because Allure finds results by patterns.
 """
 
 import msgspec
 
-from wireproof_reports.causes import counts_up_to
 from wireproof_reports.render.allure.result import Status
-from wireproof_spec.record import CaseRecord
+from wireproof_spec.record import CaseRecord, HeaderRecord
 
 NEW = "new"
 KNOWN = "known"
@@ -25,7 +24,7 @@ CATEGORIES: dict[str, tuple[Status, str]] = {
     UNSTABLE: ("broken", "Unstable: repeats came out differently"),
     INCONCLUSIVE: ("broken", "Inconclusive: nothing was decided"),
     KIT_ERROR: ("broken", "Kit errors: nothing is said about the target"),
-    WEAKER: ("skipped", "Fails at a level weaker than the run's profile"),
+    WEAKER: ("skipped", "Fails at a level, or from an origin, that the run does not count"),
 }
 """Each category with the status its results have, and its title."""
 
@@ -47,20 +46,19 @@ class Category(msgspec.Struct, frozen=True, rename="camel"):
     matched_statuses: tuple[Status, ...]
 
 
-def category_of(case: CaseRecord, profile: str) -> str:
-    """Return the category of a case; empty when there is nothing to say of it.
+def category_of(case: CaseRecord, header: HeaderRecord) -> str:
+    """Return the category of a case; empty if it needs none.
 
-    As in JUnit, what is weaker than the run's profile is no failure of the run.
+    As in JUnit, a failure that the run does not count is a category of its own.
     """
-    if case.verdict in ("fail", "inconclusive", "unstable") and not counts_up_to(
-        profile, case.level
-    ):
+    is_counted = header.counts(case.level, case.origin)
+    if case.verdict in ("fail", "inconclusive", "unstable") and not is_counted:
         return WEAKER
     return NEW if case.verdict == "fail" else _BY_VERDICT.get(case.verdict, "")
 
 
 def status_of(category: str) -> Status:
-    """Return the colour of a category's results."""
+    """Return the Allure status of the results of a category."""
     if category == UNSUPPORTED:
         return "skipped"
     return CATEGORIES[category][0] if category else "passed"
@@ -80,5 +78,5 @@ def categories_file() -> bytes:
 
 
 def settings_file() -> bytes:
-    """Return the settings from which Allure 3 takes its categories."""
+    """Return the settings file from which Allure 3 reads its categories."""
     return msgspec.json.encode({"categories": {"rules": categories()}})

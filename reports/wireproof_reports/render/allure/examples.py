@@ -1,4 +1,4 @@
-"""Hypothesis's examples under Allure: of hundreds only the last failing one keeps its files."""
+"""Hypothesis examples in Allure: only the last failing example keeps its files."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ LISTENER = "allure_listener"
 
 
 class _Handle(Protocol):
-    """What Hypothesis hangs on a test function: the function that runs one example."""
+    """Hypothesis's attribute of a test function; it holds the function that runs one example."""
 
     inner_test: Callable[..., object]
 
@@ -28,10 +28,10 @@ class _Listener(Protocol):
 
 
 class Examples:
-    """The examples of one test; of a test without any it does nothing.
+    """The Hypothesis examples of one test; does nothing for other tests.
 
-    Every example adds to the same result. Before each, what the one before added is taken out
-    again: the last one that Hypothesis runs is the smallest that fails.
+    All examples add to one result. Before each example, what the last one added is removed.
+    Hypothesis runs the smallest failing example last, so that its files are kept.
     """
 
     def __init__(self, reporter: _Reporter | None, handle: _Handle | None, folder: Path) -> None:
@@ -41,11 +41,11 @@ class Examples:
         self._before: tuple[int, int] | None = None
         self._inner = handle.inner_test if handle else None
         if handle is not None:
-            handle.inner_test = self._watched(handle.inner_test)
+            handle.inner_test = self._watch(handle.inner_test)
 
     @classmethod
     def of(cls, item: pytest.Item, folder: Path) -> Self:
-        """Watch the examples of an item, if it has any."""
+        """Watch the examples of a test item, if it has any."""
         function = getattr(item, "obj", None)
         listener = cast(_Listener | None, item.config.pluginmanager.getplugin(LISTENER))
         handle = cast(_Handle | None, getattr(function, "hypothesis", None))
@@ -54,7 +54,7 @@ class Examples:
         return cls(listener.allure_logger, handle, folder)
 
     def forget(self) -> None:
-        """Take out what the last example added, and delete its files."""
+        """Remove what the last example added, and delete its files."""
         result = self._reporter.get_test(None) if self._reporter else None
         if result is None or self._before is None:
             return
@@ -64,11 +64,11 @@ class Examples:
         del result.steps[steps:], result.attachments[attachments:]
 
     def end(self) -> None:
-        """Give the test its own function back."""
+        """Restore the original function of the test."""
         if self._handle is not None and self._inner is not None:
             self._handle.inner_test = self._inner
 
-    def _watched(self, inner: Callable[..., object]) -> Callable[..., object]:
+    def _watch(self, inner: Callable[..., object]) -> Callable[..., object]:
         # Hypothesis knows a test by the source of its function; ours must look like it.
         @functools.wraps(inner)
         def example(*arguments: object, **named: object) -> object:

@@ -1,4 +1,4 @@
-"""Our part in what allure-pytest writes: loaded only beside it, with its own library."""
+"""Completes what allure-pytest writes; loaded only when allure-pytest is in use."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from wireproof_reports.bundle_file import Bundle
-from wireproof_reports.render.allure.case_result import PAGE, Run, rendered, wants_capture
+from wireproof_reports.render.allure.case_result import PAGE, Run, render_case, wants_capture
 from wireproof_reports.render.allure.examples import Examples
 from wireproof_reports.render.allure.folder import write_frame
 from wireproof_reports.render.allure.library import InProgress, attach, fill, first, plugins
@@ -32,7 +32,7 @@ def _leave(glue: object) -> None:
 
 
 class Glue:
-    """Fills Allure's results of cases from their records, one at a time as they are written."""
+    """Completes Allure's results of cases from their records, one at a time."""
 
     def __init__(self, config: pytest.Config, folder: Path) -> None:
         self._config = config
@@ -42,7 +42,7 @@ class Glue:
         self._cases: list[CaseRecord] = []
 
     def pytest_runtest_logstart(self) -> None:
-        """Forget the test before."""
+        """Forget the record of the test before."""
         self._judged = None
 
     def pytest_wireproof_judged(self, header: HeaderRecord, record: CaseRecord) -> None:
@@ -51,7 +51,7 @@ class Glue:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
-        """Keep of Hypothesis's examples what the last failing one attached."""
+        """Keep only the attachments of the last failing Hypothesis example."""
         examples = Examples.of(item, self._folder)
         try:
             yield
@@ -64,13 +64,13 @@ class Glue:
 
     @first
     def report_result(self, result: InProgress) -> None:
-        """Say of a case what its record says, and of no test on which machine it ran."""
+        """Complete a case's result from its record; remove the machine's name from all results."""
         result.labels = [label for label in result.labels if label.name != HOST]
         if self._judged is None:
             return
         header, record = self._judged
         run = Run(header, load_catalogue(header.target.protocol), self._bundle_name(), result.uuid)
-        done = rendered(record, run, start=result.start, capture=self._capture(header, record))
+        done = render_case(record, run, start=result.start, capture=self._capture(header, record))
         for name, data in done.files.items():
             attach(data, name)
         fill(result, done.result, kept=(THREAD,))
@@ -82,16 +82,16 @@ class Glue:
         return cast(bytes | None, made)
 
     def pytest_wireproof_header(self, header: HeaderRecord) -> None:
-        """Write categories and environment where the run is begun."""
+        """Write categories and environment where the run is started."""
         self._header = header
         write_frame(self._folder, header)
 
     def pytest_wireproof_case(self, record: CaseRecord) -> None:
-        """Keep the record for the page to which clause links lead."""
+        """Keep the record for the page that clause links lead to."""
         self._cases.append(record)
 
     def pytest_wireproof_footer(self, footer: FooterRecord) -> None:
-        """Write that page, and the statement into the environment."""
+        """Write that page, and add the statement to the environment."""
         if self._header is None:
             return
         whole = Bundle(self._bundle_name(), self._header, tuple(self._cases), footer)

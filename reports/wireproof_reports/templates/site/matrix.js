@@ -159,7 +159,7 @@ wireproof.pictures.matrix = function matrix(place) {
       made("p", { class: `standing word ${row.standing}` }, `${sign} ${`${row.vendor} ${row.version}`.trim()}: ${standing}`),
       known ? made("p", { class: "law" }, known.law) : null,
       made("dl", { class: "facts" },
-        fact("Level", row.level), fact("Source", known ? known.source : ""), fact("Results", counts),
+        fact("Level", row.level), fact("Origin", row.origin), fact("Source", known ? known.source : ""), fact("Results", counts),
         fact("Readings followed", row.readings.join(", ")), fact("Last run", wireproof.shown(row.last, "time")),
         fact("Explain", made("code", {}, `wireproof explain ${row.clause}`))),
       ...(examples.has(key(row)) ? example(examples.get(key(row))) : []),

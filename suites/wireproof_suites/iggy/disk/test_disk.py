@@ -4,7 +4,7 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.iggy.observe.observations import MISSING, as_set, difference_of, observe_unread
-from wireproof_kit.iggy.observe.polled import Polled, Seen, walk
+from wireproof_kit.iggy.observe.polled import Polled, PolledMessage, walk
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Difference, Observation, observed
@@ -18,9 +18,9 @@ from wireproof_spec.wire_error import WireError
 from wireproof_suites.iggy.steps.message_contents import (
     HEADER_SETS,
     PAYLOADS,
+    make_numbered,
+    make_payload,
     message,
-    numbered,
-    sized,
 )
 from wireproof_suites.iggy.steps.stored_states import (
     EVERY_STATE,
@@ -31,7 +31,7 @@ from wireproof_suites.iggy.steps.stored_states import (
 )
 
 AS_POLLED = "stored:as-polled"
-GROWING = tuple(message(sized(1 + 100 * n), id=n + 1) for n in range(10))
+GROWING = tuple(message(make_payload(1 + 100 * n), id=n + 1) for n in range(10))
 
 
 @case("iggy/disk/layout", clause="iggy.disk.same-layout")
@@ -48,16 +48,16 @@ def test_layout(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Ob
 def test_layout_of_several_requests(server: Server, topic: Topic) -> Observation:
     """The log file holds messages of separate requests with the same bytes as a poll returns."""
     for each in GROWING:
-        server.sent(topic, each)
+        server.send_accepted(topic, each)
 
-    return _as_polled(server, topic, server.polled(topic, len(GROWING)))
+    return _as_polled(server, topic, server.poll_until(topic, len(GROWING)))
 
 
 @case("iggy/disk/layout/state", clause="iggy.disk.same-layout", needs=("control",))
 @pytest.mark.parametrize("state", EVERY_STATE.values(), ids=EVERY_STATE)
 def test_layout_with_state(server: Server, topic: Topic, state: int) -> Observation:
     """If a message with a changed state can be polled, the log file holds the same bytes."""
-    before = server.sent_and_polled(topic, *numbered(3))
+    before = server.sent_and_polled(topic, *make_numbered(3))
     if len(before.seen) < 3:
         return observe_unread(before) or observed(MISSING, overdue=True)
     if not set_states(server, topic, {1: state}):
@@ -97,8 +97,8 @@ def test_time_index(server: Server, topic: Topic) -> Observation:
 def test_name(server: Server, partition: int) -> Observation:
     """The first segment of a partition is named after offset 0."""
     topic = server.new_topic(partitions=2)
-    sent = numbered(3)
-    server.sent(topic, *sent, partition=partition)
+    sent = make_numbered(3)
+    server.send_accepted(topic, *sent, partition=partition)
     segments = server.disk.wait_for(topic, sent[-1].payload, partition)
     if not segments:
         return observed(MISSING, overdue=True)
@@ -113,7 +113,7 @@ def test_name(server: Server, partition: int) -> Observation:
 @pytest.mark.parametrize("consumer", [1, 4294967295])
 def test_offset(server: Server, topic: Topic, offset: int, consumer: int) -> Observation:
     """A consumer's stored offset is written to that consumer's file as 8 bytes."""
-    server.sent(topic, *numbered(5))
+    server.send_accepted(topic, *make_numbered(5))
     server.store_offset(topic, offset, consumer=consumer)
     data = server.disk.offset_file(topic, consumer)
     if not data:
@@ -129,23 +129,26 @@ def test_offset(server: Server, topic: Topic, offset: int, consumer: int) -> Obs
 
 
 def _as_polled(server: Server, topic: Topic, polled: Polled) -> Observation:
-    """Compare the log with what was polled, once it is as long, or when patience has passed."""
+    """Compare the log with the polled messages.
+
+    The comparison waits until the log is as long as the poll, or until patience runs out.
+    """
     unread = observe_unread(polled)
     if unread is not None or not polled.seen:
         return unread or observed(MISSING, overdue=True)
     seen = until(
-        lambda: _whole(_stored(server, topic, polled)),
+        lambda: _find_torn(_observe_stored(server, topic, polled)),
         seconds=server.patience.seconds(REDELIVERY),
         every=0.05,
     )
-    return seen or _stored(server, topic, polled)
+    return seen or _observe_stored(server, topic, polled)
 
 
-def _whole(seen: Observation) -> Observation | None:
+def _find_torn(seen: Observation) -> Observation | None:
     return seen if seen.value == AS_POLLED else None
 
 
-def _stored(server: Server, topic: Topic, polled: Polled) -> Observation:
+def _observe_stored(server: Server, topic: Topic, polled: Polled) -> Observation:
     log = b"".join(segment.log for segment in server.disk.segments(topic))
     if not log:
         return observed(MISSING, overdue=True)
@@ -163,8 +166,8 @@ def _stored(server: Server, topic: Topic, polled: Polled) -> Observation:
     return observed(AS_POLLED)
 
 
-def _is_same(polled: Seen, stored: Seen) -> bool:
-    """Tell whether a message is stored byte for byte as polled, save the order of its headers."""
+def _is_same(polled: PolledMessage, stored: PolledMessage) -> bool:
+    """Return whether a message is stored byte for byte as polled; headers may be in any order."""
     if len(polled.message.headers) < 2:
         return polled.raw == stored.raw
     a, b = polled.message, stored.message
@@ -192,18 +195,18 @@ def _index(
     if not server.disk.wait_for(topic, polled.messages[-1].payload):
         return observed(MISSING, overdue=True)
     seen = until(
-        lambda: _complete(_indexed(server, topic, which, due)),
+        lambda: _complete(_observe_index(server, topic, which, due)),
         seconds=server.patience.seconds(REDELIVERY),
         every=0.05,
     )
-    return seen or _indexed(server, topic, which, due)
+    return seen or _observe_index(server, topic, which, due)
 
 
 def _complete(seen: Observation) -> Observation | None:
     return None if seen.value in ("index:fewer", "index:undecodable") else seen
 
 
-def _indexed(server: Server, topic: Topic, which: str, due: list[int]) -> Observation:
+def _observe_index(server: Server, topic: Topic, which: str, due: list[int]) -> Observation:
     found: list[int] = []
     try:
         for segment in server.disk.segments(topic):

@@ -11,12 +11,12 @@ from wireproof_kit.iggy.observe.observations import observe
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire import requests
-from wireproof_kit.iggy.wire.answers import Answer, Done, Refused
+from wireproof_kit.iggy.wire.answers import Answer, Done, ErrorStatus
 from wireproof_kit.iggy.wire.login import Credentials, log_in
 from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import PUSH
-from wireproof_kit.wire.outgoing import joined
+from wireproof_kit.wire.outgoing import join_pieces
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.streams import CreateStream
 from wireproof_suites.iggy.steps.requests import refused_polls
@@ -54,7 +54,9 @@ def test_pipelined(server: Server) -> Observation:
         raise ArrangementFailed(f"answers cannot be told apart: statuses {due}")
     order = [0, 1, 0, 2, 1, 0, 0, 2, 1, 2]
     with server.connect() as connection:
-        connection.send(joined([asked[which] for which in order], "ten requests in one write"))
+        connection.send(
+            join_pieces([asked[which] for which in order], "ten requests in one write")
+        )
         found = [_status(connection.receive()) for _ in order]
     if found == [due[which] for which in order]:
         return observed("answers:in-order")
@@ -82,7 +84,7 @@ def test_error_body(server: Server, which: str) -> Observation:
     """An error response has a non-zero status and an empty body."""
     with server.connect() as connection:
         answer = connection.ask(refused_polls(server)[which])
-    if not isinstance(answer, Refused):
+    if not isinstance(answer, ErrorStatus):
         return observe(answer)
 
     return observed("error:with-body" if answer.body else "error:no-body")
@@ -114,7 +116,7 @@ def test_abandoned(server: Server, at: int) -> Observation:
 def test_huge_length(server: Server, length: int) -> Observation:
     """The server refuses an oversized frame or waits for it; other connections keep working.
 
-    A server that waits owes no answer: what is shown by a round trip elsewhere is enough.
+    A server that waits sends no answer. A round trip on another connection is evidence enough.
     """
     frame = requests.raw(struct.pack("<I", length), f"length {length}, and no more of a frame")
     with server.connect() as connection:
@@ -131,7 +133,7 @@ def test_huge_length(server: Server, length: int) -> Observation:
 @pytest.mark.parametrize("size", [0, 4], ids=["no-payload", "payload"])
 def test_unknown_command(server: Server, code: int, size: int) -> Observation:
     """A request with an unknown command code is refused."""
-    return server.refusal(requests.framed(code, requests.raw(bytes(size), "")))
+    return server.refusal(requests.frame_request(code, requests.raw(bytes(size), "")))
 
 
 @case("iggy/frame/trailing", clause="iggy.frame.trailing")
@@ -141,7 +143,7 @@ def test_trailing(server: Server, topic: Topic, what: str, size: int) -> Observa
     """Extra bytes after a complete payload are refused or ignored."""
     right = requests.ping() if what == "ping" else server.poll_request(topic, Polling())
 
-    return server.refusal(requests.lengthened(right, bytes(size)))
+    return server.refusal(requests.lengthen(right, bytes(size)))
 
 
 @case("iggy/frame/login", clause="iggy.frame.login")
@@ -169,6 +171,6 @@ def test_wrong_login(server: Server, part: str) -> Observation:
 
 
 def _status(answer: Answer) -> int | None:
-    if isinstance(answer, Refused):
+    if isinstance(answer, ErrorStatus):
         return answer.status
     return 0 if isinstance(answer, Done) else None

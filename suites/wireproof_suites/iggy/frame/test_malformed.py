@@ -61,7 +61,7 @@ def _without(*fields: str) -> Change:
     def change(right: Outgoing) -> Outgoing:
         for field in fields:
             right = right.replace(field, b"")
-        return requests.resized(right)
+        return requests.resize(right)
 
     return change
 
@@ -76,7 +76,7 @@ def _empty_payload(right: Outgoing) -> Outgoing:
 
 
 def _stray(size: int) -> Change:
-    return lambda right: requests.lengthened(right, bytes(size))
+    return lambda right: requests.lengthen(right, bytes(size))
 
 
 HEADERS_SIZE = 4 + 4 + 1 + 4 + 5
@@ -160,14 +160,14 @@ def test_identifier(server: Server, topic: Topic, what: str, identifier: bytes) 
     """A request with a malformed stream identifier is refused."""
     if what == "get-stream":
         payload = requests.raw(identifier, "an identifier")
-        return server.refusal(requests.framed(commands.GET_STREAM, payload))
+        return server.refusal(requests.frame_request(commands.GET_STREAM, payload))
     right = _without("stream.kind", "stream.length")(server.poll_request(topic))
 
-    return server.refusal(requests.resized(right.replace("stream.value", identifier)))
+    return server.refusal(requests.resize(right.replace("stream.value", identifier)))
 
 
 def _refused_and_absent(server: Server, topic: Topic, wrong: Outgoing) -> Observation:
     seen = server.refusal(wrong)
-    server.sent(topic, message(SENTINEL))
-    absence = observe_absence(server.polled(topic, 1), unwanted=[PAYLOAD], sentinel=SENTINEL)
+    server.send_accepted(topic, message(SENTINEL))
+    absence = observe_absence(server.poll_until(topic, 1), unwanted=[PAYLOAD], sentinel=SENTINEL)
     return seen.then(absence.value) if absence.value != "no-sentinel" else absence

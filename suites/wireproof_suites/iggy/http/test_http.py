@@ -12,11 +12,11 @@ from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.iggy.wire.http import base64_text, is_success
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.wire.http import Transferred
+from wireproof_kit.wire.http import TransferResult
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.strict_json import JsonValue
 from wireproof_suites.iggy.steps.json_messages import observe_json_messages, observe_unread_json
-from wireproof_suites.iggy.steps.message_contents import HEADER_SETS, message, numbered
+from wireproof_suites.iggy.steps.message_contents import HEADER_SETS, make_numbered, message
 from wireproof_suites.iggy.steps.poll_results import AS_ASKED, send_and_check
 from wireproof_suites.iggy.steps.stored_offsets import AS_STORED, observe_offset
 from wireproof_suites.iggy.steps.transports import post_messages
@@ -44,7 +44,7 @@ def test_send(
     answer = server.post(topic, *sent)
     if not is_success(answer):
         return observe_http(answer)
-    seen = observe_json_messages(server.got(topic, 1), sent)
+    seen = observe_json_messages(server.get_until(topic, 1), sent)
 
     return replace(seen, value=f"{observe_http(answer).value},{seen.value}")
 
@@ -53,10 +53,10 @@ def test_send(
 @pytest.mark.parametrize("headers", HEADER_SETS.values(), ids=HEADER_SETS)
 def test_polled_over_tcp(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Observation:
     """Messages posted over HTTP are polled over TCP as sent."""
-    sent = [message(each.payload, *headers, id=each.id) for each in numbered(3)]
+    sent = [message(each.payload, *headers, id=each.id) for each in make_numbered(3)]
     post_messages(server, topic, *sent)
 
-    return observe_messages(server.polled(topic, 3), sent)
+    return observe_messages(server.poll_until(topic, 3), sent)
 
 
 @case("iggy/http/poll-defaults", clause="iggy.http.poll")
@@ -144,7 +144,7 @@ def test_offset_of_tcp(server: Server, topic: Topic) -> Observation:
     return observed(AS_STORED if found == 2 else "offset:other", note=str(found))
 
 
-def _told_offset(answer: Transferred) -> JsonValue:
+def _told_offset(answer: TransferResult) -> JsonValue:
     value = answer.json.value if answer.json is not None else None
     if not isinstance(value, dict):
         return None
@@ -156,8 +156,8 @@ def _as_asked(seen: Observation) -> Observation:
     return replace(seen, value=words.get(seen.value, seen.value), overdue=False)
 
 
-def _stored_or_refused(answer: Transferred, polled: Polled, count: int) -> Observation:
-    """Name a refusal; else say, too, whether binary readers can read so many messages."""
+def _stored_or_refused(answer: TransferResult, polled: Polled, count: int) -> Observation:
+    """Return the refusal, or the answer and whether a binary client can read `count` messages."""
     seen = observe_http(answer)
     if not is_success(answer):
         return seen

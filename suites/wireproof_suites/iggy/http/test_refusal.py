@@ -1,4 +1,4 @@
-"""What the HTTP API refuses: what is not there, what is of a wrong form, ids out of range."""
+"""Requests that the HTTP API refuses: unknown resources, invalid values, ids out of range."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.http import Body, base64_text, error_of, is_success, messages_body
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.wire.http import Transferred
+from wireproof_kit.wire.http import TransferResult
 from wireproof_spec.iggy.bodies.partitioning import partition_id
 from wireproof_spec.iggy.statuses import (
     INVALID_MESSAGES_COUNT,
@@ -158,7 +158,7 @@ def test_id_range(server: Server, topic: Topic, number: bytes) -> Observation:
         f"{topic.path}/messages", body.encode().replace(b"123456789", number)
     )
     post_messages(server, topic, message(SENTINEL))
-    polled = server.got(topic, 1)
+    polled = server.get_until(topic, 1)
     unread = observe_unread_json(polled)
     if unread is not None:
         return unread
@@ -170,8 +170,11 @@ def test_id_range(server: Server, topic: Topic, number: bytes) -> Observation:
     return observe_http(answer).then(word)
 
 
-def _error(answer: Transferred, error: int) -> Observation:
-    """Name an error object; ``unlisted`` stands for one that is not the one of a status."""
+def _error(answer: TransferResult, error: int) -> Observation:
+    """Compare an error object with the status that is due.
+
+    ``unlisted`` is an error object with another number or name, or without a reason.
+    """
     seen = observe_http(answer)
     found = error_of(answer)
     value = answer.json.value if answer.json is not None else None

@@ -1,4 +1,4 @@
-"""Headers in JSON: null, an object of kinds by name, and what is refused."""
+"""Headers in JSON: null, an object of kinds by name, and refused values."""
 
 import pytest
 
@@ -20,8 +20,8 @@ from wireproof_suites.iggy.steps.json_messages import (
 from wireproof_suites.iggy.steps.message_contents import (
     HEADER_SETS,
     PUBLISHED_HEADERS,
+    make_numbered,
     message,
-    numbered,
 )
 from wireproof_suites.iggy.steps.transports import TRANSPORTS, send_over
 
@@ -39,10 +39,10 @@ UNKNOWN_KINDS: dict[str, object] = {
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_headers_null(server: Server, topic: Topic, transport: str) -> Observation:
     """A JSON message without headers has the value null in its headers field."""
-    sent = numbered(2)
+    sent = make_numbered(2)
     send_over(transport, server, topic, *sent)
 
-    return each_field(server.got(topic, 2), sent, "headers", lambda _: None, word="null")
+    return each_field(server.get_until(topic, 2), sent, "headers", lambda _: None, word="null")
 
 
 @case("iggy/json/headers", clause="iggy.json.headers-object")
@@ -81,7 +81,7 @@ def test_unknown_kind(server: Server, topic: Topic, kind: object) -> Observation
 def test_headers_empty(server: Server, topic: Topic) -> Observation:
     """A message sent with an empty headers object is polled with an empty object or null."""
     server.post(topic, {"payload": base64_text(b"payload"), "headers": {}})
-    polled = server.got(topic, 1)
+    polled = server.get_until(topic, 1)
     unread = observe_unread_json(polled)
     if unread is not None:
         return unread
@@ -112,7 +112,7 @@ def test_same_when_posted(
 
 def _as_sent(server: Server, topic: Topic, transport: str, sent: SentMessage) -> Observation:
     send_over(transport, server, topic, sent)
-    polled = server.got(topic, 1)
+    polled = server.get_until(topic, 1)
     return each_field(polled, [sent], "headers", lambda each: headers_value(each.headers))
 
 
@@ -122,8 +122,8 @@ def _same(
     ids = (0, 1, (1 << 128) - 1)
     sent = [message(b"payload %d" % n, *headers, id=id) for n, id in enumerate(ids)]
     send_over(transport, server, topic, *sent)
-    binary = server.polled(topic, len(sent))
-    json = server.got(topic, len(sent))
+    binary = server.poll_until(topic, len(sent))
+    json = server.get_until(topic, len(sent))
     unread = observe_unread(binary) or observe_unread_json(json)
     if unread is not None:
         return unread

@@ -27,9 +27,9 @@ from wireproof_suites.iggy.steps.message_contents import (
     PUBLISHED_HEADERS,
     PUBLISHED_IDS,
     PUBLISHED_PAYLOADS,
+    make_numbered,
+    make_payload,
     message,
-    numbered,
-    sized,
 )
 from wireproof_suites.iggy.steps.stored_states import (
     EVERY_STATE,
@@ -49,7 +49,7 @@ IDS = {
     "greatest": (1 << 128) - 1,
 }
 PAYLOADS = {
-    **{f"{size}-bytes": sized(size) for size in range(1, 7)},
+    **{f"{size}-bytes": make_payload(size) for size in range(1, 7)},
     "every-byte": EVERY_BYTE,
     "plus-and-slash": b"\xfb\xef\xbe\xff\xff\xff",
     "text": b"orders_data_2",
@@ -63,7 +63,7 @@ SENT = [message(b"payload", *headers, id=n) for n, headers in enumerate(HEADER_S
 def test_checksum(server: Server, topic: Topic, payload: bytes) -> Observation:
     """A JSON message's checksum is the payload's CRC-32 as an unsigned number."""
     sent = [message(payload)]
-    polled = _posted(server, topic, *sent)
+    polled = _post(server, topic, *sent)
 
     return each_field(
         polled, sent, "checksum", lambda each: payload_checksum(each.payload), word="right"
@@ -73,7 +73,7 @@ def test_checksum(server: Server, topic: Topic, payload: bytes) -> Observation:
 @case("iggy/json/state", clause="iggy.state.names")
 def test_state(server: Server, topic: Topic) -> Observation:
     """A message polled over HTTP has the state "available" unless its state was changed."""
-    polled = _posted(server, topic, *SENT)
+    polled = _post(server, topic, *SENT)
 
     return each_field(polled, SENT, "state", lambda _: STATES[AVAILABLE], word="available")
 
@@ -82,8 +82,8 @@ def test_state(server: Server, topic: Topic) -> Observation:
 @pytest.mark.parametrize("state", EVERY_STATE.values(), ids=EVERY_STATE)
 def test_state_set(server: Server, topic: Topic, state: int) -> Observation:
     """A message whose stored state was changed is polled with that state's name, or withheld."""
-    sent = numbered(1)
-    before = _posted(server, topic, *sent)
+    sent = make_numbered(1)
+    before = _post(server, topic, *sent)
     if not before.objects:
         return each_field(before, sent, "state", lambda _: STATES[AVAILABLE])
     if not set_states(server, topic, {0: state}):
@@ -99,7 +99,7 @@ def test_state_set(server: Server, topic: Topic, state: int) -> Observation:
 @pytest.mark.parametrize("state", UNKNOWN_STATES.values(), ids=UNKNOWN_STATES)
 def test_state_unknown(server: Server, topic: Topic, state: int) -> Observation:
     """An HTTP poll of a message in an undefined state returns an error, or the message."""
-    _posted(server, topic, *numbered(1))
+    _post(server, topic, *make_numbered(1))
     if not set_states(server, topic, {0: state}):
         return observed(NOT_SET)
     polled = server.get(topic)
@@ -116,7 +116,7 @@ def test_state_unknown(server: Server, topic: Topic, state: int) -> Observation:
 @case("iggy/json/fields", clause="iggy.json.fields")
 def test_fields(server: Server, topic: Topic) -> Observation:
     """A JSON message has the seven documented fields; extra fields are allowed."""
-    polled = _posted(server, topic, *SENT)
+    polled = _post(server, topic, *SENT)
 
     def look(due: SentMessage, found: JsonObject) -> Observation:
         missing = [field for field in MESSAGE_FIELDS if field not in found]
@@ -138,7 +138,7 @@ def test_fields(server: Server, topic: Topic) -> Observation:
 def test_types(server: Server, topic: Topic, payload: bytes) -> Observation:
     """Every field of a JSON message has its documented type."""
     sent = [message(payload, *headers) for headers in HEADER_SETS.values()]
-    polled = _posted(server, topic, *sent)
+    polled = _post(server, topic, *sent)
 
     def look(due: SentMessage, found: JsonObject) -> Observation:
         faults = json_schema.check("iggy/message", found)
@@ -158,7 +158,7 @@ def test_id(server: Server, topic: Topic, number: int) -> Observation:
     """A JSON message id is a number with all digits of the 128-bit id."""
     sent = [message(b"payload", id=number)]
 
-    return each_field(_posted(server, topic, *sent), sent, "id", lambda each: each.id)
+    return each_field(_post(server, topic, *sent), sent, "id", lambda each: each.id)
 
 
 @case("iggy/json/payload", clause="iggy.json.payload")
@@ -166,7 +166,7 @@ def test_id(server: Server, topic: Topic, number: int) -> Observation:
 def test_payload(server: Server, topic: Topic, payload: bytes) -> Observation:
     """A JSON payload is base64 with padding."""
     sent = [message(payload)]
-    polled = _posted(server, topic, *sent)
+    polled = _post(server, topic, *sent)
 
     return each_field(polled, sent, "payload", lambda each: base64_text(each.payload))
 
@@ -177,7 +177,7 @@ def test_published_example(server: Server, topic: Topic) -> Observation:
     pairs = zip(PUBLISHED_PAYLOADS, PUBLISHED_IDS, ((), PUBLISHED_HEADERS), strict=True)
     sent = [message(payload, *headers, id=number) for payload, number, headers in pairs]
     checksums = dict(zip(PUBLISHED_PAYLOADS, PUBLISHED_CHECKSUMS, strict=True))
-    polled = _posted(server, topic, *sent)
+    polled = _post(server, topic, *sent)
 
     def look(due: SentMessage, found: JsonObject) -> Observation:
         wanted: JsonObject = {
@@ -200,7 +200,7 @@ def test_published_example(server: Server, topic: Topic) -> Observation:
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_shape(server: Server, topic: Topic, count: int) -> Observation:
     """A JSON poll response is an array of messages, or an object that contains one."""
-    polled = _posted(server, topic, *numbered(count)) if count else server.get(topic)
+    polled = _post(server, topic, *make_numbered(count)) if count else server.get(topic)
     unread = observe_unread_json(polled)
     if unread is not None:
         return unread
@@ -216,13 +216,13 @@ def test_none(server: Server, topic: Topic) -> Observation:
     polled = server.get(topic)
     if not polled.is_readable:
         return observe_http(polled.answer)
-    if not _posted(server, topic, *numbered(1)).objects:
+    if not _post(server, topic, *make_numbered(1)).objects:
         return observed(MISSING, overdue=True)
 
     return observed("delivered:some" if polled.objects else "delivered:none")
 
 
-def _posted(server: Server, topic: Topic, *sent: SentMessage) -> JsonPolled:
+def _post(server: Server, topic: Topic, *sent: SentMessage) -> JsonPolled:
     """Send over TCP, where all values can be sent, and poll over HTTP."""
-    server.sent(topic, *sent)
-    return server.got(topic, len(sent))
+    server.send_accepted(topic, *sent)
+    return server.get_until(topic, len(sent))

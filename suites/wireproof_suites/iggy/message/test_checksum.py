@@ -3,7 +3,7 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.observe.observations import differing, observe, observe_unread
+from wireproof_kit.iggy.observe.observations import make_difference, observe, observe_unread
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.payloads import Polling
@@ -16,8 +16,8 @@ from wireproof_suites.iggy.steps.message_contents import (
     LOOKS_LIKE_A_MESSAGE,
     PUBLISHED_CHECKSUMS,
     PUBLISHED_PAYLOADS,
+    make_payload,
     message,
-    sized,
 )
 from wireproof_suites.iggy.steps.polled_messages import each_of, observe_checksums
 from wireproof_suites.iggy.steps.stored_states import NOT_CHANGED, is_done
@@ -26,12 +26,12 @@ PAYLOADS = {
     "1-byte": b"a",
     "1-zero": b"\x00",
     "4-bytes": b"\x01\x02\x03\x04",
-    "255-bytes": sized(255),
-    "256-bytes": sized(256),
-    "4096-bytes": sized(4096),
-    "4097-bytes": sized(4097),
-    "65536-bytes": sized(65536),
-    "1048576-bytes": sized(1048576),
+    "255-bytes": make_payload(255),
+    "256-bytes": make_payload(256),
+    "4096-bytes": make_payload(4096),
+    "4097-bytes": make_payload(4097),
+    "65536-bytes": make_payload(65536),
+    "1048576-bytes": make_payload(1048576),
     "zeros": bytes(1000),
     "ones": b"\xff" * 1000,
     "every-byte": EVERY_BYTE,
@@ -58,7 +58,7 @@ def test_published_payloads(server: Server, topic: Topic) -> Observation:
             if seen.message.checksum == due[each.payload]
             else observed(
                 "checksum:wrong",
-                difference=differing(
+                difference=make_difference(
                     "checksum", seen, str(due[each.payload]), str(seen.message.checksum)
                 ),
             )
@@ -82,8 +82,8 @@ def test_headers_are_not_covered(server: Server, topic: Topic, beside: str) -> O
     sent = [message(b"the same payload", *headers) for headers in HEADER_SETS.values()]
     if beside == "one-by-one":
         for each in sent:
-            server.sent(topic, each)
-        return observe_checksums(server.polled(topic, len(sent)), sent)
+            server.send_accepted(topic, each)
+        return observe_checksums(server.poll_until(topic, len(sent)), sent)
 
     return observe_checksums(server.sent_and_polled(topic, *sent), sent)
 
@@ -93,9 +93,9 @@ def test_id_is_not_covered(server: Server, topic: Topic) -> Observation:
     """The id, offset and timestamp of a message do not change its checksum."""
     sent = [message(b"the same payload", id=number) for number in (*IDS, 0)]
     for each in sent:
-        server.sent(topic, each)
+        server.send_accepted(topic, each)
 
-    return observe_checksums(server.polled(topic, len(sent)), sent)
+    return observe_checksums(server.poll_until(topic, len(sent)), sent)
 
 
 @case("iggy/checksum/payload-changed", clause="iggy.checksum.when-stored")
@@ -103,10 +103,10 @@ def test_id_is_not_covered(server: Server, topic: Topic) -> Observation:
 def test_payload_changed(server: Server, topic: Topic, bit: int) -> Observation:
     """If a stored payload is altered, a poll returns the original checksum, or an error."""
     sent = message(b"orders_data")
-    server.sent(topic, sent)
+    server.send_accepted(topic, sent)
     if not is_done(server.control.flip(topic, 0, bit)):
         return observed(NOT_CHANGED)
-    polled = server.polled(topic, 1, Polling(count=1))
+    polled = server.poll_until(topic, 1, Polling(count=1))
     unread = observe_unread(polled)
     if unread is not None:
         return observe(polled.answer, then=server.client.goes_on())

@@ -7,10 +7,10 @@ import pytest
 from wireproof_kit.case import case
 from wireproof_kit.iggy.observe.observations import (
     MISSING,
-    differing,
+    make_difference,
     observe_unread,
 )
-from wireproof_kit.iggy.observe.polled import Polled, Seen
+from wireproof_kit.iggy.observe.polled import Polled, PolledMessage
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.payloads import Polling
@@ -18,9 +18,9 @@ from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_suites.iggy.steps.message_contents import (
     DISTINCT_ID,
+    make_numbered,
+    make_payload,
     message,
-    numbered,
-    sized,
 )
 from wireproof_suites.iggy.steps.polled_messages import each_of
 
@@ -43,7 +43,7 @@ CASE_SECONDS = 60
 @pytest.mark.parametrize("from_the", ["first", "last"])
 def test_offset(server: Server, topic: Topic, from_the: str) -> Observation:
     """A poll from a message's offset returns that message first."""
-    sent = numbered(5)
+    sent = make_numbered(5)
     polled = server.sent_and_polled(topic, *sent)
     unread = observe_unread(polled)
     if unread is not None or len(polled.seen) < len(sent):
@@ -62,21 +62,21 @@ def test_offset(server: Server, topic: Topic, from_the: str) -> Observation:
 @case("iggy/message/offset-sequence", clause="iggy.message.offset-sequence")
 def test_offset_sequence(server: Server, topic: Topic) -> Observation:
     """Offsets start at 0 and rise by 1, within a request and across requests."""
-    sent = numbered(6)
+    sent = make_numbered(6)
     for first, last in ((0, 1), (1, 4), (4, 6)):
-        server.sent(topic, *sent[first:last])
+        server.send_accepted(topic, *sent[first:last])
 
-    return _offsets(server.polled(topic, len(sent)), due=len(sent))
+    return _offsets(server.poll_until(topic, len(sent)), due=len(sent))
 
 
 @case("iggy/message/offset-by-partition", clause="iggy.message.offset-sequence")
 def test_offset_by_partition(server: Server) -> Observation:
     """Each partition numbers its messages independently."""
     topic = server.new_topic(partitions=2)
-    for number, each in enumerate(numbered(6)):
-        server.sent(topic, each, partition=1 + number % 2)
+    for number, each in enumerate(make_numbered(6)):
+        server.send_accepted(topic, each, partition=1 + number % 2)
     for partition in (1, 2):
-        seen = _offsets(server.polled(topic, 3, Polling(partition=partition)), due=3)
+        seen = _offsets(server.poll_until(topic, 3, Polling(partition=partition)), due=3)
         if seen.value != "offsets:from-0":
             return seen
 
@@ -86,10 +86,10 @@ def test_offset_by_partition(server: Server) -> Observation:
 @case("iggy/message/timestamp", clause="iggy.message.timestamp")
 def test_timestamp(server: Server, topic: Topic) -> Observation:
     """A message keeps its timestamp in every poll, and timestamps never decrease."""
-    sent = numbered(3)
+    sent = make_numbered(3)
     for each in sent:
-        server.sent(topic, each)
-    polls = [server.polled(topic, len(sent)) for _ in range(2)]
+        server.send_accepted(topic, each)
+    polls = [server.poll_until(topic, len(sent)) for _ in range(2)]
     for polled in polls:
         unread = observe_unread(polled)
         if unread is not None or len(polled.seen) < len(sent):
@@ -106,9 +106,9 @@ def test_timestamp(server: Server, topic: Topic) -> Observation:
 def test_timestamp_unit(server: Server, topic: Topic) -> Observation:
     """Timestamps are microseconds since 1970 and advance at real-time speed."""
     before = time.time()
-    for each in numbered(2):
-        server.sent(topic, each)
-    polled = server.polled(topic, 2)
+    for each in make_numbered(2):
+        server.send_accepted(topic, each)
+    polled = server.poll_until(topic, 2)
     unread = observe_unread(polled)
     if unread is not None or len(polled.seen) < 2:
         return unread or observed(MISSING, overdue=True)
@@ -128,13 +128,13 @@ def test_id(server: Server, topic: Topic, number: int) -> Observation:
     """A message is polled with all 128 bits of the id it was sent with."""
     sent = message(id=number)
 
-    def look(due: SentMessage, seen: Seen) -> Observation:
+    def look(due: SentMessage, seen: PolledMessage) -> Observation:
         found = seen.message.id
         if found == due.id:
             return observed("id:as-sent")
         reversed_one = int.from_bytes(due.id.to_bytes(16, "big"), "little")
         word = "reversed" if found == reversed_one else "other"
-        difference = differing("id", seen, str(due.id), str(found))
+        difference = make_difference("id", seen, str(due.id), str(found))
         return observed(f"id:{word}", difference=difference)
 
     return each_of(server.sent_and_polled(topic, sent), [sent], "id:as-sent", look)
@@ -143,9 +143,9 @@ def test_id(server: Server, topic: Topic, number: int) -> Observation:
 @case("iggy/message/byte-order", clause="iggy.message.byte-order")
 def test_byte_order(server: Server, topic: Topic) -> Observation:
     """Message ids and lengths are little-endian."""
-    sent = message(sized(258), id=DISTINCT_ID)
+    sent = message(make_payload(258), id=DISTINCT_ID)
 
-    def look(due: SentMessage, seen: Seen) -> Observation:
+    def look(due: SentMessage, seen: PolledMessage) -> Observation:
         length = seen.raw[-LENGTH_SIZE - 258 : -258]
         id_bytes = due.id.to_bytes(16, "little")
         if length == bytes([2, 1, 0, 0]) and id_bytes in seen.raw[:HEADERS_AT]:
@@ -162,8 +162,8 @@ def test_generated_id(server: Server, topic: Topic, beside: str) -> Observation:
     sent = [message(b"one"), message(b"two"), message(b"three")]
     requests = [sent] if beside == "in-one-request" else [[each] for each in sent]
     for each in requests:
-        server.sent(topic, *each)
-    polled = server.polled(topic, len(sent))
+        server.send_accepted(topic, *each)
+    polled = server.poll_until(topic, len(sent))
     unread = observe_unread(polled)
     if unread is not None or len(polled.seen) < len(sent):
         return unread or observed(MISSING, overdue=True)
@@ -179,7 +179,7 @@ def test_repeated_id(server: Server, topic: Topic) -> Observation:
     """Of two messages sent with the same id, the server keeps both or one."""
     for payload in (b"first", b"second"):
         server.send(topic, message(payload, id=7))
-    polled = server.polled(topic, 2)
+    polled = server.poll_until(topic, 2)
     unread = observe_unread(polled)
     if unread is not None:
         return unread

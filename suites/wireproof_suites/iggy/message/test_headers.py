@@ -1,4 +1,4 @@
-"""Headers: as a set, with keys, kinds and values as sent; what is no header is refused."""
+"""Message headers: delivered as sent, in any order; invalid headers are refused."""
 
 import struct
 from collections.abc import Mapping
@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.observe.observations import as_set, differing, headers_text
-from wireproof_kit.iggy.observe.polled import Polled, Seen
+from wireproof_kit.iggy.observe.observations import as_set, headers_text, make_difference
+from wireproof_kit.iggy.observe.polled import Polled, PolledMessage
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire import requests
@@ -70,11 +70,11 @@ def test_none(server: Server, topic: Topic) -> Observation:
     """A message sent without headers is polled without headers."""
     sent = [message(b"one"), message(b"two")]
 
-    def look(due: SentMessage, seen: Seen) -> Observation:
+    def look(due: SentMessage, seen: PolledMessage) -> Observation:
         found = seen.message.headers
         if not found:
             return observed("headers:none")
-        difference = differing("headers", seen, "none", headers_text(found))
+        difference = make_difference("headers", seen, "none", headers_text(found))
         return observed("headers:some", difference=difference)
 
     return each_of(server.sent_and_polled(topic, *sent), sent, "headers:none", look)
@@ -109,11 +109,11 @@ def test_block(server: Server, topic: Topic, kind: int) -> Observation:
     header = Header("abc", kind, bytes([0xF1, 0xF2, 0xF3, 0xF4, 0xF5]))
     block = encode(HEADERS, (header,))
 
-    def look(due: SentMessage, seen: Seen) -> Observation:
+    def look(due: SentMessage, seen: PolledMessage) -> Observation:
         found = seen.raw[41 : 41 + len(block)]
         if found == block:
             return observed("block:as-sent")
-        difference = differing("headers", seen, block.hex(" "), found.hex(" "))
+        difference = make_difference("headers", seen, block.hex(" "), found.hex(" "))
         return observed("block:other", difference=difference)
 
     sent = message(b"payload", header)
@@ -166,7 +166,7 @@ def test_repeated_key(server: Server, topic: Topic, values: tuple[bytes, bytes])
     answer = server.refusal(server.send_request(topic, sent))
     if not answer.value.startswith("ok"):
         return answer
-    polled = server.polled(topic, 1)
+    polled = server.poll_until(topic, 1)
     kept = polled.messages[0].headers if polled.messages else ()
     word = "one" if len(kept) == 1 and kept[0] in headers else "other"
 
@@ -181,21 +181,23 @@ def test_width(server: Server, topic: Topic, header: Header) -> Observation:
     answer = server.refusal(server.send_request(topic, sent))
     if not answer.value.startswith("ok"):
         return answer
-    found = _compared(server.polled(topic, 1), sent)
+    found = _compare(server.poll_until(topic, 1), sent)
 
     return replace(found, value=found.value + answer.value.removeprefix("ok"))
 
 
 def _sent_and_compared(server: Server, topic: Topic, *sent: SentMessage) -> Observation:
-    return _compared(server.sent_and_polled(topic, *sent), *sent)
+    return _compare(server.sent_and_polled(topic, *sent), *sent)
 
 
-def _compared(polled: Polled, *sent: SentMessage) -> Observation:
-    def look(due: SentMessage, seen: Seen) -> Observation:
+def _compare(polled: Polled, *sent: SentMessage) -> Observation:
+    def look(due: SentMessage, seen: PolledMessage) -> Observation:
         found = seen.message.headers
         if as_set(due.headers) == as_set(found):
             return observed(AS_SENT)
-        difference = differing("headers", seen, headers_text(due.headers), headers_text(found))
+        difference = make_difference(
+            "headers", seen, headers_text(due.headers), headers_text(found)
+        )
         return observed(f"headers:{_what_differs(due.headers, found)}", difference=difference)
 
     return each_of(polled, sent, AS_SENT, look)
@@ -208,20 +210,20 @@ def _what_differs(due: tuple[Header, ...], found: tuple[Header, ...]) -> str:
         return "added"
     pairs = zip(as_set(due), as_set(found), strict=True)
     sights = (
-        observed("same" if a == b else next(w for w, x, y in _named(a, b) if x != y))
+        observed("same" if a == b else next(w for w, x, y in _compare_named(a, b) if x != y))
         for a, b in pairs
     )
     return first_unlike(sights, "same").value
 
 
-def _named(
+def _compare_named(
     a: tuple[str, int, bytes], b: tuple[str, int, bytes]
 ) -> list[tuple[str, object, object]]:
     return list(zip(("key", "kind", "value"), a, b, strict=True))
 
 
 def _header(key: bytes, kind: int, value: bytes) -> bytes:
-    """Write a header by hand, whatever its lengths: the grammar refuses some."""
+    """Return the bytes of a header, also with lengths that the grammar refuses."""
     return struct.pack("<I", len(key)) + key + struct.pack("<BI", kind, len(value)) + value
 
 
@@ -233,6 +235,4 @@ def _with_block(server: Server, topic: Topic, block: bytes) -> Outgoing:
     for field in fields[1:]:
         right = right.replace(field, b"")
     changed = right.replace(fields[0], block)
-    return requests.resized(
-        requests.overwritten(changed, "messages[0].headers.length", len(block))
-    )
+    return requests.resize(requests.overwritten(changed, "messages[0].headers.length", len(block)))

@@ -6,11 +6,11 @@ from wireproof_kit.case import case
 from wireproof_kit.iggy.observe.observations import (
     MISSING,
     as_drawn,
-    differing,
+    make_difference,
     observe_messages,
     observe_unread,
 )
-from wireproof_kit.iggy.observe.polled import Polled, Seen
+from wireproof_kit.iggy.observe.polled import Polled, PolledMessage
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
@@ -25,9 +25,9 @@ from wireproof_suites.iggy.steps.message_contents import (
     HEADER_SETS,
     PAYLOADS,
     THREE_HEADERS,
+    make_numbered,
+    make_payload,
     message,
-    numbered,
-    sized,
 )
 from wireproof_suites.iggy.steps.polled_messages import each_of
 
@@ -54,7 +54,7 @@ def test_layout(server: Server, topic: Topic, payload: bytes, headers: str) -> O
 def test_several(server: Server, topic: Topic, count: int) -> Observation:
     """Polled messages of growing sizes follow each other without bytes between them."""
     sent = [
-        message(sized(1 + 37 * number), *THREE_HEADERS[: number % 4], id=number + 1)
+        message(make_payload(1 + 37 * number), *THREE_HEADERS[: number % 4], id=number + 1)
         for number in range(count)
     ]
 
@@ -79,7 +79,7 @@ def test_layout_of_before(
     server: Server, topic: Topic, headers: tuple[Header, ...], count: int
 ) -> Observation:
     """Every polled message contains a state and a checksum."""
-    sent = [SentMessage(each.id, headers, each.payload) for each in numbered(count)]
+    sent = [SentMessage(each.id, headers, each.payload) for each in make_numbered(count)]
     polled = server.sent_and_polled(topic, *sent)
     unread = observe_unread(polled)
     if unread is not None:
@@ -95,14 +95,16 @@ def test_layout_of_before(
 @pytest.mark.parametrize("headers", ["no-headers", "three-headers"])
 def test_length(server: Server, topic: Topic, size: int, headers: str) -> Observation:
     """The length field before a payload holds the number of payload bytes."""
-    sent = message(sized(size), *HEADER_SETS[headers])
+    sent = message(make_payload(size), *HEADER_SETS[headers])
     polled = server.sent_and_polled(topic, sent)
 
-    def look(due: SentMessage, seen: Seen) -> Observation:
+    def look(due: SentMessage, seen: PolledMessage) -> Observation:
         told = int.from_bytes(seen.raw[-size - LENGTH_SIZE : -size], "little")
         if told == size and seen.raw.endswith(due.payload):
             return observed("length:right")
-        return observed("length:wrong", difference=differing("length", seen, str(size), str(told)))
+        return observed(
+            "length:wrong", difference=make_difference("length", seen, str(size), str(told))
+        )
 
     return _or_length(polled, each_of(polled, [sent], "length:right", look))
 
@@ -114,30 +116,31 @@ def test_headers_length(server: Server, topic: Topic, headers: tuple[Header, ...
     sent = SentMessage(0, headers, b"payload")
     polled = server.sent_and_polled(topic, sent)
 
-    def look(due: SentMessage, seen: Seen) -> Observation:
+    def look(due: SentMessage, seen: PolledMessage) -> Observation:
         size = len(encode(HEADERS, due.headers))
         told = int.from_bytes(seen.raw[HEADERS_LENGTH_AT], "little")
         right = seen.raw[HEADERS_AT + size :] == b"\x07\x00\x00\x00payload"
         if told == size and right:
             return observed("length:right")
         return observed(
-            "length:wrong", difference=differing("headers", seen, str(size), str(told))
+            "length:wrong", difference=make_difference("headers", seen, str(size), str(told))
         )
 
     return _or_length(polled, each_of(polled, [sent], "length:right", look))
 
 
-def _places(due: SentMessage, seen: Seen) -> Observation:
+def _places(due: SentMessage, seen: PolledMessage) -> Observation:
     state, checksum = seen.raw[STATE_AT], seen.raw[CHECKSUM_AT]
     right = payload_checksum(due.payload).to_bytes(4, "little")
     if state == AVAILABLE and checksum == right:
         return observed("places:right")
     if state != AVAILABLE:
         return observed(
-            "places:state", difference=differing("state", seen, str(AVAILABLE), str(state))
+            "places:state", difference=make_difference("state", seen, str(AVAILABLE), str(state))
         )
     return observed(
-        "places:checksum", difference=differing("checksum", seen, right.hex(), checksum.hex())
+        "places:checksum",
+        difference=make_difference("checksum", seen, right.hex(), checksum.hex()),
     )
 
 

@@ -1,4 +1,4 @@
-"""States: what a message has by default, what it has once set, what is withheld for it."""
+"""Message states: the default, a state that was set, and messages withheld for their state."""
 
 import pytest
 
@@ -14,7 +14,12 @@ from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.states import MARKED_FOR_DELETION, POISONED, UNAVAILABLE
-from wireproof_suites.iggy.steps.message_contents import HEADER_SETS, message, numbered, sized
+from wireproof_suites.iggy.steps.message_contents import (
+    HEADER_SETS,
+    make_numbered,
+    make_payload,
+    message,
+)
 from wireproof_suites.iggy.steps.polled_messages import first_unlike, observe_states
 from wireproof_suites.iggy.steps.stored_states import (
     EVERY_STATE,
@@ -41,7 +46,7 @@ SOME_SET = {
 @pytest.mark.parametrize("size", SIZES)
 def test_default(server: Server, topic: Topic, size: int) -> Observation:
     """A newly sent message of any size, with or without headers, has the state available."""
-    sent = [message(sized(size), *headers) for headers in HEADER_SETS.values()]
+    sent = [message(make_payload(size), *headers) for headers in HEADER_SETS.values()]
 
     return observe_states(server.sent_and_polled(topic, *sent), sent)
 
@@ -49,9 +54,9 @@ def test_default(server: Server, topic: Topic, size: int) -> Observation:
 @case("iggy/state/default-again", clause="iggy.state.default")
 def test_default_again(server: Server, topic: Topic) -> Observation:
     """A message that was already polled still has the state available."""
-    sent = numbered(1)
-    server.sent(topic, *sent)
-    seen = (observe_states(server.polled(topic, 1), sent) for _ in range(3))
+    sent = make_numbered(1)
+    server.send_accepted(topic, *sent)
+    seen = (observe_states(server.poll_until(topic, 1), sent) for _ in range(3))
 
     return first_unlike(seen, "state:available")
 
@@ -60,7 +65,7 @@ def test_default_again(server: Server, topic: Topic) -> Observation:
 @pytest.mark.parametrize("state", EVERY_STATE.values(), ids=EVERY_STATE)
 def test_code(server: Server, topic: Topic, state: int) -> Observation:
     """A message with a changed state is polled with that state's code, or withheld."""
-    sent = numbered(1)
+    sent = make_numbered(1)
     before = server.sent_and_polled(topic, *sent)
     if not before.seen:
         return observe_states(before, sent)
@@ -77,8 +82,8 @@ def test_code(server: Server, topic: Topic, state: int) -> Observation:
 @pytest.mark.parametrize("states", SOME_SET.values(), ids=SOME_SET)
 def test_delivered(server: Server, topic: Topic, states: dict[int, int]) -> Observation:
     """A poll over messages in different states returns at least the available ones."""
-    sent = numbered(5)
-    server.sent(topic, *sent)
+    sent = make_numbered(5)
+    server.send_accepted(topic, *sent)
     if not set_states(server, topic, states):
         return observed(NOT_SET)
     polled = server.poll(topic)
@@ -97,8 +102,8 @@ def test_delivered(server: Server, topic: Topic, states: dict[int, int]) -> Obse
 @pytest.mark.parametrize("state", UNKNOWN_STATES.values(), ids=UNKNOWN_STATES)
 def test_unknown(server: Server, topic: Topic, state: int) -> Observation:
     """Polling a message with an undefined state code returns an error, or the code as it is."""
-    sent = numbered(1)
-    server.sent(topic, *sent)
+    sent = make_numbered(1)
+    server.send_accepted(topic, *sent)
     if not set_states(server, topic, {0: state}):
         return observed(NOT_SET)
     polled = server.poll(topic)
@@ -112,8 +117,8 @@ def test_unknown(server: Server, topic: Topic, state: int) -> Observation:
 @pytest.mark.parametrize("state", UNKNOWN_STATES.values(), ids=UNKNOWN_STATES)
 def test_unknown_alone(server: Server, topic: Topic, state: int) -> Observation:
     """A message with an undefined state code does not break polls of its neighbours."""
-    sent = numbered(3)
-    server.sent(topic, *sent)
+    sent = make_numbered(3)
+    server.send_accepted(topic, *sent)
     if not set_states(server, topic, {1: state}):
         return observed(NOT_SET)
     around = (

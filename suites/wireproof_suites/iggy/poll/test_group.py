@@ -27,7 +27,7 @@ GROUP_POLL = Polling(consumer=GROUP, kind=GROUP_KIND, strategy=NEXT, auto_commit
 @pytest.mark.parametrize("partitions", [1, 3])
 def test_group(server: Server, partitions: int) -> Observation:
     """The only member of a consumer group polls the messages of all partitions."""
-    topic = _filled(server, partitions)
+    topic = _fill(server, partitions)
     _group(server, topic)
 
     return _polled_by(server, topic, [_member(server, topic)])
@@ -37,7 +37,7 @@ def test_group(server: Server, partitions: int) -> Observation:
 @pytest.mark.parametrize("members", [2, 4])
 def test_shared(server: Server, members: int) -> Observation:
     """Members of a consumer group share the partitions: one member polls each message."""
-    topic = _filled(server, 4)
+    topic = _fill(server, 4)
     _group(server, topic)
 
     return _polled_by(server, topic, [_member(server, topic) for _ in range(members)])
@@ -46,7 +46,7 @@ def test_shared(server: Server, members: int) -> Observation:
 @case("iggy/poll/group-not-joined", clause="iggy.poll.group")
 def test_not_joined(server: Server) -> Observation:
     """A poll for a consumer group that the client has not joined is refused."""
-    topic = _filled(server, 1)
+    topic = _fill(server, 1)
     _group(server, topic)
     with server.connect() as stranger:
         polled = server.poll(topic, GROUP_POLL, on=stranger)
@@ -54,7 +54,7 @@ def test_not_joined(server: Server) -> Observation:
         return observe(polled.answer, then=stranger.goes_on())
 
 
-def _filled(server: Server, partitions: int) -> Topic:
+def _fill(server: Server, partitions: int) -> Topic:
     topic = server.new_topic(partitions)
     for partition in range(1, partitions + 1):
         send_and_check(server, topic, 1, partition=partition)

@@ -1,4 +1,4 @@
-"""Polling: what stands in front of the messages, how many come, and what is taken away."""
+"""Polling: the fields before the messages, the number of messages, and automatic commits."""
 
 import pytest
 
@@ -80,7 +80,7 @@ def test_sent_by_name(server: Server, topic: Topic) -> Observation:
     sent = [message(b"by name", id=1)]
     server.client.ask(server.send_request(topic, *sent, by=topic.by_name))
 
-    return observe_asked(server.polled(topic, 1), sent)
+    return observe_asked(server.poll_until(topic, 1), sent)
 
 
 @case("iggy/poll/again", clause="iggy.poll.again")

@@ -1,4 +1,4 @@
-"""Time that passes: what was polled rightly at first is polled so seconds later, too."""
+"""A poll that was answered correctly at first is still answered correctly seconds later."""
 
 import pytest
 
@@ -27,8 +27,8 @@ from wireproof_suites.iggy.steps.message_contents import (
     KEYS,
     PAYLOAD,
     PAYLOADS,
+    make_numbered,
     message,
-    numbered,
 )
 from wireproof_suites.iggy.steps.stored_states import NOT_CHANGED, NOT_SET, is_done, set_states
 
@@ -71,7 +71,7 @@ def test_later(server: Server, topic: Topic, sent: tuple[SentMessage, ...]) -> O
 @case("iggy/poll/again-later/changed", clause="iggy.poll.again", needs=("control",), waiting=True)
 def test_changed_later(server: Server, topic: Topic) -> Observation:
     """Repeated polls over seconds return messages with changed state or payload the same way."""
-    fewer = observe_fewer(server.sent_and_polled(topic, *numbered(5)), 5)
+    fewer = observe_fewer(server.sent_and_polled(topic, *make_numbered(5)), 5)
     if fewer is not None:
         return fewer
     not_done = _not_changed(server, topic)
@@ -91,7 +91,7 @@ def test_changed_later(server: Server, topic: Topic) -> Observation:
 )
 def test_unknown_state_later(server: Server, topic: Topic) -> Observation:
     """Repeated polls of messages with an undefined state return the same result for seconds."""
-    fewer = observe_fewer(server.sent_and_polled(topic, *numbered(5)), 5)
+    fewer = observe_fewer(server.sent_and_polled(topic, *make_numbered(5)), 5)
     if fewer is not None:
         return fewer
     if not set_states(server, topic, UNKNOWN_SET):
@@ -107,8 +107,8 @@ def test_unknown_state_later(server: Server, topic: Topic) -> Observation:
 @pytest.mark.parametrize("sent", CONTENTS.values(), ids=CONTENTS)
 def test_json_later(server: Server, topic: Topic, sent: tuple[SentMessage, ...]) -> Observation:
     """Repeated HTTP polls over several seconds return the messages of the first poll."""
-    server.sent(topic, *sent)
-    first = server.got(topic, len(sent))
+    server.send_accepted(topic, *sent)
+    first = server.get_until(topic, len(sent))
     fewer = observe_fewer_json(first, len(sent))
     if fewer is not None:
         return fewer
@@ -124,8 +124,8 @@ def test_json_later(server: Server, topic: Topic, sent: tuple[SentMessage, ...])
 )
 def test_json_changed_later(server: Server, topic: Topic) -> Observation:
     """Repeated HTTP polls return messages with changed state or payload the same way."""
-    server.sent(topic, *numbered(5))
-    fewer = observe_fewer_json(server.got(topic, 5), 5)
+    server.send_accepted(topic, *make_numbered(5))
+    fewer = observe_fewer_json(server.get_until(topic, 5), 5)
     if fewer is not None:
         return fewer
     not_done = _not_changed(server, topic)
@@ -145,8 +145,8 @@ def test_json_changed_later(server: Server, topic: Topic) -> Observation:
 )
 def test_json_unknown_state_later(server: Server, topic: Topic) -> Observation:
     """Repeated HTTP polls of messages in undefined states return the same result."""
-    server.sent(topic, *numbered(5))
-    fewer = observe_fewer_json(server.got(topic, 5), 5)
+    server.send_accepted(topic, *make_numbered(5))
+    fewer = observe_fewer_json(server.get_until(topic, 5), 5)
     if fewer is not None:
         return fewer
     if not set_states(server, topic, UNKNOWN_SET):

@@ -1,7 +1,7 @@
-"""Time that passes over messages of which it is open whether they are taken, or how many are.
+"""Repeated polls of messages that a server may take or refuse.
 
-A server may refuse them. Those that it takes, and a right message behind them, are polled for
-seconds as they were at first; those that it refuses do not turn up meanwhile.
+The messages that a server takes, and a valid message after them, are polled for seconds with the
+same result as at first. The messages that it refuses do not appear later.
 """
 
 from dataclasses import replace
@@ -39,7 +39,7 @@ POSTED: dict[str, dict[str, object]] = {
 def test_width_later(server: Server, topic: Topic) -> Observation:
     """Header values of a wrong size are refused, or polled the same way for seconds."""
     taken = _sent_one_by_one(server, topic)
-    first = server.polled(topic, taken + 1)
+    first = server.poll_until(topic, taken + 1)
     fewer = observe_fewer(first, taken + 1)
     if fewer is not None:
         return fewer
@@ -52,7 +52,7 @@ def test_width_later(server: Server, topic: Topic) -> Observation:
 def test_json_width_later(server: Server, topic: Topic) -> Observation:
     """Header values of a wrong size are refused, or polled over HTTP the same way for seconds."""
     taken = _sent_one_by_one(server, topic)
-    first = server.got(topic, taken + 1)
+    first = server.get_until(topic, taken + 1)
     fewer = observe_fewer_json(first, taken + 1)
     if fewer is not None:
         return fewer
@@ -66,7 +66,7 @@ def test_repeated_id_later(server: Server, topic: Topic) -> Observation:
     """Repeated polls of messages sent with one id return those of the first poll for seconds."""
     for each in OF_ONE_ID:
         server.send(topic, each)
-    first = server.polled(topic, len(OF_ONE_ID))
+    first = server.poll_until(topic, len(OF_ONE_ID))
     fewer = observe_fewer(first, 1)
     if fewer is not None:
         return fewer
@@ -80,7 +80,7 @@ def test_json_repeated_id_later(server: Server, topic: Topic) -> Observation:
     """Repeated HTTP polls of messages sent with one id return those of the first poll."""
     for each in OF_ONE_ID:
         server.send(topic, each)
-    first = server.got(topic, len(OF_ONE_ID))
+    first = server.get_until(topic, len(OF_ONE_ID))
     fewer = observe_fewer_json(first, 1)
     if fewer is not None:
         return fewer
@@ -93,9 +93,9 @@ def test_json_repeated_id_later(server: Server, topic: Topic) -> Observation:
 def test_posted_later(server: Server, topic: Topic, posted: dict[str, object]) -> Observation:
     """Posted empty headers or payloads are refused, or polled the same way for seconds."""
     is_taken = is_success(server.post(topic, message(PAYLOAD), posted))
-    server.sent(topic, message(SENTINEL))
+    server.send_accepted(topic, message(SENTINEL))
     due = 3 if is_taken else 1
-    fewer = observe_fewer_json(server.got(topic, due), due)
+    fewer = observe_fewer_json(server.get_until(topic, due), due)
     if fewer is not None:
         return fewer
 
@@ -108,10 +108,10 @@ def test_posted_later(server: Server, topic: Topic, posted: dict[str, object]) -
 def _sent_one_by_one(server: Server, topic: Topic) -> int:
     """Send each message of another width, then a right one; return how many of them are taken."""
     answers = [server.send(topic, each) for each in OF_OTHER_WIDTHS]
-    server.sent(topic, message(SENTINEL))
+    server.send_accepted(topic, message(SENTINEL))
     return sum(isinstance(each, Done) for each in answers)
 
 
 def _unless_refused(seen: Observation, *, is_refused: bool) -> Observation:
-    """Say before what was seen of the others that something was refused."""
+    """Put ``refused`` before an observation if the server refused a message."""
     return replace(seen, value=f"refused,{seen.value}") if is_refused else seen

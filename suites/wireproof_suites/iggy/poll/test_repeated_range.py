@@ -20,7 +20,7 @@ from wireproof_suites.iggy.steps.elapsed_time import (
     poll_repeatedly,
 )
 from wireproof_suites.iggy.steps.json_messages import observe_json_messages
-from wireproof_suites.iggy.steps.message_contents import numbered
+from wireproof_suites.iggy.steps.message_contents import make_numbered
 from wireproof_suites.iggy.steps.poll_results import AS_ASKED, observe_asked
 
 MANY = 12
@@ -63,16 +63,19 @@ def test_json_asked_later(server: Server, topic: Topic) -> Observation:
 
 
 def _asked_for_seconds(server: Server, topic: Topic, ask: Ask) -> Observation:
-    """Ask for seconds what was answered rightly at first; what was not is another clause's."""
-    sent = numbered(MANY)
-    server.sent(topic, *sent[:AT_FIRST])
-    server.sent(topic, *sent[AT_FIRST:])
-    everything = server.polled(topic, MANY)
+    """Repeat for seconds the polls that were answered correctly at first.
+
+    A poll that was answered wrongly at first breaks another clause, and is left out here.
+    """
+    sent = make_numbered(MANY)
+    server.send_accepted(topic, *sent[:AT_FIRST])
+    server.send_accepted(topic, *sent[AT_FIRST:])
+    everything = server.poll_until(topic, MANY)
     fewer = observe_fewer(everything, MANY)
     if fewer is not None:
         return fewer
     server.store_offset(topic, STORED_OFFSET, consumer=CONSUMER)
-    due = _due(sent, [each.timestamp for each in everything.messages])
+    due = _list_due(sent, [each.timestamp for each in everything.messages])
     first = {polling: ask(polling, each) for polling, each in due.items()}
     right = {polling: brought for polling, (is_due, brought) in first.items() if is_due}
     if not right:
@@ -84,7 +87,7 @@ def _asked_for_seconds(server: Server, topic: Topic, ask: Ask) -> Observation:
     return replace(seen, note=_left_out(polling for polling in due if polling not in right))
 
 
-def _due(sent: Due, times: Sequence[int]) -> Mapping[Polling, Due]:
+def _list_due(sent: Due, times: Sequence[int]) -> Mapping[Polling, Due]:
     """Return polls for fewer messages than there are, and what each must bring."""
     of_time = times.index(times[AT_FIRST])
     return {

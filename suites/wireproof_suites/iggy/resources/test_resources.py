@@ -1,4 +1,4 @@
-"""Streams, topics, partitions and clients: told of as they are, gone once deleted."""
+"""Streams, topics, partitions and clients: described as created, and gone after deletion."""
 
 import pytest
 
@@ -7,12 +7,12 @@ from wireproof_kit.iggy.observe.observations import difference_of, observe
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire import generations
-from wireproof_kit.iggy.wire.answers import Answer, Done, Refused
+from wireproof_kit.iggy.wire.answers import Answer, Done, ErrorStatus
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.command_shapes import Nothing, Payload
-from wireproof_spec.iggy.bodies.identifier import Identifier, named
+from wireproof_spec.iggy.bodies.identifier import Identifier, make_named
 from wireproof_spec.iggy.bodies.streams import StreamRequest
 from wireproof_spec.iggy.bodies.system import ClientRequest
 from wireproof_spec.iggy.bodies.topics import PartitionsRequest, TopicDetails, TopicRequest
@@ -23,7 +23,7 @@ AS_MADE = "told:as-made"
 
 
 class _Untold(Exception):
-    """What was asked for was not told as it should be."""
+    """A description of a resource is not as it should be."""
 
     def __init__(self, observation: Observation) -> None:
         super().__init__(observation.value)
@@ -35,7 +35,7 @@ class _Untold(Exception):
 def test_stream(server: Server, by: str) -> Observation:
     """A stream is listed with the values it was created with, and not found once deleted."""
     stream = server.new_stream()
-    who = stream.id if by == "number" else named(stream.name)
+    who = stream.id if by == "number" else make_named(stream.name)
     try:
         body = _body(server, commands.GET_STREAM, StreamRequest(who))
         told = decode(generations.stream_schema(server.generation), body).stream
@@ -53,7 +53,7 @@ def test_stream(server: Server, by: str) -> Observation:
         return observed("told:not-listed", note=f"{len(listed.streams)} streams are")
     server.delete_stream(stream)
 
-    return _gone(server.ask(commands.GET_STREAM, StreamRequest(who)))
+    return _observe_gone(server.ask(commands.GET_STREAM, StreamRequest(who)))
 
 
 @case("iggy/frame/topic", clause="iggy.frame.resources")
@@ -61,7 +61,7 @@ def test_stream(server: Server, by: str) -> Observation:
 def test_topic(server: Server, by: str) -> Observation:
     """A topic is listed with the values it was created with, and not found once deleted."""
     topic = server.new_topic(partitions=3)
-    who = topic.id if by == "number" else named(topic.name)
+    who = topic.id if by == "number" else make_named(topic.name)
     try:
         details = _topic(server, topic, who)
         listed = decode(
@@ -81,7 +81,7 @@ def test_topic(server: Server, by: str) -> Observation:
         return observed("told:not-listed", note=f"{len(listed.topics)} topics are")
     server.delete_topic(topic)
 
-    return _gone(server.ask(commands.GET_TOPIC, TopicRequest(topic.stream.id, who)))
+    return _observe_gone(server.ask(commands.GET_TOPIC, TopicRequest(topic.stream.id, who)))
 
 
 @case("iggy/frame/partitions", clause="iggy.frame.resources")
@@ -141,10 +141,10 @@ def _ids(details: TopicDetails) -> set[int]:
 
 
 def _body(server: Server, code: int, payload: Payload) -> bytes:
-    """Return what is answered to a right request.
+    """Return the body of the answer to a valid request.
 
     Raises:
-        _Untold: it is refused.
+        _Untold: the server refused the request.
     """
     answer = server.ask(code, payload)
     if isinstance(answer, Done):
@@ -152,8 +152,8 @@ def _body(server: Server, code: int, payload: Payload) -> bytes:
     raise _Untold(observe(answer, then=server.client.goes_on()))
 
 
-def _gone(answer: Answer) -> Observation:
-    """Say whether something is not found: by a status, or by nothing being told of it."""
-    if isinstance(answer, Refused) or (isinstance(answer, Done) and not answer.body):
+def _observe_gone(answer: Answer) -> Observation:
+    """Return whether a resource is not found: an error status, or a success with an empty body."""
+    if isinstance(answer, ErrorStatus) or (isinstance(answer, Done) and not answer.body):
         return observed(AS_MADE)
     return observed("told:still-there" if isinstance(answer, Done) else observe(answer).value)

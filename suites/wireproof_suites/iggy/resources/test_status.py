@@ -1,4 +1,4 @@
-"""Statuses: what is asked of a right server in a right frame and cannot be done."""
+"""Error statuses: valid requests in valid frames that the server cannot fulfil."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.bodies.identifier import Identifier, named, numeric
+from wireproof_spec.iggy.bodies.identifier import Identifier, make_named, numeric
 from wireproof_spec.iggy.bodies.partitioning import Partitioning
 from wireproof_spec.iggy.bodies.streams import CreateStream, StreamRequest
 from wireproof_spec.iggy.bodies.topics import TopicRequest
@@ -34,21 +34,23 @@ PLACEHOLDER = "wp_name"
 @pytest.mark.parametrize("ask", ASKS)
 def test_unknown_stream(server: Server, ask: str) -> Observation:
     """A request for an unknown stream number is refused with the status for that error."""
-    return _told(server, ask, _request(server, ask, numeric(ABSENT), numeric(1)))
+    return _ask_telling(server, ask, _request(server, ask, numeric(ABSENT), numeric(1)))
 
 
 @case("iggy/status/unknown-stream-name", clause="iggy.status.unknown")
 @pytest.mark.parametrize("ask", ASKS)
 def test_unknown_stream_name(server: Server, ask: str) -> Observation:
     """A request for an unknown stream name is refused with the status for that error."""
-    return _told(server, ask, _request(server, ask, named(ABSENT_NAME), numeric(1)))
+    return _ask_telling(server, ask, _request(server, ask, make_named(ABSENT_NAME), numeric(1)))
 
 
 @case("iggy/status/unknown-topic", clause="iggy.status.unknown")
 @pytest.mark.parametrize("ask", ASKS)
 def test_unknown_topic(server: Server, topic: Topic, ask: str) -> Observation:
     """A request for an unknown topic number is refused with the status for that error."""
-    return _told(server, ask, _request(server, ask, topic.stream.id, numeric(ABSENT), of="topic"))
+    return _ask_telling(
+        server, ask, _request(server, ask, topic.stream.id, numeric(ABSENT), of="topic")
+    )
 
 
 @case("iggy/status/unknown-topic-name", clause="iggy.status.unknown")
@@ -56,7 +58,9 @@ def test_unknown_topic(server: Server, topic: Topic, ask: str) -> Observation:
 def test_unknown_topic_name(server: Server, topic: Topic, ask: str) -> Observation:
     """A request for an unknown topic name is refused with the status for that error."""
     stream = topic.stream.id
-    return _told(server, ask, _request(server, ask, stream, named(ABSENT_NAME), of="topic"))
+    return _ask_telling(
+        server, ask, _request(server, ask, stream, make_named(ABSENT_NAME), of="topic")
+    )
 
 
 @case("iggy/status/unknown-partition", clause="iggy.status.unknown")
@@ -65,9 +69,9 @@ def test_unknown_topic_name(server: Server, topic: Topic, ask: str) -> Observati
 def test_unknown_partition(server: Server, topic: Topic, ask: str, partition: int) -> Observation:
     """A request for an unknown partition is refused with the status for that error."""
     if ask == "send":
-        return _asked(server, server.send_request(topic, message(), partition=partition))
+        return _ask(server, server.send_request(topic, message(), partition=partition))
 
-    return _asked(server, server.poll_request(topic, Polling(partition=partition)))
+    return _ask(server, server.poll_request(topic, Polling(partition=partition)))
 
 
 @case("iggy/status/no-partitions", clause="iggy.status.unknown")
@@ -77,7 +81,7 @@ def test_no_partitions(server: Server, ask: str) -> Observation:
     topic = server.new_topic(partitions=0)
     right = server.send_request(topic, message()) if ask == "send" else server.poll_request(topic)
 
-    return _asked(server, right)
+    return _ask(server, right)
 
 
 @case("iggy/status/taken-stream", clause="iggy.status.taken")
@@ -92,7 +96,7 @@ def test_taken_stream(server: Server, taken: str) -> Observation:
         "name-in-upper-case": (other.number, stream.name.upper()),
     }
 
-    return _asked(server, server.request(commands.CREATE_STREAM, CreateStream(*names[taken])))
+    return _ask(server, server.request(commands.CREATE_STREAM, CreateStream(*names[taken])))
 
 
 @case("iggy/status/taken-topic", clause="iggy.status.taken")
@@ -109,7 +113,7 @@ def test_taken_topic(server: Server, taken: str) -> Observation:
     }
     second = Topic(stream, *names[taken], 1)
 
-    return _asked(server, _create(server, second))
+    return _ask(server, _create(server, second))
 
 
 @case("iggy/status/count-zero", clause="iggy.status.refused")
@@ -118,7 +122,7 @@ def test_count_zero(server: Server, topic: Topic, stream: str) -> Observation:
     """A poll with a count of 0 is refused."""
     where = topic if stream == "there" else NO_TOPIC
 
-    return _asked(server, server.poll_request(where, Polling(count=0)))
+    return _ask(server, server.poll_request(where, Polling(count=0)))
 
 
 @case("iggy/status/offset-beyond", clause="iggy.status.refused")
@@ -138,7 +142,7 @@ def test_partition_width(server: Server, topic: Topic, width: int) -> Observatio
     """A partition id that is not four bytes long is refused."""
     where = Partitioning(PARTITION_ID, b"\x01" + bytes(width - 1))
 
-    return _asked(server, server.send_request(topic, message(), partitioning=where))
+    return _ask(server, server.send_request(topic, message(), partitioning=where))
 
 
 @case("iggy/status/invalid-stream", clause="iggy.status.invalid")
@@ -151,7 +155,7 @@ def test_invalid_stream(server: Server, wrong: str) -> Observation:
     stream = Stream(numbers.get(wrong, right.number), names.get(wrong, right.name))
     seen = server.refusal(_create_stream(server, stream))
     if seen.value.startswith("ok"):
-        made = stream.id if stream.number else named(stream.name)
+        made = stream.id if stream.number else make_named(stream.name)
         server.ask(commands.DELETE_STREAM, StreamRequest(made))
 
     return seen
@@ -169,15 +173,18 @@ def test_invalid_topic(server: Server, wrong: str) -> Observation:
     return server.refusal(_create(server, Topic(stream, number, name, partitions)))
 
 
-def _asked(server: Server, outgoing: Outgoing) -> Observation:
-    """Ask on a connection of its own, and name the state of it afterwards."""
+def _ask(server: Server, outgoing: Outgoing) -> Observation:
+    """Ask on a new connection, and add the state of that connection afterwards."""
     with server.connect() as connection:
         answer = connection.ask(outgoing)
         return observe(answer, then=connection.goes_on())
 
 
-def _told(server: Server, ask: str, outgoing: Outgoing) -> Observation:
-    """Ask the same way; ``none`` is a success that tells of nothing where telling was asked."""
+def _ask_telling(server: Server, ask: str, outgoing: Outgoing) -> Observation:
+    """Ask on a new connection, and add the state of that connection afterwards.
+
+    ``none`` is a successful ``get`` request with an empty body.
+    """
     with server.connect() as connection:
         answer = connection.ask(outgoing)
         if ask == "get" and isinstance(answer, Done) and not answer.body:
@@ -198,21 +205,21 @@ def _request(
 
 
 def _create(server: Server, topic: Topic) -> Outgoing:
-    """Return the request to make a topic, whatever its name."""
+    """Return a request that creates a topic, even with an invalid name."""
     right = server.topic_to_create(replace(topic, name=PLACEHOLDER))
-    return _named(server.request(commands.CREATE_TOPIC, right), topic.name)
+    return _put_name(server.request(commands.CREATE_TOPIC, right), topic.name)
 
 
 def _create_stream(server: Server, stream: Stream) -> Outgoing:
-    """Return the request to make a stream, whatever its name."""
+    """Return a request that creates a stream, even with an invalid name."""
     right = CreateStream(stream.number, PLACEHOLDER)
-    return _named(server.request(commands.CREATE_STREAM, right), stream.name)
+    return _put_name(server.request(commands.CREATE_STREAM, right), stream.name)
 
 
-def _named(right: Outgoing, name: str) -> Outgoing:
+def _put_name(right: Outgoing, name: str) -> Outgoing:
     """Put a name into a request, and its length where there is one: the grammar refuses some."""
     data = name.encode()
     changed = right.replace("name", data)
     if any(part.label.startswith("name_length") for part in right.parts):
         changed = requests.overwritten(changed, "name_length", len(data))
-    return requests.resized(changed)
+    return requests.resize(changed)

@@ -8,17 +8,17 @@ from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
-from wireproof_spec.iggy.bodies.partitioning import Partitioning, balanced, messages_key
+from wireproof_spec.iggy.bodies.partitioning import Partitioning, make_balanced, messages_key
 from wireproof_spec.iggy.key_hash import partition_of_key
 from wireproof_spec.iggy.kinds import BALANCED
-from wireproof_suites.iggy.steps.message_contents import message, sized
+from wireproof_suites.iggy.steps.message_contents import make_payload, message
 from wireproof_suites.iggy.steps.polled_messages import first_unlike
 
 KEYS = {
     "1-byte": b"\x01",
     "zero": b"\x00",
     "4-bytes": b"key1",
-    "255-bytes": sized(255),
+    "255-bytes": make_payload(255),
     "no-text": b"\xff\xfe",
 }
 LENGTHS = [1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 40]
@@ -30,7 +30,7 @@ def test_partition_id(server: Server) -> Observation:
     """A message is stored in the partition its request names, and in no other."""
     topic = server.new_topic(partitions=3)
     for partition in (1, 2, 3):
-        server.sent(topic, message(b"to %d" % partition), partition=partition)
+        server.send_accepted(topic, message(b"to %d" % partition), partition=partition)
     found = (
         _has(server, topic, partition, [b"to %d" % partition], "as-asked")
         for partition in (1, 2, 3)
@@ -45,7 +45,7 @@ def test_balanced(server: Server) -> Observation:
     topic = server.new_topic(partitions=3)
     for number in range(6):
         pair = [message(b"request %d, %d" % (number, which)) for which in (1, 2)]
-        server.sent(topic, *pair, partitioning=balanced())
+        server.send_accepted(topic, *pair, partitioning=make_balanced())
     places: list[int] = []
     for number in range(6):
         found = _partition_of(server, topic, [b"request %d, %d" % (number, n) for n in (1, 2)])
@@ -72,7 +72,7 @@ def test_messages_key(server: Server, key: bytes) -> Observation:
     """Requests with the same partitioning key go to the same partition every time."""
     topic = server.new_topic(partitions=3)
     for payload in (b"first", b"second"):
-        server.sent(topic, message(payload), partitioning=messages_key(key))
+        server.send_accepted(topic, message(payload), partitioning=messages_key(key))
     places = [_partition_of(server, topic, [payload]) for payload in (b"first", b"second")]
     if None in places:
         return observed(MISSING, overdue=True)
@@ -92,9 +92,9 @@ def test_hash_of_the_key(server: Server, length: int, count: int) -> Observation
     def place(key: bytes) -> int:
         return partition_of_key(key, count, server.generation)
 
-    keys = [sized(length + start)[start:] for start in range(3)]
+    keys = [make_payload(length + start)[start:] for start in range(3)]
     for number, key in enumerate(keys):
-        server.sent(topic, message(b"key %d" % number), partitioning=messages_key(key))
+        server.send_accepted(topic, message(b"key %d" % number), partitioning=messages_key(key))
 
     return first_unlike(
         (
@@ -115,7 +115,7 @@ def _has(
     among: bool = False,
 ) -> Observation:
     """Say whether a partition has these payloads, and unless ``among`` others no others."""
-    polled = server.polled(topic, len(payloads), Polling(partition=partition))
+    polled = server.poll_until(topic, len(payloads), Polling(partition=partition))
     unread = observe_unread(polled)
     if unread is not None:
         return unread
@@ -130,7 +130,7 @@ def _has(
 
 
 def _partition_of(server: Server, topic: Topic, payloads: list[bytes]) -> int | None:
-    """Return the one partition that has all of these payloads."""
+    """Return the first partition that has all these payloads."""
     for partition in range(1, topic.partitions + 1):
         found = {
             each.payload for each in server.poll(topic, Polling(partition=partition)).messages

@@ -1,4 +1,4 @@
-"""Sending: all of a request or nothing, in order, to the right partition, within limits."""
+"""Sending: a request is stored whole or not at all, in order, in the right partition."""
 
 import pytest
 
@@ -23,9 +23,9 @@ from wireproof_spec.iggy.limits import (
 from wireproof_suites.iggy.steps.message_contents import (
     HEADER,
     THREE_HEADERS,
+    make_numbered,
+    make_payload,
     message,
-    numbered,
-    sized,
 )
 
 SENTINEL = b"sentinel"
@@ -39,23 +39,23 @@ def test_accept(
     server: Server, topic: Topic, count: int, headers: tuple[Header, ...]
 ) -> Observation:
     """A request with several messages is accepted, and all messages can be polled."""
-    sent = [message(each.payload, *headers, id=each.id) for each in numbered(count)]
+    sent = [message(each.payload, *headers, id=each.id) for each in make_numbered(count)]
     answer = server.send(topic, *sent)
     seen = observe(answer)
     if seen.value != "ok":
         return seen
 
-    return observe(answer, then=observe_messages(server.polled(topic, count), sent).value)
+    return observe(answer, then=observe_messages(server.poll_until(topic, count), sent).value)
 
 
 @case("iggy/send/order", clause="iggy.send.order")
 def test_order(server: Server, topic: Topic) -> Observation:
     """Messages are stored in the order of the requests and of their places in each request."""
-    sent = numbered(30)
+    sent = make_numbered(30)
     for first in range(0, 30, 10):
-        server.sent(topic, *sent[first : first + 10])
+        server.send_accepted(topic, *sent[first : first + 10])
 
-    return observe_messages(server.polled(topic, 30), sent)
+    return observe_messages(server.poll_until(topic, 30), sent)
 
 
 @case("iggy/send/nothing-stored", clause="iggy.send.all-or-nothing")
@@ -65,13 +65,13 @@ def test_nothing_stored(server: Server, topic: Topic, where: str, fault: str) ->
     """If one message of a request is malformed, no message of the request is stored."""
     place = {"first": 0, "between": 1, "last": 2}[where]
     sent = [message(b"message %d" % n, HEADER) for n in range(3)]
-    wrong = _damaged(server.send_request(topic, *sent), place, fault)
+    wrong = _damage(server.send_request(topic, *sent), place, fault)
     with server.connect() as connection:
         connection.ask(wrong)
-    server.sent(topic, message(SENTINEL))
+    server.send_accepted(topic, message(SENTINEL))
 
     unwanted = [each.payload for each in sent]
-    return observe_absence(server.polled(topic, 1), unwanted=unwanted, sentinel=SENTINEL)
+    return observe_absence(server.poll_until(topic, 1), unwanted=unwanted, sentinel=SENTINEL)
 
 
 @case("iggy/send/limit-payload", clause="iggy.send.limits")
@@ -80,7 +80,9 @@ def test_limit_payload(server: Server, topic: Topic, count: int) -> Observation:
     """A request with payloads of exactly the size limit is accepted."""
     size = max_payloads_size(server.generation) // count
 
-    return _accepted(server, topic, [message(sized(size), id=n) for n in range(1, count + 1)])
+    return _send_and_poll(
+        server, topic, [message(make_payload(size), id=n) for n in range(1, count + 1)]
+    )
 
 
 @case("iggy/send/beyond-limit-payload", clause="iggy.send.limits")
@@ -98,7 +100,7 @@ def test_beyond_limit_payload(server: Server, topic: Topic, count: int) -> Obser
 @pytest.mark.parametrize("count", [1, 4], ids=["one-message", "four-messages"])
 def test_limit_headers(server: Server, topic: Topic, count: int) -> Observation:
     """A request with header values of the largest total size within the limit is accepted."""
-    return _accepted(server, topic, _with_values(_most_values(server), count))
+    return _send_and_poll(server, topic, _with_values(_most_values(server), count))
 
 
 @case("iggy/send/beyond-limit-headers", clause="iggy.send.limits")
@@ -114,13 +116,16 @@ def _most_values(server: Server) -> int:
 
 
 def _with_values(values: int, count: int) -> list[SentMessage]:
-    headers = [Header(f"{n}", RAW, sized(MAX_VALUE_SIZE)) for n in range(values)]
+    headers = [Header(f"{n}", RAW, make_payload(MAX_VALUE_SIZE)) for n in range(values)]
     parts = [headers[first::count] for first in range(count)]
     return [message(b"payload %d" % n, *each) for n, each in enumerate(parts)]
 
 
-def _accepted(server: Server, topic: Topic, sent: list[SentMessage]) -> Observation:
-    """Send on a connection of its own, and poll what was sent; so much of it takes a while."""
+def _send_and_poll(server: Server, topic: Topic, sent: list[SentMessage]) -> Observation:
+    """Send messages on a new connection, poll them, and compare them with what was sent.
+
+    Both answers get the longer patience of a delivery, since the messages are many or large.
+    """
     with server.connect() as connection:
         answer = connection.ask(server.send_request(topic, *sent), PUSH)
         seen = observe(answer, then=connection.goes_on())
@@ -131,10 +136,10 @@ def _accepted(server: Server, topic: Topic, sent: list[SentMessage]) -> Observat
     return seen.then(observe_messages(polled, sent).value)
 
 
-def _damaged(right: Outgoing, place: int, fault: str) -> Outgoing:
+def _damage(right: Outgoing, place: int, fault: str) -> Outgoing:
     if fault == "empty-payload":
         empty = requests.overwritten(right, f"messages[{place}].length", 0)
-        return requests.resized(empty.replace(f"messages[{place}].payload", b""))
+        return requests.resize(empty.replace(f"messages[{place}].payload", b""))
     if fault == "unknown-kind":
         return requests.overwritten(right, f"messages[{place}].headers[0].kind", 99)
     return requests.overwritten(right, f"messages[{place}].length", 1 << 24)

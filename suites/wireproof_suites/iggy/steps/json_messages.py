@@ -11,7 +11,7 @@ from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.names import MESSAGE_FIELDS
 from wireproof_spec.iggy.states import state_name
 from wireproof_spec.strict_json import JsonValue
-from wireproof_spec.wording import shown
+from wireproof_spec.wording import show_value
 from wireproof_suites.iggy.steps.polled_messages import first_unlike
 
 Look = Callable[[SentMessage, JsonObject], Observation]
@@ -19,11 +19,11 @@ Wanted = Callable[[SentMessage], JsonValue]
 
 
 def observe_unread_json(polled: JsonPolled) -> Observation | None:
-    """Name what came of a poll over HTTP that brought no list of messages; None when it did."""
+    """Return why a poll over HTTP has no list of messages; None if it has one."""
     if polled.is_readable:
         return None
     if polled.answer.failure is None and 200 <= polled.answer.status < 300:
-        return observed("delivered:undecodable", note=shown(polled.answer.body))
+        return observed("delivered:undecodable", note=show_value(polled.answer.body))
     return observe_http(polled.answer)
 
 
@@ -49,9 +49,11 @@ def each_field(
     *,
     word: str = "as-sent",
 ) -> Observation:
-    """Compare one field with what is wanted of it: ``FIELD:WORD``, or ``FIELD:other``.
+    """Compare one field of each message with the value wanted.
 
-    Types count: a number in a string is another value.
+    The observation is ``FIELD:WORD``, ``FIELD:absent`` or ``FIELD:other``. Types count: a number
+    in
+    a string is another value.
     """
 
     def look(due: SentMessage, found: JsonObject) -> Observation:
@@ -65,7 +67,7 @@ def each_field(
 
 
 def observe_json_messages(polled: JsonPolled, sent: Sequence[SentMessage]) -> Observation:
-    """Compare id (unless 0), headers and payload of each message with what was sent."""
+    """Compare the headers, payload and id (unless it is 0) of each message with what was sent."""
 
     def look(due: SentMessage, found: JsonObject) -> Observation:
         wanted: dict[str, JsonValue] = {"payload": base64_text(due.payload)}
@@ -120,11 +122,11 @@ def headers_value(headers: Sequence[Header]) -> JsonValue:
 
 
 def is_same(found: JsonValue, wanted: JsonValue) -> bool:
-    """Tell whether two values are equal, and of one type."""
+    """Return whether two JSON values are equal and of the same type."""
     return type(found) is type(wanted) and found == wanted
 
 
 def json_difference(field: str, wanted: JsonValue, found: JsonObject) -> Difference:
     """Return where an object differs."""
-    there = shown(found[field]) if field in found else "no such field"
-    return Difference(field, None, shown(wanted), there)
+    there = show_value(found[field]) if field in found else "no such field"
+    return Difference(field, None, show_value(wanted), there)

@@ -85,11 +85,11 @@ def message(payload: bytes = PAYLOAD, *headers: Header, id: int = 0) -> SentMess
     return SentMessage(id, headers, payload)
 
 
-def numbered(count: int, *, first: int = 1) -> tuple[SentMessage, ...]:
+def make_numbered(count: int, *, first: int = 1) -> tuple[SentMessage, ...]:
     """Return messages that tell each other apart by id and by payload."""
     return tuple(message(b"message %d" % n, id=n) for n in range(first, first + count))
 
 
-def sized(length: int) -> bytes:
-    """Return a payload of so many bytes that repeats nothing within 251 of them."""
+def make_payload(length: int) -> bytes:
+    """Return a payload of this length in which a byte repeats after 251 bytes at the earliest."""
     return (bytes(range(1, 252)) * (length // 251 + 1))[:length]

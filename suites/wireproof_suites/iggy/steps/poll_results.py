@@ -1,4 +1,4 @@
-"""Polls that ask for some of the messages that are there, and what they should bring."""
+"""Polls of some of the stored messages, and comparison with the messages that are due."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
 from wireproof_kit.iggy.wire.payloads import POLLING, Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
-from wireproof_suites.iggy.steps.message_contents import numbered
+from wireproof_suites.iggy.steps.message_contents import make_numbered
 
 AS_ASKED = "delivered:as-asked"
 NONE = "delivered:none"
@@ -35,20 +35,20 @@ def send_and_check(
     Raises:
         ArrangementFailed: not all of them can.
     """
-    sent = numbered(count, first=1 + 1000 * partition)
+    sent = make_numbered(count, first=1 + 1000 * partition)
     for each in [[one] for one in sent] if one_by_one else [sent]:
-        server.sent(topic, *each, partition=partition)
-    polled = server.polled(topic, count, Polling(partition=partition, count=count))
+        server.send_accepted(topic, *each, partition=partition)
+    polled = server.poll_until(topic, count, Polling(partition=partition, count=count))
     if not polled.is_readable or len(polled.seen) != count:
         raise ArrangementFailed(f"of {count} messages {len(polled.seen)} could be polled")
     return sent
 
 
 def observe_asked(polled: Polled, due: Sequence[SentMessage]) -> Observation:
-    """Compare what came with what was asked for, of messages that are known to be there.
+    """Compare polled messages with the messages that are due, all of which are known to be stored.
 
-    ``delivered:as-asked``, ``delivered:none``, ``delivered:fewer``, ``delivered:more``, or the
-    first field that differs.
+    The observation is ``delivered:as-asked``, ``delivered:none``, ``delivered:fewer``,
+    ``delivered:more``, or names the first field that differs.
     """
     unread = observe_unread(polled)
     if unread is not None:
@@ -71,5 +71,5 @@ def observe_nothing(polled: Polled) -> Observation:
 def ask(
     server: Server, topic: Topic, due: Sequence[SentMessage], polling: Polling = POLLING
 ) -> Observation:
-    """Poll once and compare what came with what is due."""
+    """Poll once, and compare the polled messages with the messages that are due."""
     return observe_asked(server.poll(topic, polling), due)

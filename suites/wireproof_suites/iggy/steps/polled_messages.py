@@ -4,8 +4,13 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from wireproof_kit.iggy.observe.observations import MISSING, differing, observe_unread, state_text
-from wireproof_kit.iggy.observe.polled import Polled, Seen
+from wireproof_kit.iggy.observe.observations import (
+    MISSING,
+    make_difference,
+    observe_unread,
+    state_text,
+)
+from wireproof_kit.iggy.observe.polled import Polled, PolledMessage
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
@@ -13,7 +18,7 @@ from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.headers import HEADERS
 from wireproof_spec.iggy.states import AVAILABLE
 
-Look = Callable[[SentMessage, Seen], Observation]
+Look = Callable[[SentMessage, PolledMessage], Observation]
 
 
 def each_of(polled: Polled, sent: Sequence[SentMessage], value: str, look: Look) -> Observation:
@@ -55,24 +60,27 @@ def observe_checksums(polled: Polled, sent: Sequence[SentMessage]) -> Observatio
 def observe_states(
     polled: Polled, sent: Sequence[SentMessage], *, state: int = AVAILABLE, word: str = "available"
 ) -> Observation:
-    """Compare each state with the one that is due: ``state:WORD``, or the name that it has."""
+    """Compare the state of each message with the state that is due.
 
-    def look(due: SentMessage, seen: Seen) -> Observation:
+    The observation is ``state:WORD``, or names the state that was found.
+    """
+
+    def look(due: SentMessage, seen: PolledMessage) -> Observation:
         found = seen.message.state
         if found == state:
             return observed(f"state:{word}")
-        difference = differing("state", seen, state_text(state), state_text(found))
+        difference = make_difference("state", seen, state_text(state), state_text(found))
         name = state_text(found).replace(" ", "-")
         return observed(f"state:{name}", difference=difference)
 
     return each_of(polled, sent, f"state:{word}", look)
 
 
-def _checksum(due: SentMessage, seen: Seen) -> Observation:
+def _checksum(due: SentMessage, seen: PolledMessage) -> Observation:
     right, found = payload_checksum(due.payload), seen.message.checksum
     if found == right:
         return observed("checksum:right")
-    difference = differing("checksum", seen, str(right), str(found))
+    difference = make_difference("checksum", seen, str(right), str(found))
     if found is None:
         return observed("checksum:none", difference=difference)
     with_headers = encode(HEADERS, seen.message.headers) + due.payload

@@ -1,10 +1,10 @@
-"""Changing stored messages from outside: whether it was done, and what it was done for."""
+"""Changes of the state of stored messages through the control API."""
 
 from wireproof_kit.iggy.observe.polled import Polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.http import JsonPolled, is_success
-from wireproof_kit.wire.http import Transferred
+from wireproof_kit.wire.http import TransferResult
 from wireproof_spec.iggy.states import AVAILABLE, STATES
 
 NOT_SET = "not-set"
@@ -14,8 +14,8 @@ EVERY_STATE = {name: code for code, name in STATES.items()}
 UNKNOWN_STATES = {"0": 0, "2": 2, "11": 11, "255": 255}
 
 
-def is_done(answer: Transferred) -> bool:
-    """Tell whether the control API did what it was asked for."""
+def is_done(answer: TransferResult) -> bool:
+    """Return whether the control API answered with success."""
     return is_success(answer)
 
 
@@ -26,9 +26,9 @@ def set_states(server: Server, topic: Topic, states: dict[int, int]) -> bool:
 
 
 def is_withheld(state: int, polled: Polled | JsonPolled, due: int) -> bool:
-    """Tell whether messages that came before do not come since one of them has this state.
+    """Return whether a server withholds messages because one of them has this state.
 
-    A server may withhold those that are not available.
+    A server may withhold messages that are not available.
     """
     count = len(polled.seen) if isinstance(polled, Polled) else len(polled.objects)
     return state != AVAILABLE and polled.is_readable and count < due

@@ -18,7 +18,7 @@ def send_over(transport: str, server: Server, topic: Topic, *sent: SentMessage) 
         ArrangementFailed: they were not taken.
     """
     if transport == OVER_TCP:
-        server.sent(topic, *sent)
+        server.send_accepted(topic, *sent)
     else:
         post_messages(server, topic, *sent)
 

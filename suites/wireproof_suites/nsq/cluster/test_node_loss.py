@@ -49,7 +49,7 @@ def test_node_of_an_ordered_topic_gone(
     return tale.rest(tale.consumer())
 
 
-@case("nsq/cluster/gone-writes", clause="smart.cluster.gone-kept", alone=True)
+@case("nsq/cluster/gone-writes", clause="smart.cluster.gone-writes", alone=True)
 def test_publish_with_a_node_gone(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
@@ -135,11 +135,11 @@ def test_publish_with_writing_disabled(
 ) -> Observation:
     """While writing is disabled, a producer that knows the leader can still publish."""
     topic = wait_for_leader(broker, cluster, movable_topic)
-    broker.published(topic, broker.unique_body())
+    broker.publish_accepted(topic, broker.unique_body())
     cluster.disable_writes()
     return observe(broker.publish(topic, broker.unique_body()))
 
 
 def _with_channel(broker: Broker, topic: Topic) -> None:
-    """Make a channel: some lookup servers name nobody to producers of a topic without one."""
+    """Create a channel: without one, some lookup servers name no node to producers."""
     broker.subscribe(topic).close()

@@ -19,7 +19,7 @@ def test_first_delivery(broker: Broker, ext_topic: Topic, header: bytes | None) 
     """The first delivery of a message has attempts 1."""
     body = broker.unique_body()
     with broker.subscribe(ext_topic) as consumer:
-        broker.published(ext_topic, body, header)
+        broker.publish_accepted(ext_topic, body, header)
 
         return attempts_of(consumer.next(body))
 
@@ -30,7 +30,7 @@ def test_put_back(broker: Broker, fresh_ext_topic: Topic, header: bytes | None) 
     """Each delivery after a REQ raises attempts by 1."""
     body = broker.unique_body()
     with broker.subscribe(fresh_ext_topic, ready=READY) as consumer:
-        broker.published(fresh_ext_topic, body, header)
+        broker.publish_accepted(fresh_ext_topic, body, header)
 
         return attempts_seen(
             consumer, body, times=4, again=lambda delivery: consumer.requeue(delivery, 0)
@@ -42,7 +42,7 @@ def test_put_back_for_later(broker: Broker, fresh_ext_topic: Topic) -> Observati
     """A delivery after a REQ with a delay raises attempts by 1."""
     body = broker.unique_body()
     with broker.subscribe(fresh_ext_topic, ready=READY) as consumer:
-        broker.published(fresh_ext_topic, body, {"k": "v"})
+        broker.publish_accepted(fresh_ext_topic, body, {"k": "v"})
 
         return attempts_seen(
             consumer, body, times=2, again=lambda delivery: consumer.requeue(delivery, 200)
@@ -56,7 +56,7 @@ def test_timed_out(broker: Broker, fresh_ext_topic: Topic, header: bytes | None)
     body = broker.unique_body()
     wishes = {"msg_timeout": SHORTEST_TIMEOUT_MS}
     with broker.subscribe(fresh_ext_topic, ready=READY, identify=wishes) as consumer:
-        broker.published(fresh_ext_topic, body, header)
+        broker.publish_accepted(fresh_ext_topic, body, header)
 
         return attempts_seen(consumer, body, times=2, again=lambda delivery: None)
 
@@ -67,7 +67,7 @@ def test_left(broker: Broker, fresh_ext_topic: Topic, header: bytes | None) -> O
     """A message left by a disconnected client is redelivered with a plain attempts count."""
     body = broker.unique_body()
     with broker.subscribe(fresh_ext_topic) as leaver:
-        broker.published(fresh_ext_topic, body, header)
+        broker.publish_accepted(fresh_ext_topic, body, header)
         leaver.take(body)
     with broker.subscribe(fresh_ext_topic, channel=leaver.channel) as consumer:
         return attempts_of(consumer.next(body, REDELIVERY))

@@ -16,7 +16,7 @@ LENGTHS = [64, 255, 256, 4096, 65535, 65536, 200_000]
 @case("nsq/consume/plain-body", clause="ext.consume.plain-topic")
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_plain_body(broker: Broker, plain_topic: Topic, content: bytes) -> Observation:
-    """On a plain topic, the body follows the message id directly, whatever its bytes."""
+    """On a plain topic, the body follows the message id directly; the body may have any bytes."""
     return deliver(broker, plain_topic, broker.unique_body(content))
 
 
@@ -39,7 +39,7 @@ def test_plain_first_delivery(broker: Broker, plain_topic: Topic) -> Observation
     """On a plain topic, the first delivery of a message has attempts 1."""
     body = broker.unique_body()
     with broker.subscribe(plain_topic) as consumer:
-        broker.published(plain_topic, body)
+        broker.publish_accepted(plain_topic, body)
 
         return attempts_of(consumer.next(body))
 
@@ -49,7 +49,7 @@ def test_plain_put_back(broker: Broker, fresh_plain_topic: Topic) -> Observation
     """On a plain topic, each delivery after a REQ raises attempts by 1."""
     body = broker.unique_body()
     with broker.subscribe(fresh_plain_topic, ready=READY) as consumer:
-        broker.published(fresh_plain_topic, body)
+        broker.publish_accepted(fresh_plain_topic, body)
 
         return attempts_seen(
             consumer, body, times=3, again=lambda delivery: consumer.requeue(delivery, 0)

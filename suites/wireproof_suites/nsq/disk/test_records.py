@@ -133,7 +133,7 @@ def test_upgraded(broker: Broker, upgradable_topic: Topic) -> Observation:
 def test_position(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """The offset and size in a trace response match the record on disk."""
     bodies = [broker.unique_body() for _ in range(2)]
-    answers = [broker.published(fresh_ext_topic, body, {TRACE_ID: "7"}) for body in bodies]
+    answers = [broker.publish_accepted(fresh_ext_topic, body, {TRACE_ID: "7"}) for body in bodies]
     queue = wait_for(broker, fresh_ext_topic, bodies[-1])
 
     return positions_true(queue, bodies, answers)

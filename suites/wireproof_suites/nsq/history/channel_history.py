@@ -14,7 +14,14 @@ from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_kit.runner.patience import REDELIVERY
-from wireproof_kit.runner.rule_machine import KEPT, Broken, Effort, History, search, usual_effort
+from wireproof_kit.runner.rule_machine import (
+    KEPT,
+    Effort,
+    History,
+    LawBroken,
+    search,
+    usual_effort,
+)
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG
 from wireproof_suites.nsq.history.channel_model import ChannelModel
@@ -32,6 +39,8 @@ MOST_LEADER_MOVES = 2
 WIDE, NARROW = 100, 1
 SHORTEST_TIMEOUT_MS = 1000
 PUT_BACK_MS = (0, 100)
+# A broker may keep what a departed client held until it times out.
+LEAVING_TIMEOUT_MS = 3000
 HURRIED_SECONDS = 0.3
 SHORTEST_GLANCE, LONGEST_GLANCE = 0.002, 0.1
 
@@ -50,7 +59,7 @@ class Kind:
 
 
 @dataclass(slots=True)
-class Ground:
+class HistoryTarget:
     """What the histories of one search share: the topic as seen at its present leader.
 
     ``cluster`` moves the leader, None if it is to stay. ``slowest`` is the longest, in seconds,
@@ -73,9 +82,11 @@ class Client:
 
 
 class ChannelHistory:
-    """One history on a channel nobody has used; its first client is there from the start."""
+    """One history on a new channel, which has one client at the start."""
 
-    def __init__(self, broker: Broker, ground: Ground, kind: Kind, *, hurried: bool) -> None:
+    def __init__(
+        self, broker: Broker, ground: HistoryTarget, kind: Kind, *, hurried: bool
+    ) -> None:
         self._broker = broker
         self._ground = ground
         self._kind = kind
@@ -88,8 +99,9 @@ class ChannelHistory:
         self._seconds = broker.patience.seconds(REDELIVERY)
         if hurried:
             self._seconds = min(self._seconds, ground.slowest + HURRIED_SECONDS)
-        elif kind.timed:
-            self._seconds += SHORTEST_TIMEOUT_MS / 1000
+        else:
+            soon = kind.timed and kind.tags == (None,)
+            self._seconds += (SHORTEST_TIMEOUT_MS if soon else LEAVING_TIMEOUT_MS) / 1000
         self._moves: Mapping[str, Callable[[int], str]] = {
             "publish": self._publish,
             "join": self._join,
@@ -105,7 +117,7 @@ class ChannelHistory:
             self._use()
 
     def move(self, name: str, choice: int) -> str:
-        """Make a move, or what must come first to make it possible; say what was done."""
+        """Make a move, or another move that must come first; return a description of it."""
         return self._moves[name](choice)
 
     def end(self) -> None:
@@ -118,7 +130,7 @@ class ChannelHistory:
                 raise ArrangementFailed("the target ended the last client's connection")
             self._receive(1)
             for body in list(last.held):
-                self._done(last, body)
+                self._finish_message(last, body)
 
     def close(self) -> None:
         """Close every connection."""
@@ -128,8 +140,8 @@ class ChannelHistory:
         """Finish a message: real nodes tell each other of a channel when something happens."""
         self._publish_one(None)
         self._receive(1)
-        for client, body in self._held():
-            self._done(client, body)
+        for client, body in self._list_held():
+            self._finish_message(client, body)
 
     def _publish(self, choice: int) -> str:
         tag = self._kind.tags[choice % len(self._kind.tags)]
@@ -157,7 +169,7 @@ class ChannelHistory:
         return f"client {client.number} leaves holding {held}"
 
     def _take(self, choice: int) -> str:
-        due = self._model.due()
+        due = self._model.count_due()
         if not due:
             return self._publish(choice) if self._clients else self._join(choice)
         count = due if choice % 2 else 1
@@ -165,15 +177,15 @@ class ChannelHistory:
         return f"take {count}"
 
     def _finish(self, choice: int) -> str:
-        held = self._held()
+        held = self._list_held()
         if not held:
             return self._take(choice)
         client, body = held[choice % len(held)]
-        self._done(client, body)
+        self._finish_message(client, body)
         return f"client {client.number} finishes one"
 
     def _put_back(self, choice: int) -> str:
-        held = self._held()
+        held = self._list_held()
         if not held:
             return self._take(choice)
         client, body = held[choice % len(held)]
@@ -214,7 +226,7 @@ class ChannelHistory:
                 raise ArrangementFailed(f"the new leader answered {answer.value} to a publish")
         else:
             header = None if tag is None else {CLIENT_DISPATCH_TAG: tag}
-            self._broker.published(self._ground.topic, body, header)
+            self._broker.publish_accepted(self._ground.topic, body, header)
         self._model.publish(body, tag)
 
     def _subscribe(self, tag: str | None, ready: int) -> Client:
@@ -222,8 +234,7 @@ class ChannelHistory:
         # What times out at an untagged client of a channel with tags may come to it once more
         # unseen, and nobody can tell then from when on it is owed to another.
         timed = self._kind.timed and (tag is not None or self._kind.tags == (None,))
-        if timed:
-            wishes["msg_timeout"] = SHORTEST_TIMEOUT_MS
+        wishes["msg_timeout"] = SHORTEST_TIMEOUT_MS if timed else LEAVING_TIMEOUT_MS
         consumer = subscribe_when_ready(
             self._broker,
             self._ground.topic,
@@ -241,40 +252,40 @@ class ChannelHistory:
         self._clients.remove(client)
         self._model.leave(client.number)
 
-    def _done(self, client: Client, body: bytes) -> None:
+    def _finish_message(self, client: Client, body: bytes) -> None:
         client.consumer.finish(client.held.pop(body))
         self._model.finish(body)
 
-    def _held(self) -> list[tuple[Client, bytes]]:
+    def _list_held(self) -> list[tuple[Client, bytes]]:
         return [(client, body) for client in self._clients for body in client.held]
 
     def _receive(self, count: int) -> None:
-        """Look at every client in turn until so many loose messages have come to some.
+        """Read every client in turn until ``count`` loose messages have come.
 
         Raises:
-            Broken: they do not come, or one comes to whom it must not.
+            LawBroken: messages do not come in time, or one comes to a client that must not get it.
         """
         started = time.monotonic()
         came, glance = 0, SHORTEST_GLANCE
-        while came < count and self._model.due():
+        while came < count and self._model.count_due():
             for client in tuple(self._clients):
                 came += self._look(client, glance)
             glance = min(2 * glance, LONGEST_GLANCE)
             if came < count and time.monotonic() - started > self._seconds:
                 left = count - came
-                raise Broken("lost", f"{left} owed did not come", overdue=True)
+                raise LawBroken("lost", f"{left} owed did not come", overdue=True)
         self._ground.slowest = max(self._ground.slowest, time.monotonic() - started)
 
     def _look(self, client: Client, glance: float) -> int:
         """Take what has come to a client; return how many of it were loose."""
         came = 0
         while (delivery := client.consumer.take(seconds=glance)) is not None:
-            came += self._arrived(client, delivery)
+            came += self._take_arrival(client, delivery)
         if client.consumer.ended:
             self._part(client)
         return came
 
-    def _arrived(self, client: Client, delivery: Delivery) -> bool:
+    def _take_arrival(self, client: Client, delivery: Delivery) -> bool:
         body = next((each for each in self._model.owed if each in delivery.raw), None)
         if body is None:
             client.consumer.finish(delivery)  # finished before, or another history's
@@ -286,18 +297,18 @@ class ChannelHistory:
         client.held[body] = delivery
         if word != KEPT:
             tag = _with(self._model.owed[body].tag)
-            raise Broken(word, f"client {client.number} got a message{tag}")
+            raise LawBroken(word, f"client {client.number} got a message{tag}")
         return was_loose
 
 
 def play(
     broker: Broker, topic: Topic, kind: Kind, effort: Effort, cluster: Cluster | None = None
 ) -> Observation:
-    """Search histories of this kind, each on a channel of its own; a cluster moves the leader."""
-    ground = Ground(topic, cluster)
+    """Search histories of this kind, each on a new channel; a cluster also moves the leader."""
+    ground = HistoryTarget(topic, cluster)
 
     def begin(*, hurried: bool, shown: bool) -> History:
-        own = broker.recording(broker.transcript if shown else Transcript())
+        own = broker.record_to(broker.transcript if shown else Transcript())
         return ChannelHistory(own, ground, kind, hurried=hurried)
 
     def tell(words: str) -> None:

@@ -1,8 +1,8 @@
-"""What holds of a channel whatever its clients do: the model that histories are held to.
+"""The model that histories are compared with: what is true of a channel after every move.
 
-A message is owed from its acknowledgement to its publisher until a client finishes it. It is
-loose while nobody is known to hold it. That it comes again though it is finished or held breaks
-nothing: delivery is at least once.
+A message is owed from its acknowledgement to its publisher until a client finishes it. A message
+is loose while no client is known to hold it. A finished or held message may come again: delivery
+is at least once.
 """
 
 from dataclasses import dataclass, field
@@ -15,8 +15,8 @@ TAGGED_GOT_OTHER = "tagged-got-untagged"
 
 
 @dataclass(slots=True)
-class Owed:
-    """A message that is owed: its tag, who holds it, and since when it was loose last."""
+class OwedMessage:
+    """An owed message: its tag, its holder, and when it last became loose."""
 
     tag: str | None
     loose_at: int
@@ -37,20 +37,20 @@ class ChannelModel:
     """One channel; every change moves its clock on."""
 
     ordered: bool = False
-    owed: dict[bytes, Owed] = field(default_factory=dict[bytes, Owed])
+    owed: dict[bytes, OwedMessage] = field(default_factory=dict[bytes, OwedMessage])
     members: dict[int, Member] = field(default_factory=dict[int, Member])
     clock: int = 0
 
     def publish(self, body: bytes, tag: str | None) -> None:
         """Learn that a message was acknowledged."""
-        self.owed[body] = Owed(tag, self._tick())
+        self.owed[body] = OwedMessage(tag, self._tick())
 
     def finish(self, body: bytes) -> None:
         """Learn that a client is done with a message."""
         self.owed.pop(body, None)
 
     def loosen(self, body: bytes) -> None:
-        """Learn that whoever held a message gave it back, or is about to lose it."""
+        """Record that the holder of a message gave it back, or is about to lose it."""
         if body in self.owed:
             self.owed[body].holder = None
             self.owed[body].loose_at = self._tick()
@@ -79,10 +79,10 @@ class ChannelModel:
         """Return the bodies a client holds, oldest first."""
         return [body for body, owed in self.owed.items() if owed.holder == client]
 
-    def due(self) -> int:
-        """Return how many loose messages must come to some client if nobody does anything.
+    def count_due(self) -> int:
+        """Return how many loose messages must come without any further move.
 
-        A message that no client may get holds the others up on real brokers, so then none is.
+        On real brokers, a message that no client may get blocks the others, so then none is due.
         """
         loose = [owed for owed in self.owed.values() if owed.holder is None]
         if self.ordered:
@@ -93,7 +93,7 @@ class ChannelModel:
         room = sum(m.ready - len(self.held_by(client)) for client, m in self.members.items())
         return min(len(loose), max(0, room))
 
-    def _judge(self, body: bytes, owed: Owed, member: Member) -> str:
+    def _judge(self, body: bytes, owed: OwedMessage, member: Member) -> str:
         if self.ordered and body != next(iter(self.owed)):
             return OUT_OF_ORDER
         if member.tag == owed.tag:

@@ -1,4 +1,4 @@
-"""Publishing with a header over HTTP, and what comes of it."""
+"""Publishing with a header over HTTP, and observing the delivery."""
 
 from collections.abc import Mapping
 
@@ -53,13 +53,13 @@ def post_and_receive(
         answer = post(broker, topic, body, ext=ext, headers=headers)
         if not was_taken(answer):
             return observe_http(answer)
-        return observe_delivery(consumer.next(), body=body, header=due, as_json=True)
+        return observe_delivery(consumer.next(), body=body, header=due)
 
 
 def post_and_read(
     broker: Broker, topic: Topic, *, ext: Header, due: Mapping[str, str] | bytes, headers: Headers
 ) -> Observation:
-    """Return how a message was refused, or what became of the one value in ``due``."""
+    """Publish over HTTP; return the refusal, or the delivered header compared with ``due``."""
     with broker.subscribe(topic) as consumer:
         answer = post(broker, topic, broker.unique_body(), ext=ext, headers=headers)
         if not was_taken(answer):
@@ -68,7 +68,7 @@ def post_and_read(
 
 
 def was_taken(answer: HttpAnswer) -> bool:
-    """Tell whether a request was answered with success, in whatever words."""
+    """Return whether an HTTP answer is a success, with any body."""
     return 200 <= answer.status < 300
 
 
@@ -124,8 +124,27 @@ def observe_http_next_record(first: HttpAnswer, second: HttpAnswer) -> Observati
         seen = observe_http_trace(answer, trace_id)
         if not seen.value.startswith("http:200,trace-"):
             return seen
-    end = _number(first, "queue_offset") + _number(first, "rawsize")
-    return compare_offsets(end, _number(second, "queue_offset"))
+    before, after = _number(first, "queue_offset"), _number(second, "queue_offset")
+    if after <= before:
+        difference = Difference("queue_offset", None, f"more than {before}", str(after))
+        return observed("not-greater", difference=difference)
+    return compare_offsets(before + _number(first, "rawsize"), after)
+
+
+def observe_http_position(answer: HttpAnswer, delivery: Delivery | None) -> Observation:
+    """Compare queue_offset and rawsize of an answer with those of the ordered delivery."""
+    if delivery is None or delivery.message is None:
+        return observed("missing", overdue=True)
+    message = delivery.message
+    for field, due in (
+        ("queue_offset", message.disk_queue_offset),
+        ("rawsize", message.disk_queue_data_size),
+    ):
+        found = _number(answer, field)
+        if found != due:
+            difference = Difference(field, None, str(due), str(found))
+            return observed(f"{field.replace('_', '-')}-differs", difference=difference)
+    return observed("true")
 
 
 def _field(pointer: str) -> str:

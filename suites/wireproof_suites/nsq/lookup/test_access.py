@@ -1,4 +1,4 @@
-"""access=r and access=w: who may be read, and who may be written to."""
+"""Lookups with access=r and access=w: nodes for consumers, and nodes for producers."""
 
 import contextlib
 import functools
@@ -257,7 +257,7 @@ def test_tombstone_hides(
     """A node with a tombstone for a topic is not listed for access=w."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
-    with entombed(lookup, topic):
+    with put_tombstone(lookup, topic):
 
         def places() -> Observation:
             return observe_places(look(lookup, topic, v1=v1, access="w"), topic)
@@ -272,7 +272,7 @@ def test_tombstone_stays(
     """A tombstone stays though another topic is deleted."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
-    with entombed(lookup, topic):
+    with put_tombstone(lookup, topic):
 
         def places() -> Observation:
             return observe_places(look(lookup, topic, access="w"), topic)
@@ -289,7 +289,7 @@ def test_tombstone_and_reading(
 ) -> Observation:
     """A node with a tombstone for a topic is listed for access=r."""
     topic = shared_partitioned_topic
-    with entombed(lookup, topic):
+    with put_tombstone(lookup, topic):
         return observe_places(look(lookup, topic, v1=v1, access="r"), topic)
 
 
@@ -301,7 +301,7 @@ def test_tombstone_restored(
     """A node whose tombstone was taken away is listed for access=w again."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
-    with entombed(lookup, topic):
+    with put_tombstone(lookup, topic):
         look(lookup, topic, v1=v1, access="w")
 
     def places() -> Observation:
@@ -315,14 +315,14 @@ def test_tombstone_restored(
 def test_tombstone_of_a_node(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, restored: bool
 ) -> Observation:
-    """The node with a tombstone for a topic, and no other, is told of with it."""
+    """Only the node with a tombstone for a topic is listed with that tombstone."""
     topic = shared_partitioned_topic
 
     def tombstones() -> Observation:
         answer = ask(lookup, "/nodes")
         return observe_tombstones(answer, topic, due=() if restored else (_http_port(topic),))
 
-    with entombed(lookup, topic):
+    with put_tombstone(lookup, topic):
         if not restored:
             return eventually(broker, tombstones, due=["true"])
     return eventually(broker, tombstones, due=["true"])
@@ -337,7 +337,7 @@ def test_tombstone_of_nobody(lookup: LookupClient, shared_partitioned_topic: Top
 
 
 @contextlib.contextmanager
-def entombed(lookup: LookupClient, topic: Topic) -> Generator[None]:
+def put_tombstone(lookup: LookupClient, topic: Topic) -> Generator[None]:
     """Put a tombstone on the node that leads the topic's own partition, for a while."""
     host, _ = topic.http_address or topic.address
     node = f"{host}:{_http_port(topic)}"

@@ -1,12 +1,14 @@
-"""What a lookup tells of partitions and of the nodes that lead them."""
+"""The partitions in a lookup answer, and the nodes that lead them."""
 
 from dataclasses import replace
 
 import pytest
 
 from wireproof_kit.case import case
+from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.lookup.servers import LookupClient
+from wireproof_kit.nsq.observe.observations import observe_http
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.lookup_answers import (
@@ -149,10 +151,10 @@ def test_leaders(
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 
-    def leading() -> Observation:
+    def find_leaders() -> Observation:
         return observe_leading(broker, topic, look(lookup, topic, access=access))
 
-    return eventually(broker, leading, due=["leads"])
+    return eventually(broker, find_leaders, due=["leads"])
 
 
 @case("nsq/lookup/leader-of-copies", clause="smart.lookup.leader", needs=("replica",))
@@ -163,12 +165,12 @@ def test_leader_of_copies(
     """Of the nodes that store a partition, a lookup lists the leader, which accepts messages."""
     with_channel(broker, shared_replicated_topic)
 
-    def leading() -> Observation:
+    def find_leaders() -> Observation:
         return observe_leading(
             broker, shared_replicated_topic, look(lookup, shared_replicated_topic, access=access)
         )
 
-    return eventually(broker, leading, due=["leads"])
+    return eventually(broker, find_leaders, due=["leads"])
 
 
 @case("nsq/lookup/producers-of-copies", clause="smart.lookup.producers", needs=("replica",))
@@ -221,7 +223,9 @@ def test_deleted_topic(
 ) -> Observation:
     """A lookup for a deleted topic returns no leader."""
     topic = fresh_plain_topic
-    lookup.delete(topic.name)
+    deleted = lookup.delete(topic.name)
+    if deleted.status != 200:
+        raise ArrangementFailed(f"deletion was answered {observe_http(deleted).value}")
     nobody = [NONE, "http:4*,*", "http:5*,*"]
 
     def places(access: str) -> Observation:

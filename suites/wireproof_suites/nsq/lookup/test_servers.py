@@ -5,7 +5,7 @@ import pytest
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.lookup.answer import read_servers
-from wireproof_kit.nsq.lookup.errors import Asked
+from wireproof_kit.nsq.lookup.errors import LookupRequest
 from wireproof_kit.nsq.lookup.servers import LookupClient, is_same
 from wireproof_kit.nsq.observe.observations import observe_http
 from wireproof_kit.nsq.topics.topic import Topic
@@ -51,14 +51,14 @@ def test_list(lookup: LookupClient, v1: bool) -> Observation:
 def test_list_of_each(lookup: LookupClient) -> Observation:
     """The /listlookup answer of every lookup server names every other server."""
 
-    def named(server: HttpClient) -> Observation:
+    def list_names(server: HttpClient) -> Observation:
         answer = ask(server, LIST)
         if answer.status != 200 or answer.json is None:
             return observe_http(answer)
         found = [is_named(answer.data, other.address) for other in lookup.servers]
         return observed(ALL if all(found) else "some")
 
-    return every_server(lookup, named, due=ALL)
+    return every_server(lookup, list_names, due=ALL)
 
 
 @case("nsq/lookup/list-form", clause="smart.lookup.listlookup-form")
@@ -72,7 +72,7 @@ def test_form_of_list(lookup: LookupClient, v1: bool) -> Observation:
 def test_master(lookup: LookupClient) -> Observation:
     """All lookup servers name the same master, which is one of the servers listed."""
     told = [
-        read_servers(ask(server, LIST), Asked(server.address, f"GET {LIST}"))
+        read_servers(ask(server, LIST), LookupRequest(server.address, f"GET {LIST}"))
         for server in lookup.servers
     ]
     masters = {servers.master for servers in told}
@@ -99,7 +99,7 @@ def test_each_server_answers(
     return eventually(broker, lambda: every_server(lookup, answers, due="lookup"), due=["lookup"])
 
 
-@case("nsq/lookup/each-lists", clause="smart.lookup.slaves", needs=SEVERAL)
+@case("nsq/lookup/each-lists", clause="smart.lookup.agree", needs=SEVERAL)
 @pytest.mark.parametrize("access", ACCESS)
 def test_each_server_lists_all(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str
@@ -135,13 +135,13 @@ def test_each_server_names_leaders(
     """The nodes that any lookup server lists accept messages for their partitions."""
     topic = shared_partitioned_topic
 
-    def leading(server: HttpClient) -> Observation:
+    def find_leaders(server: HttpClient) -> Observation:
         return observe_leading(broker, topic, look(server, topic, access="r"))
 
-    return every_server(lookup, leading, due="leads")
+    return every_server(lookup, find_leaders, due="leads")
 
 
-@case("nsq/lookup/agree", clause="smart.lookup.slaves", needs=SEVERAL)
+@case("nsq/lookup/agree", clause="smart.lookup.agree", needs=SEVERAL)
 @pytest.mark.parametrize("access", ACCESS)
 def test_servers_agree(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str
@@ -158,7 +158,7 @@ def test_servers_agree(
     return eventually(broker, agree, due=["agree"])
 
 
-@case("nsq/lookup/service", clause="smart.lookup.services")
+@case("nsq/lookup/service", clause="smart.lookup.services-form")
 @pytest.mark.parametrize("name", SERVICES)
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_service(lookup: LookupClient, name: str, v1: bool) -> Observation:
@@ -182,7 +182,7 @@ def test_channels_service(
     return eventually(broker, channels, due=["service"])
 
 
-@case("nsq/lookup/service-channels-of-partition", clause="smart.lookup.services")
+@case("nsq/lookup/service-channels-of-partition", clause="smart.lookup.services-form")
 def test_channels_of_partition(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
@@ -198,7 +198,7 @@ def test_channels_of_partition(
     return eventually(broker, channels, due=["service"])
 
 
-@case("nsq/lookup/service-channels-of-other", clause="smart.lookup.services")
+@case("nsq/lookup/service-channels-of-other", clause="smart.lookup.services-form")
 def test_channels_of_other_partition(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
@@ -228,7 +228,7 @@ def test_service_beside_a_topic_without_channels(
     return observe_service(ask(lookup, path), path.strip("/"), v1=True)
 
 
-@case("nsq/lookup/service-nodes-lead", clause="smart.lookup.services")
+@case("nsq/lookup/service-nodes-lead", clause="smart.lookup.services-form")
 def test_nodes_and_leaders(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
@@ -242,7 +242,7 @@ def test_nodes_and_leaders(
     return eventually(broker, nodes, due=["true", "not-told"])
 
 
-@case("nsq/lookup/service-channels-unknown", clause="smart.lookup.services")
+@case("nsq/lookup/service-channels-unknown", clause="smart.lookup.services-form")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_channels_of_unknown_topic(
     lookup: LookupClient, plain_topic: Topic, v1: bool
@@ -260,7 +260,7 @@ def test_topic_is_listed(lookup: LookupClient, plain_topic: Topic, v1: bool) -> 
     return observe_service(answer, "topics", v1=v1, holding=plain_topic.name)
 
 
-@case("nsq/lookup/service-topics-meta", clause="smart.lookup.services")
+@case("nsq/lookup/service-topics-meta", clause="smart.lookup.services-form")
 def test_topics_with_meta(lookup: LookupClient, plain_topic: Topic) -> Observation:
     """The /topics answer with metaInfo=true describes each topic."""
     answer = ask(lookup, "/topics", metaInfo="true")

@@ -1,4 +1,4 @@
-"""Ordered consumption: one message in flight, whatever the client says meanwhile."""
+"""Ordered consumption: only one message is in flight, whatever the client sends."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ from wireproof_suites.nsq.steps.ordered_delivery import (
     place_of,
     publish,
     read_in_order,
-    subscribed,
+    subscribe_in_order,
     take_of,
     then_first,
 )
@@ -56,7 +56,7 @@ def _not_ready_and_ready(consumer: Consumer, held: Delivery) -> None:
 
 
 def _finish_another(consumer: Consumer, held: Delivery) -> None:
-    """Say FIN with the id of the message that is due next."""
+    """Send FIN with the id of the message that is due next."""
     internal_id = int.from_bytes((held.message_id or b"")[:8], "big") + 1
     consumer.connection.ask(fin(internal_id.to_bytes(8, "big") + bytes(8)))
 
@@ -98,7 +98,7 @@ def test_held_with_headers(
     return held_alone(client, bodies, control=control)
 
 
-@case("nsq/order/held-batch", clause="smart.order.one-in-flight", waiting=True)
+@case("nsq/order/held-batch", clause="smart.order.one-in-flight", needs=("batch",), waiting=True)
 def test_held_of_a_batch(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """An ordered client receives the messages of a batch one at a time."""
     control, client = _pair(broker, fresh_ordered_topic)
@@ -150,7 +150,7 @@ def test_second_client(broker: Broker, fresh_ordered_topic: Topic, ready: int) -
     held = take_of(first, bodies)
     if held is None or place_of(held, bodies) != 0:
         return MISSING
-    second = subscribed(broker, topic, channel=first.channel, ready=ready)
+    second = subscribe_in_order(broker, topic, channel=first.channel, ready=ready)
     if read_in_order(control, bodies).value != IN_ORDER:
         return observed("no-sentinel", overdue=True)
     first.close()
@@ -206,9 +206,11 @@ def test_wide_rdy_for_long(broker: Broker, fresh_ordered_topic: Topic, ready: in
 @case("nsq/order/rdy-missing", clause="smart.order.rdy", waiting=True)
 def test_no_rdy(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """An ordered client receives a message without sending RDY."""
-    client = subscribed(broker, fresh_ordered_topic, ready=0)
+    client = subscribe_in_order(broker, fresh_ordered_topic, ready=0)
 
-    return _delivered(client, lambda body: broker.published(fresh_ordered_topic, body), broker)
+    return _observe_delivery(
+        client, lambda body: broker.publish_accepted(fresh_ordered_topic, body), broker
+    )
 
 
 @case("nsq/order/rdy-zero", clause="smart.order.rdy", waiting=True)
@@ -218,7 +220,7 @@ def test_rdy_of_zero(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     client.ready(0)
 
     # Published behind the RDY on one connection, so that the RDY is known to have been read.
-    return _delivered(
+    return _observe_delivery(
         client, lambda body: client.connection.ask(pub(fresh_ordered_topic, body)), broker
     )
 
@@ -234,11 +236,11 @@ def _held_long(broker: Broker, topic: Topic, *, ready: int) -> Observation:
 
 
 def _pair(broker: Broker, topic: Topic) -> tuple[Consumer, Consumer]:
-    """Return a control consumer on a channel of its own, and the client to try."""
+    """Return a control consumer and a tested consumer, each on its own channel."""
     return open_consumer(broker, topic), open_consumer(broker, topic)
 
 
-def _delivered(
+def _observe_delivery(
     client: Consumer, publish_one: Callable[[bytes], object], broker: Broker
 ) -> Observation:
     """Publish one message: ``delivered``, ``delivered-after-rdy`` or ``missing``."""

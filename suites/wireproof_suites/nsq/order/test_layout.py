@@ -1,4 +1,4 @@
-"""Ordered consumption: offset and size in front of the body, and what they say."""
+"""Ordered consumption: offset and size before the body, and their values."""
 
 import pytest
 
@@ -21,7 +21,7 @@ from wireproof_suites.nsq.steps.ordered_delivery import (
     publish,
     put_back,
     read_firsts,
-    subscribed,
+    subscribe_in_order,
     take_of,
 )
 from wireproof_suites.nsq.steps.publish_results import first_unlike
@@ -37,30 +37,30 @@ SMALLEST_RECORD = 30
 @case("nsq/order/layout", clause="smart.order.layout", waiting=True)
 def test_one_byte(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """An ordered client receives a one-byte body preceded by its offset and size."""
-    return _delivered(broker, fresh_ordered_topic, b"~")
+    return _observe_delivery(broker, fresh_ordered_topic, b"~")
 
 
 @case("nsq/order/layout/size", clause="smart.order.layout", waiting=True)
 @pytest.mark.parametrize("size", SIZES)
 def test_size(broker: Broker, fresh_ordered_topic: Topic, size: int) -> Observation:
     """An ordered client receives a body of any size preceded by its offset and size."""
-    return _delivered(broker, fresh_ordered_topic, broker.unique_body(b"x" * size))
+    return _observe_delivery(broker, fresh_ordered_topic, broker.unique_body(b"x" * size))
 
 
 @case("nsq/order/layout/content", clause="smart.order.layout", waiting=True)
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_content(broker: Broker, fresh_ordered_topic: Topic, content: bytes) -> Observation:
-    """An ordered client receives a body unchanged, whatever its bytes."""
-    return _delivered(broker, fresh_ordered_topic, broker.unique_body(content))
+    """An ordered client receives an unchanged body; the body may have any bytes."""
+    return _observe_delivery(broker, fresh_ordered_topic, broker.unique_body(content))
 
 
 @case("nsq/order/layout-traced", clause="smart.order.layout", needs=("trace",), waiting=True)
 def test_traced(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """An ordered client receives a traced message preceded by its offset and size."""
-    return _delivered(broker, fresh_ordered_topic, broker.unique_body(), trace_id=2**64 - 1)
+    return _observe_delivery(broker, fresh_ordered_topic, broker.unique_body(), trace_id=2**64 - 1)
 
 
-@case("nsq/order/layout-batch", clause="smart.order.layout", waiting=True)
+@case("nsq/order/layout-batch", clause="smart.order.layout", needs=("batch",), waiting=True)
 def test_batch(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """An ordered client receives batch messages each preceded by their offset and size."""
     return _batch(broker, fresh_ordered_topic)
@@ -92,7 +92,7 @@ def test_numbers(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
         if message is None or message.disk_queue_offset is None:
             return observed("undecodable")
         size, offset = message.disk_queue_data_size or 0, message.disk_queue_offset
-        if not SMALLEST_RECORD <= size <= SMALLEST_RECORD + len(message.body) + NEAR:
+        if not len(message.body) <= size <= SMALLEST_RECORD + len(message.body) + NEAR:
             difference = Difference("disk_queue_data_size", 34, "a record's size", str(size))
             return observed("size-impossible", difference=difference)
         if offset >= FAR or (offset and offset % (1 << 32) == 0):
@@ -108,7 +108,7 @@ def test_place_behind_header(
 ) -> Observation:
     """On an ordered ext topic, offset and size come between the ext part and the body."""
     header = header_of(length)
-    return _delivered(broker, fresh_ordered_ext_topic, broker.unique_body(), header=header)
+    return _observe_delivery(broker, fresh_ordered_ext_topic, broker.unique_body(), header=header)
 
 
 @case("nsq/order/ext-place-bare", clause="smart.order.ext-place", waiting=True)
@@ -118,7 +118,7 @@ def test_place_without_header(
 ) -> Observation:
     """In an ordered ext message without a header, offset and size follow the version."""
     body = broker.unique_body()
-    return _delivered(broker, fresh_ordered_ext_topic, body, trace_id=trace_id)
+    return _observe_delivery(broker, fresh_ordered_ext_topic, body, trace_id=trace_id)
 
 
 @case("nsq/order/ext-place-bare/mpub", clause="smart.order.ext-place", waiting=True)
@@ -135,7 +135,7 @@ def test_position(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     bodies = [broker.unique_body(b"x" * size) for size in (0, 1, 100, 10_000, 3)]
     answers: list[Answer] = []
     for number, body in enumerate(bodies):
-        answers.append(broker.published(topic, body, trace_id=number))
+        answers.append(broker.publish_accepted(topic, body, trace_id=number))
         publish(broker, topic, 1)
 
     deliveries = read_firsts(client, bodies)
@@ -152,9 +152,9 @@ def test_position_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -
     bodies = [broker.unique_body() for _ in range(3)]
     headers: list[Header] = [{TRACE_ID: "5"}, {"k": "v" * 500, TRACE_ID: "6"}]
     answers = [
-        broker.published(topic, bodies[0], headers[0]),
-        broker.published(topic, bodies[1], headers[1]),
-        broker.published(topic, bodies[2], trace_id=7),
+        broker.publish_accepted(topic, bodies[0], headers[0]),
+        broker.publish_accepted(topic, bodies[1], headers[1]),
+        broker.publish_accepted(topic, bodies[2], trace_id=7),
     ]
 
     deliveries = read_firsts(client, bodies)
@@ -163,26 +163,53 @@ def test_position_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -
     return first_unlike(map(position_of, deliveries, answers), "true")
 
 
+@case("nsq/trace/position-ordered", clause="smart.order.position", needs=("order",), waiting=True)
+def test_position_of_a_trace_answer(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
+    """Offset and size of a PUB_TRACE answer are those that come with the ordered message."""
+    client = open_consumer(broker, fresh_ordered_topic)
+    body = broker.unique_body(b"x" * 50)
+    answer = broker.publish_accepted(fresh_ordered_topic, body, trace_id=5)
+
+    return position_of(take_of(client, [body]), answer)
+
+
+@case(
+    "nsq/publish/trace-position",
+    clause="ext.publish.trace-response",
+    needs=("order",),
+    waiting=True,
+)
+def test_position_of_an_answer_to_a_header(
+    broker: Broker, fresh_ordered_ext_topic: Topic
+) -> Observation:
+    """Offset and size of a PUB_EXT answer are those that come with the ordered message."""
+    client = open_consumer(broker, fresh_ordered_ext_topic)
+    body = broker.unique_body(b"x" * 50)
+    answer = broker.publish_accepted(fresh_ordered_ext_topic, body, {TRACE_ID: "5", "k": "v"})
+
+    return position_of(take_of(client, [body]), answer)
+
+
 @case("nsq/order/position-again", clause="smart.order.position", waiting=True)
 def test_position_again(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """A message redelivered to any ordered client keeps its offset and size."""
     topic = fresh_ordered_topic
     client = open_consumer(broker, topic)
     body = broker.unique_body()
-    answer = broker.published(topic, body, trace_id=7)
+    answer = broker.publish_accepted(topic, body, trace_id=7)
     first = take_of(client, [body])
     if first is None:
         return MISSING
     put_back(client, first)
     again = take_of(client, [body], REDELIVERY)
     client.close()
-    later = subscribed(broker, topic, channel=client.channel)
+    later = subscribe_in_order(broker, topic, channel=client.channel)
     elsewhere = take_of(later, [body], REDELIVERY)
 
     return first_unlike((position_of(each, answer) for each in (first, again, elsewhere)), "true")
 
 
-def _delivered(
+def _observe_delivery(
     broker: Broker,
     topic: Topic,
     body: bytes,
@@ -191,7 +218,7 @@ def _delivered(
     trace_id: int | None = None,
 ) -> Observation:
     client = open_consumer(broker, topic)
-    broker.published(topic, body, header, trace_id=trace_id)
+    broker.publish_accepted(topic, body, header, trace_id=trace_id)
     return as_sent(take_of(client, [body]), body, header)
 
 

@@ -1,4 +1,4 @@
-"""Ordered consumption: a message that was not finished comes again, before any other."""
+"""Ordered consumption: an unfinished message comes again before any other message."""
 
 import pytest
 
@@ -20,7 +20,7 @@ from wireproof_suites.nsq.steps.ordered_delivery import (
     publish,
     put_back,
     read_in_order,
-    subscribed,
+    subscribe_in_order,
     take_of,
     then_first,
 )
@@ -79,12 +79,12 @@ def test_timed_out(broker: Broker, fresh_ordered_topic: Topic, behind: int) -> O
     return given_back(client, bodies, by=leave_alone)
 
 
-@case("nsq/order/again-left", clause="smart.order.again", waiting=True)
+@case("nsq/order/again-left", clause="smart.order.left", waiting=True)
 @pytest.mark.parametrize("words", LEAVES.values(), ids=LEAVES)
 def test_left(broker: Broker, fresh_ordered_topic: Topic, words: list[bytes]) -> Observation:
     """A message held by a disconnected ordered client goes first to the next client."""
     topic = fresh_ordered_topic
-    client = open_consumer(broker, topic)
+    client = open_consumer(broker, topic, identify=SOON)
     bodies = publish(broker, topic, 4)
     if take_of(client, bodies) is None:
         return MISSING
@@ -92,18 +92,18 @@ def test_left(broker: Broker, fresh_ordered_topic: Topic, words: list[bytes]) ->
         client.connection.ask(raw(word, "last words"))
     client.close()
 
-    return then_first(subscribed(broker, topic, channel=client.channel), bodies)
+    return then_first(subscribe_in_order(broker, topic, channel=client.channel), bodies)
 
 
-@case("nsq/order/again-left/while-another-waits", clause="smart.order.again", waiting=True)
+@case("nsq/order/again-left/while-another-waits", clause="smart.order.left", waiting=True)
 def test_left_while_another_waits(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """A message held by a disconnected ordered client goes first to a waiting client."""
     topic = fresh_ordered_topic
-    client = open_consumer(broker, topic)
+    client = open_consumer(broker, topic, identify=SOON)
     bodies = publish(broker, topic, 4)
     if take_of(client, bodies) is None:
         return MISSING
-    second = subscribed(broker, topic, channel=client.channel)
+    second = subscribe_in_order(broker, topic, channel=client.channel)
     client.connection.ask(cls())
     client.close()
 
@@ -154,5 +154,5 @@ def test_attempts_when_timed_out(broker: Broker, fresh_ordered_topic: Topic) -> 
 
 def _attempts(broker: Broker, client: Consumer, *, times: int, way: Step) -> Observation:
     body = broker.unique_body()
-    broker.published(client.topic, body)
+    broker.publish_accepted(client.topic, body)
     return attempts_seen(client, body, times=times, again=lambda held: way(client, held))

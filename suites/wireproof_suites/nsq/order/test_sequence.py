@@ -1,27 +1,31 @@
-"""Ordered consumption: messages come as they were published, offset and internal id growing."""
+"""Ordered consumption: messages come in publishing order, with growing offset and internal id."""
 
 import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.wire.frames import Header, mpub, pub
+from wireproof_kit.nsq.wire.frames import Header, pub
 from wireproof_kit.observation import Observation
+from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_suites.nsq.steps.batches import publish_batch
 from wireproof_suites.nsq.steps.ordered_delivery import (
     IN_ORDER,
     MISSING,
-    increasing,
+    observe_increase,
     open_consumer,
     publish,
     put_back,
     read_by_turns,
     read_firsts,
     read_in_order,
-    subscribed,
+    subscribe_in_order,
 )
 from wireproof_suites.nsq.steps.tag_dispatch import both
 
 BY_TURNS: list[Header | None] = [None, b'{"k":"v"}', b'{"##client_dispatch_tag":"t"}', b"{}"]
+# What a departed client had been sent may come again only when it times out.
+SOON = {"msg_timeout": 1000}
 SIZES = [0, 1, 100, 4096, 100_000]
 
 
@@ -39,13 +43,13 @@ def test_in_order(broker: Broker, fresh_ordered_topic: Topic, count: int) -> Obs
 @case("nsq/order/in-order/waiting", clause="smart.order.in-order", waiting=True)
 def test_in_order_when_they_waited(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """Messages queued before an ordered client subscribes arrive in publish order."""
-    channel = open_consumer(broker, fresh_ordered_topic)
+    channel = open_consumer(broker, fresh_ordered_topic, identify=SOON)
     channel.close()
     bodies = publish(broker, fresh_ordered_topic, 20)
 
-    client = subscribed(broker, fresh_ordered_topic, channel=channel.channel)
+    client = subscribe_in_order(broker, fresh_ordered_topic, channel=channel.channel)
 
-    return read_in_order(client, bodies)
+    return read_in_order(client, bodies, wait=REDELIVERY)
 
 
 @case("nsq/order/in-order-kinds", clause="smart.order.in-order", waiting=True)
@@ -74,16 +78,16 @@ def test_in_order_for_one_client_after_the_other(
 ) -> Observation:
     """A new ordered client continues where the previous client stopped."""
     topic = fresh_ordered_topic
-    client = open_consumer(broker, topic)
+    client = open_consumer(broker, topic, identify=SOON)
     bodies = publish(broker, topic, 8)
     seen = MISSING
     for start in range(0, len(bodies), 2):
-        seen = read_in_order(client, bodies[start : start + 2])
+        seen = read_in_order(client, bodies[start : start + 2], wait=REDELIVERY)
         if seen.value != IN_ORDER:
             return seen
         client.connection.ask(pub(topic, b"x"))  # its answer shows that the FIN was read
         client.close()
-        client = subscribed(broker, topic, channel=client.channel)
+        client = subscribe_in_order(broker, topic, channel=client.channel, identify=SOON)
     return seen
 
 
@@ -94,7 +98,7 @@ def test_in_order_for_two_clients(
 ) -> Observation:
     """Two ordered clients of one channel together receive the messages in publish order."""
     first = open_consumer(broker, fresh_ordered_topic, ready=ready)
-    second = subscribed(broker, fresh_ordered_topic, channel=first.channel, ready=ready)
+    second = subscribe_in_order(broker, fresh_ordered_topic, channel=first.channel, ready=ready)
 
     bodies = publish(broker, fresh_ordered_topic, 10)
 
@@ -123,7 +127,7 @@ def test_increasing(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
         broker, fresh_ordered_topic, 30
     )
 
-    return increasing(read_firsts(client, bodies), count=len(bodies))
+    return observe_increase(read_firsts(client, bodies), count=len(bodies))
 
 
 @case("nsq/order/increasing-ext", clause="smart.order.increasing", needs=("ext",), waiting=True)
@@ -133,7 +137,7 @@ def test_increasing_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic)
 
     bodies = publish(broker, fresh_ordered_ext_topic, 12, BY_TURNS)
 
-    return increasing(read_firsts(client, bodies), count=len(bodies))
+    return observe_increase(read_firsts(client, bodies), count=len(bodies))
 
 
 @case("nsq/order/increasing-anew", clause="smart.order.increasing", waiting=True)
@@ -149,21 +153,20 @@ def test_increasing_for_one_client_after_the_other(
         return MISSING
     client.close()
 
-    later = subscribed(broker, topic, channel=client.channel)
+    later = subscribe_in_order(broker, topic, channel=client.channel)
     # The one given back last may come again to the later client.
     after = read_firsts(later, bodies[3:])
-    return increasing([*before, *after], count=len(bodies))
+    return observe_increase([*before, *after], count=len(bodies))
 
 
 def _publish_every_kind(broker: Broker, topic: Topic) -> list[bytes]:
-    """Publish by PUB, PUB_TRACE and MPUB by turns, from two connections, in all sizes."""
+    """Publish by PUB, PUB_TRACE and MPUB by turns, from several connections, in all sizes."""
     bodies: list[bytes] = []
-    with broker.connect(topic=topic) as other:
-        for size in SIZES:
-            single, traced = broker.unique_body(b"x" * size), broker.unique_body(b"y" * size)
-            batch = [broker.unique_body() for _ in range(3)]
-            broker.published(topic, single)
-            broker.published(topic, traced, trace_id=2**64 - 1 - size)
-            other.ask(mpub(topic, batch))
-            bodies += [single, traced, *batch]
+    for size in SIZES:
+        single, traced = broker.unique_body(b"x" * size), broker.unique_body(b"y" * size)
+        batch = [broker.unique_body() for _ in range(3)]
+        broker.publish_accepted(topic, single)
+        broker.publish_accepted(topic, traced, trace_id=2**64 - 1 - size)
+        publish_batch(broker, topic, batch)
+        bodies += [single, traced, *batch]
     return bodies

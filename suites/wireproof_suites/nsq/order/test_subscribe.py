@@ -6,7 +6,14 @@ from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.wire.frames import Partition, pub, pub_trace, rdy, subscribe
+from wireproof_kit.nsq.wire.frames import (
+    Partition,
+    line,
+    pub,
+    pub_trace,
+    rdy,
+    subscribe,
+)
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import (
     DESIRED_TAG,
@@ -24,6 +31,7 @@ from wireproof_suites.nsq.steps.ordered_delivery import (
 )
 
 COMMANDS = (SUB_ORDER, SUB_ORDERED)
+ILLEGAL = "wp!illegal"
 
 IDENTITIES: dict[str, Identify | None] = {
     "no-identify": None,
@@ -78,13 +86,31 @@ def test_command_on_an_ext_topic(
     return _command(broker, topic, topic.channel(), identity)
 
 
+@case("nsq/order/command-refused", clause="smart.order.command-refused")
+@pytest.mark.parametrize("wrong", ["topic", "channel", "no-channel"])
+def test_illegal_command(broker: Broker, fresh_ordered_topic: Topic, wrong: str) -> Observation:
+    """The ordered subscribe command is refused with an illegal name or without a channel."""
+    topic, seen = fresh_ordered_topic, observed("silence", overdue=True)
+    for command in COMMANDS:
+        frame = {
+            "topic": subscribe(topic, topic.channel(), command=command, topic_name=ILLEGAL),
+            "channel": subscribe(topic, ILLEGAL, command=command),
+            "no-channel": line(command, topic.name),
+        }[wrong]
+        with broker.connect(topic=topic) as client:
+            seen = observe(client.ask(frame), then=client.goes_on(topic))
+        if not seen.value.startswith("error:E_INVALID"):
+            break
+    return seen
+
+
 @case("nsq/order/is-must", clause="smart.order.is-must")
 @pytest.mark.parametrize("identity", IDENTITIES.values(), ids=IDENTITIES)
 def test_plain_sub(
     broker: Broker, fresh_ordered_topic: Topic, identity: Identify | None
 ) -> Observation:
     """The broker refuses plain SUB on an ordered topic."""
-    return _refused(broker, fresh_ordered_topic, fresh_ordered_topic.channel(), identity)
+    return _observe_refusal(broker, fresh_ordered_topic, fresh_ordered_topic.channel(), identity)
 
 
 @case("nsq/order/is-must/channel-in-use", clause="smart.order.is-must")
@@ -94,7 +120,7 @@ def test_plain_sub_beside_an_ordered_client(
     """The broker refuses plain SUB on a channel that an ordered client is using."""
     ordered = open_consumer(broker, fresh_ordered_topic)
 
-    return _refused(broker, fresh_ordered_topic, ordered.channel, {})
+    return _observe_refusal(broker, fresh_ordered_topic, ordered.channel, {})
 
 
 @case("nsq/order/is-must/channel-left", clause="smart.order.is-must")
@@ -105,7 +131,7 @@ def test_plain_sub_after_an_ordered_client(
     ordered = open_consumer(broker, fresh_ordered_topic)
     ordered.close()
 
-    return _refused(broker, fresh_ordered_topic, ordered.channel, {})
+    return _observe_refusal(broker, fresh_ordered_topic, ordered.channel, {})
 
 
 @case("nsq/order/is-must-ext", clause="smart.order.is-must", needs=("ext",))
@@ -117,7 +143,7 @@ def test_plain_sub_on_an_ext_topic(
     topic = fresh_ordered_ext_topic
     identity = {EXTEND_SUPPORT: True} | ({DESIRED_TAG: tag} if tag else {})
 
-    return _refused(broker, topic, topic.channel(), identity)
+    return _observe_refusal(broker, topic, topic.channel(), identity)
 
 
 @case("nsq/order/is-must-both-wrong", clause="smart.order.is-must", needs=("ext",))
@@ -125,7 +151,7 @@ def test_plain_sub_without_support(broker: Broker, fresh_ordered_ext_topic: Topi
     """Plain SUB without extend_support is refused on an ordered ext topic."""
     topic = fresh_ordered_ext_topic
 
-    return _refused(broker, topic, topic.channel(), {})
+    return _observe_refusal(broker, topic, topic.channel(), {})
 
 
 @case("nsq/order/is-must-refused", clause="smart.order.is-must", waiting=True)
@@ -178,7 +204,7 @@ def test_ordered_on_a_plain_topic(broker: Broker, fresh_plain_topic: Topic) -> O
 
 
 def _command(broker: Broker, topic: Topic, channel: str, identity: Identify | None) -> Observation:
-    """Try both names of the command: the name, and what it was answered."""
+    """Try both names of the command; return the last name tried and the answer to it."""
     command, seen = SUB_ORDER, observed("silence", overdue=True)
     for command in COMMANDS:
         with broker.connect(identify=identity, topic=topic) as client:
@@ -189,7 +215,9 @@ def _command(broker: Broker, topic: Topic, channel: str, identity: Identify | No
     return observed(f"{command.decode()}:{seen.value}", overdue=seen.overdue, note=seen.note)
 
 
-def _refused(broker: Broker, topic: Topic, channel: str, identity: Identify | None) -> Observation:
+def _observe_refusal(
+    broker: Broker, topic: Topic, channel: str, identity: Identify | None
+) -> Observation:
     with broker.connect(identify=identity, topic=topic) as client:
         answer = client.ask(subscribe(topic, channel))
         return observe(answer, then=client.goes_on(topic))

@@ -20,6 +20,6 @@ def test_truncated_frame_for_long(broker: Broker, fresh_ext_topic: Topic) -> Obs
         client.half_close()
         client.receive()
         late = wait_long(broker, topic)
-        broker.published(topic, sentinel, {})
+        broker.publish_accepted(topic, sentinel, {})
 
         return late or observe_absence(consumer.until(sentinel), of=token)

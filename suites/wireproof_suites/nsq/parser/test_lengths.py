@@ -10,7 +10,7 @@ from wireproof_kit.nsq.observe.observations import observe, observe_absence
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.frames import header_bytes, pub_ext
 from wireproof_kit.observation import Observation
-from wireproof_suites.nsq.steps.frame_edits import ended_after, header_of, sized
+from wireproof_suites.nsq.steps.frame_edits import cut_to_size, ended_after, header_of
 from wireproof_suites.nsq.steps.publish_results import publish_and_receive, then_others
 
 LENGTHS = (2, 127, 128, 255, 256, 257, 4095, 4096, 4097, 32767, 32768, 65506)
@@ -117,7 +117,7 @@ def test_header_beyond_the_frame(
 def test_frame_shorter_than_its_header(broker: Broker, ext_topic: Topic, size: int) -> Observation:
     """A PUB_EXT frame whose declared size ends inside its JSON header is refused at once."""
     with broker.connect(topic=ext_topic) as client:
-        answer = client.ask(sized(pub_ext(ext_topic, HEADER, BLANKS), size))
+        answer = client.ask(cut_to_size(pub_ext(ext_topic, HEADER, BLANKS), size))
 
         return observe(answer, then=client.goes_on(ext_topic))
 
@@ -133,7 +133,7 @@ def test_message_with_a_header_beyond_the_frame(
     length = lie(len(header + BLANKS))
     with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         client.ask(pub_ext(ext_topic, header, BLANKS, header_length=length))
-        broker.published(ext_topic, sentinel, {})
+        broker.publish_accepted(ext_topic, sentinel, {})
 
         return observe_absence(consumer.until(sentinel), of=refused)
 

@@ -10,7 +10,7 @@ from wireproof_kit.nsq.observe.observations import observe, observe_delivery
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.answers import Closed, Silent
 from wireproof_kit.nsq.wire.frames import pub_ext
-from wireproof_kit.nsq.wire.outgoing import Outgoing, joined
+from wireproof_kit.nsq.wire.outgoing import Outgoing, join_pieces
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.publish_results import followed_by, then_others, then_received
 
@@ -47,7 +47,7 @@ def test_right_frame_behind_a_refused_one(
     """A valid frame behind a refused one is answered OK, or the broker closes the connection."""
     right = pub_ext(ext_topic, HEADER, broker.unique_body())
     with broker.connect(topic=ext_topic) as client:
-        client.send(joined([refused(ext_topic), right], "a refused frame and a right one"))
+        client.send(join_pieces([refused(ext_topic), right], "a refused frame and a right one"))
         first, second = client.receive(), client.receive()
 
         return followed_by(observe(first), observe(second))
@@ -69,7 +69,7 @@ def test_many_refused_frames(broker: Broker, ext_topic: Topic) -> Observation:
     frames = [pub_ext(ext_topic, b"{", broker.unique_body()) for _ in range(20)]
     right = pub_ext(ext_topic, HEADER, broker.unique_body())
     with broker.connect(topic=ext_topic) as client:
-        client.send(joined([*frames, right], "20 refused frames and a right one"))
+        client.send(join_pieces([*frames, right], "20 refused frames and a right one"))
         refused, answer = client.receive(), client.receive()
         for _ in frames[1:]:
             if isinstance(answer, Closed | Silent):
@@ -100,7 +100,7 @@ def test_message_after_a_refused_frame(
     body = broker.unique_body()
     with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         client.ask(refused(ext_topic))
-        broker.published(ext_topic, body, HEADER)
+        broker.publish_accepted(ext_topic, body, HEADER)
 
         return observe_delivery(consumer.next(body), body=body, header=HEADER)
 

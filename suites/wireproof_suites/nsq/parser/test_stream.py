@@ -10,7 +10,7 @@ from wireproof_kit.nsq.observe.observations import observe, observe_absence, obs
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.frames import fin, pub_ext, rdy, req, touch
-from wireproof_kit.nsq.wire.outgoing import Outgoing, joined
+from wireproof_kit.nsq.wire.outgoing import Outgoing, join_pieces
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.steps.frame_edits import within
@@ -61,7 +61,7 @@ def test_truncated_frame(broker: Broker, ext_topic: Topic, place: tuple[str, int
         client.send(frame.cut(within(frame, *place)))
         client.half_close()
         client.receive()
-        broker.published(ext_topic, sentinel, {})
+        broker.publish_accepted(ext_topic, sentinel, {})
 
         return observe_absence(consumer.until(sentinel), of=token)
 
@@ -75,7 +75,7 @@ def test_abandoned_frame(broker: Broker, ext_topic: Topic, place: tuple[str, int
     with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         client.send(frame.cut(within(frame, *place)))
         client.close()
-        broker.published(ext_topic, sentinel, {})
+        broker.publish_accepted(ext_topic, sentinel, {})
 
         return observe_absence(consumer.until(sentinel), of=token)
 
@@ -86,7 +86,7 @@ def test_truncated_frame_behind_a_whole_one(broker: Broker, ext_topic: Topic) ->
     body = broker.unique_body()
     frame = pub_ext(ext_topic, HEADER, body)
     with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
-        client.send(joined([frame, frame.cut(-1)], "a whole frame and most of another"))
+        client.send(join_pieces([frame, frame.cut(-1)], "a whole frame and most of another"))
         client.half_close()
         answer = observe(client.receive())
         delivery = observe_delivery(consumer.next(body), body=body, header=HEADER)
@@ -97,11 +97,15 @@ def test_truncated_frame_behind_a_whole_one(broker: Broker, ext_topic: Topic) ->
 @case("nsq/parser/two-pieces", clause="ext.parser.segmentation")
 def test_frame_in_two_pieces(broker: Broker, ext_topic: Topic) -> Observation:
     """A frame split at any byte is accepted, and other clients are served between the pieces."""
-    places = range(1, len(traced(broker, ext_topic, FIRST).data))
+    places = range(1, len(make_traced(broker, ext_topic, FIRST).data))
     with broker.connect(topic=ext_topic) as client, broker.connect(topic=ext_topic) as other:
         answers = (
             ask_in_pieces(
-                client, traced(broker, ext_topic, FIRST + at), at, other=other, topic=ext_topic
+                client,
+                make_traced(broker, ext_topic, FIRST + at),
+                at,
+                other=other,
+                topic=ext_topic,
             )
             for at in places
         )
@@ -112,12 +116,12 @@ def test_frame_in_two_pieces(broker: Broker, ext_topic: Topic) -> Observation:
 @case("nsq/parser/byte-by-byte", clause="ext.parser.segmentation")
 def test_frame_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
     """A frame sent one byte at a time is answered exactly once."""
-    frame = traced(broker, ext_topic, FIRST)
+    frame = make_traced(broker, ext_topic, FIRST)
     with broker.connect(topic=ext_topic) as client:
         for piece in frame.split(*range(1, len(frame.data))):
             client.send(piece)
         answers = [observe_traced(client.receive(), FIRST)]
-        answers += [observe_traced(client.ask(traced(broker, ext_topic, 2)), 2)]
+        answers += [observe_traced(client.ask(make_traced(broker, ext_topic, 2)), 2)]
 
         return then_goes_on(first_unlike(answers, "traced"), client, ext_topic)
 
@@ -139,9 +143,9 @@ def test_message_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
 def test_many_frames_in_one_write(broker: Broker, ext_topic: Topic) -> Observation:
     """Many frames in one write are each answered, in order."""
     numbers = range(FIRST, FIRST + MANY)
-    frames = [traced(broker, ext_topic, number) for number in numbers]
+    frames = [make_traced(broker, ext_topic, number) for number in numbers]
     with broker.connect(topic=ext_topic) as client:
-        client.send(joined(frames, f"{MANY} frames"))
+        client.send(join_pieces(frames, f"{MANY} frames"))
         answers = (observe_traced(client.receive(), number) for number in numbers)
 
         return then_goes_on(first_unlike(answers, "traced"), client, ext_topic)
@@ -153,10 +157,10 @@ def test_frame_and_a_part_of_the_next(
     broker: Broker, ext_topic: Topic, place: tuple[str, int]
 ) -> Observation:
     """A complete frame is answered although only part of the next frame has arrived."""
-    first, second, third = (traced(broker, ext_topic, FIRST + more) for more in range(3))
+    first, second, third = (make_traced(broker, ext_topic, FIRST + more) for more in range(3))
     head, tail = second.split(within(second, *place))
     with broker.connect(topic=ext_topic) as client:
-        sent = (joined([first, head], "a frame and a part of the next"), tail, third)
+        sent = (join_pieces([first, head], "a frame and a part of the next"), tail, third)
         answers = [
             observe_traced(client.ask(frame), FIRST + more) for more, frame in enumerate(sent)
         ]
@@ -164,7 +168,12 @@ def test_frame_and_a_part_of_the_next(
         return then_goes_on(first_unlike(answers, "traced"), client, ext_topic)
 
 
-@case("nsq/parser/behind-a-message-id", clause="ext.parser.segmentation", waiting=True)
+@case(
+    "nsq/parser/behind-a-message-id",
+    clause="ext.parser.segmentation",
+    waiting=True,
+    needs_of={"touch": ("touch",)},
+)
 @pytest.mark.parametrize("command", BEHIND)
 def test_command_behind_one_with_an_id(
     broker: Broker, fresh_ext_topic: Topic, command: str
@@ -173,12 +182,12 @@ def test_command_behind_one_with_an_id(
     make, more = BEHIND[command]
     with broker.subscribe(fresh_ext_topic) as consumer:
         for _ in range(3):
-            broker.published(fresh_ext_topic, broker.unique_body(), HEADER)
+            broker.publish_accepted(fresh_ext_topic, broker.unique_body(), HEADER)
         first = consumer.take()
         if first is None or first.message_id is None:
             return observe_delivery(first, body=b"", header=HEADER)
         both = [make(first.message_id), rdy(3)]
-        consumer.connection.send(joined(both, f"{command} and RDY"))
+        consumer.connection.send(join_pieces(both, f"{command} and RDY"))
         for _ in range(more):
             if consumer.take() is None:
                 return observed("missing", overdue=True)
@@ -194,7 +203,7 @@ def test_large_frame(broker: Broker, ext_topic: Topic) -> Observation:
     return publish_and_receive(broker, ext_topic, HEADER, content=content)
 
 
-def traced(broker: Broker, topic: Topic, number: int) -> Outgoing:
+def make_traced(broker: Broker, topic: Topic, number: int) -> Outgoing:
     """Return a PUB_EXT whose answer carries its number."""
     return pub_ext(topic, {TRACE_ID: str(number)}, broker.unique_body())
 

@@ -10,10 +10,11 @@ from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.observe.observations import observe, observe_delivery
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.answers import Response
-from wireproof_kit.nsq.wire.frames import Header, mpub, pub, rdy, subscribe
-from wireproof_kit.nsq.wire.outgoing import joined
+from wireproof_kit.nsq.wire.frames import Header, mpub, pub, raw, rdy, subscribe
+from wireproof_kit.nsq.wire.outgoing import Outgoing, join_pieces
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import SUB_ORDERED
+from wireproof_suites.nsq.steps.batches import publish_batch
 from wireproof_suites.nsq.steps.deliveries import answered_and
 from wireproof_suites.nsq.steps.message_contents import CONTENTS
 from wireproof_suites.nsq.steps.ordered_delivery import (
@@ -47,7 +48,7 @@ def test_subscribe(
     broker: Broker, plain_topic: Topic, identity: dict[str, object] | None
 ) -> Observation:
     """A subscription to a partition is answered OK, and messages arrive."""
-    return _subscribed(broker, plain_topic, plain_topic.channel(), identity)
+    return _subscribe(broker, plain_topic, plain_topic.channel(), identity)
 
 
 @case("nsq/partition/subscribe/channel", clause="smart.partition.subscribe")
@@ -56,7 +57,16 @@ def test_channel_of_any_name(
     broker: Broker, fresh_plain_topic: Topic, channel: str
 ) -> Observation:
     """A client can subscribe to a channel with any legal name."""
-    return _subscribed(broker, fresh_plain_topic, channel, {})
+    return _subscribe(broker, fresh_plain_topic, channel, {})
+
+
+@case("nsq/partition/subscribe-blank", clause="smart.partition.subscribe-blank")
+def test_blank_at_the_end(broker: Broker, plain_topic: Topic) -> Observation:
+    """SUB with a blank at the end of its line is accepted, and messages arrive."""
+    channel = plain_topic.channel()
+    words = f"SUB {plain_topic.name} {channel} {plain_topic.partition} \n"
+
+    return _subscribe(broker, plain_topic, channel, {}, raw(words.encode(), "SUB"))
 
 
 @case("nsq/partition/subscribe/several", clause="smart.partition.subscribe")
@@ -65,7 +75,7 @@ def test_several_clients(broker: Broker, fresh_plain_topic: Topic) -> Observatio
     topic = fresh_plain_topic
     first = broker.subscribe(topic, ready=0)
 
-    return _subscribed(broker, topic, first.channel, {})
+    return _subscribe(broker, topic, first.channel, {})
 
 
 @case("nsq/partition/subscribe-each", clause="smart.partition.subscribe", needs=("partition",))
@@ -76,21 +86,21 @@ def test_subscribe_to_each(
     """A client can subscribe to each partition of a topic."""
     topic = partitioned_topic.at(partition)
 
-    return _subscribed(broker, topic, topic.channel(), {})
+    return _subscribe(broker, topic, topic.channel(), {})
 
 
 @case("nsq/partition/publish", clause="smart.partition.publish")
 @pytest.mark.parametrize("size", SIZES)
 def test_publish(broker: Broker, fresh_plain_topic: Topic, size: int) -> Observation:
     """A publish to a partition is answered OK and delivered as sent."""
-    return _published(broker, fresh_plain_topic, b"~" * size)
+    return _publish(broker, fresh_plain_topic, b"~" * size)
 
 
 @case("nsq/partition/publish/content", clause="smart.partition.publish")
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_publish_any_content(broker: Broker, plain_topic: Topic, content: bytes) -> Observation:
     """A message published to a partition is delivered unchanged, whatever its bytes."""
-    return _published(broker, plain_topic, content + broker.unique_body())
+    return _publish(broker, plain_topic, content + broker.unique_body())
 
 
 @case("nsq/partition/pipelined", clause="smart.partition.publish")
@@ -99,7 +109,7 @@ def test_pipelined(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     topic = fresh_plain_topic
     bodies = [broker.unique_body() for _ in range(10)]
     with broker.subscribe(topic, ready=READY) as consumer, broker.connect(topic=topic) as client:
-        client.send(joined([pub(topic, body) for body in bodies], "ten PUB in one write"))
+        client.send(join_pieces([pub(topic, body) for body in bodies], "ten PUB in one write"))
         for _ in bodies:
             answer = observe(client.receive())
             if answer.value != "ok":
@@ -132,7 +142,12 @@ def test_own_messages_with_headers(broker: Broker, partitioned_ext_topic: Topic)
     return _read_both(consumers, _by_turns(broker, first, second, b'{"k":"v"}'))
 
 
-@case("nsq/partition/own-messages-batch", clause="smart.partition.own-messages", waiting=True)
+@case(
+    "nsq/partition/own-messages-batch",
+    clause="smart.partition.own-messages",
+    needs=("batch",),
+    waiting=True,
+)
 def test_own_messages_of_batches(broker: Broker, partitioned_topic: Topic) -> Observation:
     """Messages of a batch are delivered from their own partition only."""
     first, second = _both(partitioned_topic)
@@ -183,9 +198,9 @@ def test_traced(broker: Broker, partitioned_topic: Topic, partition: int) -> Obs
     here, there = (broker.subscribe(topic, ready=READY) for topic in (own, other))
     traced = [broker.unique_body() for _ in range(COUNT)]
     for number, body in enumerate(traced):
-        broker.published(own, body, trace_id=number)
+        broker.publish_accepted(own, body, trace_id=number)
     sentinel = broker.unique_body()
-    broker.published(other, sentinel)
+    broker.publish_accepted(other, sentinel)
 
     return both(read_own(here, traced, [sentinel]), read_own(there, [sentinel], traced))
 
@@ -198,14 +213,14 @@ def test_traced_for_long(broker: Broker, partitioned_topic: Topic) -> Observatio
     )
 
 
-@case("nsq/trace/partition-position", clause="smart.trace.partition")
+@case("nsq/trace/partition-position", clause="smart.trace.offset", needs=("partition",))
 def test_traced_positions(broker: Broker, partitioned_topic: Topic) -> Observation:
-    """Offset and size in a trace answer refer to the message's own partition."""
+    """In each partition, the offset in the next PUB_TRACE answer is greater."""
     first, second = _both(partitioned_topic)
-    one = broker.published(first, b"x" * 100, trace_id=1)
-    other = broker.published(second, b"x", trace_id=2)
-    one_more = broker.published(first, b"x", trace_id=3)
-    another = broker.published(second, b"x", trace_id=4)
+    one = broker.publish_accepted(first, b"x" * 100, trace_id=1)
+    other = broker.publish_accepted(second, b"x", trace_id=2)
+    one_more = broker.publish_accepted(first, b"x", trace_id=3)
+    another = broker.publish_accepted(second, b"x", trace_id=4)
 
     return both(observe_next_record(one, one_more), observe_next_record(other, another))
 
@@ -279,10 +294,9 @@ def _again(
     )
     before = _by_turns(broker, first, second, traced=traced)
     batch = [broker.unique_body(), broker.unique_body()]
-    with broker.connect(topic=second) as client:
-        client.ask(mpub(second, batch))
+    publish_batch(broker, second, batch)
     body = broker.unique_body()
-    broker.published(first, body)
+    broker.publish_accepted(first, body)
     held = here.take(body)
     if held is not None and way == "requeued":
         here.requeue(held, 0)
@@ -313,7 +327,7 @@ def _by_turns(
         range(COUNT), zip((first, second), bodies, strict=True)
     ):
         own.append(broker.unique_body())
-        broker.published(topic, own[-1], header, trace_id=number if traced else None)
+        broker.publish_accepted(topic, own[-1], header, trace_id=number if traced else None)
     return bodies
 
 
@@ -325,21 +339,25 @@ def _read_both(
     return both(here, read_own(consumers[1], bodies[1], bodies[0]))
 
 
-def _subscribed(
-    broker: Broker, topic: Topic, channel: str, identity: dict[str, object] | None
+def _subscribe(
+    broker: Broker,
+    topic: Topic,
+    channel: str,
+    identity: dict[str, object] | None,
+    command: Outgoing | None = None,
 ) -> Observation:
     body = broker.unique_body()
     with broker.connect(identify=identity, topic=topic) as client:
-        answer = client.ask(subscribe(topic, channel))
+        answer = client.ask(command or subscribe(topic, channel))
         if not isinstance(answer, Response):
             return observe(answer)
         client.send(rdy(1))
-        broker.published(topic, body)
+        broker.publish_accepted(topic, body)
         delivery = broker.consumer(client, topic, channel).next()
         return answered_and(answer, observe_delivery(delivery, body=body))
 
 
-def _published(broker: Broker, topic: Topic, body: bytes) -> Observation:
+def _publish(broker: Broker, topic: Topic, body: bytes) -> Observation:
     with broker.subscribe(topic) as consumer, broker.connect(topic=topic) as client:
         answer = observe(client.ask(pub(topic, body)), then=client.goes_on(topic))
         if answer.value != "ok,open":

@@ -153,13 +153,13 @@ def test_message_refused_on_a_plain_topic(broker: Broker, plain_topic: Topic) ->
     refused, sentinel = broker.unique_body(), broker.unique_body()
     with broker.subscribe(plain_topic) as consumer, broker.connect(topic=plain_topic) as client:
         client.ask(pub_ext(plain_topic, HEADER, refused))
-        broker.published(plain_topic, sentinel)
+        broker.publish_accepted(plain_topic, sentinel)
 
         return observe_absence(consumer.until(sentinel), of=refused)
 
 
 def answer_to(broker: Broker, topic: Topic, frame: Outgoing, *, end: bool = False) -> Observation:
-    """Name the answer to a frame on a connection of its own; ``end`` sends no more after it."""
+    """Return the answer to a frame on a new connection; ``end`` half-closes after the frame."""
     with broker.connect(topic=topic) as client:
         client.send(frame)
         if end:

@@ -105,7 +105,7 @@ def test_mpub_ext_stores_all_or_nothing(broker: Broker, ext_topic: Topic) -> Obs
         answer = observe(client.ask(batch))
         if is_success(answer):
             return answer
-        broker.published(ext_topic, sentinel, {})
+        broker.publish_accepted(ext_topic, sentinel, {})
 
         return observe_absence(consumer.until(sentinel), of=first)
 

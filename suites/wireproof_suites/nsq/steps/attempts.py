@@ -14,10 +14,12 @@ READY = 5
 def attempts_seen(
     consumer: Consumer, body: bytes, *, times: int, again: Callable[[Delivery], None]
 ) -> Observation:
-    """Take a message so many times, each time but the last giving it back by ``again``.
+    """Take a message several times, and return the attempts counts of its deliveries.
 
-    ``attempts:1-2-3`` are the counts in order. A copy with the same count is passed over, since
-    a broker may send a message twice; where nothing but copies comes they are named.
+    ``again`` gives back each delivery but the last. ``attempts:1-2-3`` are the counts in order. A
+    copy with the same count is passed over, since a broker may send a message twice. If only
+    copies
+    come, the observation has the count of a copy, too.
     """
     counts: list[int] = []
     copies: list[int] = []
@@ -35,7 +37,7 @@ def attempts_seen(
         if len(counts) < times:
             again(delivery)
     complete = len(counts) == times
-    return _counted(counts if complete else [*counts, *copies[:1]], overdue=not complete)
+    return _observe_counts(counts if complete else [*counts, *copies[:1]], overdue=not complete)
 
 
 def attempts_of(delivery: Delivery | None) -> Observation:
@@ -43,7 +45,7 @@ def attempts_of(delivery: Delivery | None) -> Observation:
     if delivery is None or delivery.message is None:
         return observed("missing", overdue=True)
     attempts = delivery.message.attempts
-    return _high_bits(attempts) if attempts > LARGEST_ATTEMPTS else _counted([attempts])
+    return _high_bits(attempts) if attempts > LARGEST_ATTEMPTS else _observe_counts([attempts])
 
 
 def _high_bits(attempts: int) -> Observation:
@@ -51,6 +53,6 @@ def _high_bits(attempts: int) -> Observation:
     return observed("attempts:high-bits", difference=difference)
 
 
-def _counted(counts: Sequence[int], *, overdue: bool = False) -> Observation:
+def _observe_counts(counts: Sequence[int], *, overdue: bool = False) -> Observation:
     words = "-".join(str(count) for count in counts)
     return observed(f"attempts:{words}" if words else "missing", overdue=overdue)

@@ -1,4 +1,4 @@
-"""What a lookup answer tells of a topic, compared with what is known of that topic."""
+"""Comparison of lookup answers about a topic with what is known of that topic."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.lookup.answer import Leader, read_topic
-from wireproof_kit.nsq.lookup.errors import Asked
+from wireproof_kit.nsq.lookup.errors import LookupRequest
 from wireproof_kit.nsq.observe.observations import observe, observe_http
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.http import HttpAnswer
@@ -38,7 +38,7 @@ def observe_answer(answer: HttpAnswer) -> Observation:
 
 
 def observe_said(answer: HttpAnswer) -> Observation:
-    """Tell whether a refusal says why: ``said``, or ``no-text``; ``granted`` if it is none."""
+    """Return whether a refusal has a text: ``said``, ``no-text``, or ``granted`` for a success."""
     if answer.failure is not None:
         return observe_http(answer)
     if answer.status < 400:
@@ -50,7 +50,7 @@ def observe_said(answer: HttpAnswer) -> Observation:
 
 
 def observe_form(answer: HttpAnswer) -> Observation:
-    """Name the status of an error, and whether it stands in the envelope."""
+    """Return the HTTP status of an error, and whether the error is wrapped in an envelope."""
     if answer.json is None or not answer.code:
         return observed("no-json" if answer.json is None else "no-text")
     return observed(f"{answer.status},{'wrapped' if answer.is_wrapped else 'bare'}")
@@ -133,6 +133,20 @@ def observe_channel(answer: HttpAnswer, channel: str) -> Observation:
     return observed("listed" if isinstance(listed, list) and channel in listed else "not-listed")
 
 
+def observe_only_channel(answer: HttpAnswer, channel: str) -> Observation:
+    """Say if a channel is the only one listed: ``exactly``, ``others-too``, ``not-listed``."""
+    seen = observe_channel(answer, channel)
+    data = _data(answer)
+    listed = data.get("channels") if data else None
+    if seen.value != "listed" or not isinstance(listed, list):
+        return seen
+    others = [str(each) for each in listed if each != channel]
+    if not others:
+        return observed("exactly")
+    difference = Difference("channels", None, channel, f"{', '.join(others)} too")
+    return observed("others-too", difference=difference)
+
+
 def observe_meta(answer: HttpAnswer, *, partitions: int, replicas: int) -> Observation:
     """Compare partition_num and replica: ``true``, ``no-meta``, ``meta:FIELD-wrong``."""
     data = _data(answer)
@@ -150,7 +164,7 @@ def observe_meta(answer: HttpAnswer, *, partitions: int, replicas: int) -> Obser
 
 
 def observe_extend(answer: HttpAnswer) -> Observation:
-    """Say what meta tells of extend_support: ``true``, ``false``, ``absent``, ``wrong``."""
+    """Return the value of extend_support in meta: ``true``, ``false``, ``absent`` or ``wrong``."""
     data = _data(answer)
     if data is None:
         return observe_http(answer)
@@ -177,13 +191,15 @@ def observe_lists(answer: HttpAnswer) -> Observation:
 
 
 def observe_leading(broker: Broker, topic: Topic, answer: HttpAnswer) -> Observation:
-    """Publish to each partition where the answer says it is led: ``leads``, or what came.
+    """Publish to each partition at the leader that the answer lists.
 
-    ``no-broker`` when nobody speaks NSQ there, ``none`` when nothing is listed.
+    ``leads``: every publish was acknowledged. ``none``: the answer lists no leader. ``no-broker``:
+    no
+    NSQ server answers at a listed address. Any other answer to a publish is the observation.
     """
     if answer.status != 200:
         return observe_http(answer)
-    info = read_topic(answer, Asked(broker.address, "GET /lookup"))
+    info = read_topic(answer, LookupRequest(broker.address, "GET /lookup"))
     for leader in info.leaders:
         seen = _publish_at(broker, topic, leader)
         if seen.value != "ok":

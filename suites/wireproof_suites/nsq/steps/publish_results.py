@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.observe.delivery import Delivery
 from wireproof_kit.nsq.observe.observations import observe, observe_delivery
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.answers import Answer
@@ -25,6 +26,20 @@ def publish_and_receive(
         return observe_delivery(consumer.next(), body=body, header=header)
 
 
+def observe_left_out(
+    delivery: Delivery | None, *, body: bytes, kept: dict[str, str], reserved: dict[str, str]
+) -> Observation:
+    """Return ``delivered:header-changed`` when the reserved names are left out and no more.
+
+    A header that is corrupted instead must not look as if the target had left the names out.
+    """
+    seen = observe_delivery(delivery, body=body, header={**kept, **reserved})
+    if observe_delivery(delivery, body=body, header=kept).value == "delivered:as-sent":
+        return replace(seen, value="delivered:header-changed")
+    is_changed = seen.value in ("delivered:header-changed", "delivered:no-header")
+    return replace(seen, value="delivered:header-corrupted") if is_changed else seen
+
+
 def then_received(
     answer: Observation, consumer: Consumer, *, body: bytes, header: Header | None = None
 ) -> Observation:
@@ -35,9 +50,9 @@ def then_received(
 
 
 def observe_traced(answer: Answer, trace_id: int) -> Observation:
-    """Name an answer ``traced`` when it has that trace id, in whatever layout.
+    """Return ``traced`` for an answer with this trace id, in any layout.
 
-    So a case can tell which frame an answer is for; what the layout should be is judged elsewhere.
+    A case can tell thereby which frame an answer belongs to. Other cases judge the layout.
     """
     seen = observe(answer, trace_id=trace_id)
     is_traced = seen.value.startswith("trace") and seen.value != "trace:id-differs"
@@ -45,7 +60,7 @@ def observe_traced(answer: Answer, trace_id: int) -> Observation:
 
 
 def is_success(answer: Observation) -> bool:
-    """Tell whether a publish was answered OK, with or without a trace."""
+    """Return whether a publish was acknowledged, with or without a trace."""
     return answer.value.partition(",")[0].partition(":")[0] in ("ok", "trace")
 
 
@@ -59,7 +74,7 @@ def followed_by(first: Observation, second: Observation) -> Observation:
 
 
 def then_goes_on(first: Observation, client: Connection, topic: Topic) -> Observation:
-    """Add whether the connection goes on."""
+    """Add the state of the connection to an observation."""
     state = client.goes_on(topic)
     return followed_by(first, observed(state, overdue=state == "stuck"))
 

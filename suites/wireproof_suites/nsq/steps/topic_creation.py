@@ -8,7 +8,7 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.lookup.answer import TopicInfo
 from wireproof_kit.nsq.lookup.servers import CREATE_PATHS, LookupClient, best_refusal
 from wireproof_kit.nsq.observe.observations import observe_http
-from wireproof_kit.nsq.topics.topic import Place, Topic
+from wireproof_kit.nsq.topics.topic import LedPartition, Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.observation import Difference, Observation, observed
@@ -23,6 +23,8 @@ APPEARING = 10
 APPEAR_SECONDS = 30.0
 REGISTER_SECONDS = 80.0
 ONE: Mapping[str, str] = {"partition_num": "1", "replicator": "1"}
+
+PUBLISHED = frozenset({"topic", "partition_num", "replicator", "extend"})
 
 Parameters = Mapping[str, str]
 
@@ -57,11 +59,12 @@ def create_and_wait(
     wanted = {**ONE, "partition_num": str(partitions), **parameters}
     answer = create(lookup, name, **wanted)
     if answer.status != 200:
+        _refuse_private(parameters, answer)
         return observe_http(answer)
     info = wait_until_led(broker, lookup, name, partitions=partitions)
     if info is None:
         return observed("not-led", overdue=True)
-    quiet = lookup.recording(Transcript())
+    quiet = lookup.record_to(Transcript())
     if not quiet.wait_until_registered(name, partitions=partitions, seconds=REGISTER_SECONDS):
         raise ArrangementFailed(f"no node registered {name} within {REGISTER_SECONDS:g} s")
     return _topic(broker, name, info, parameters)
@@ -79,6 +82,7 @@ def create_and_look_up(
     """Create a topic and observe its lookup until ``due`` shows; it may have no leader yet."""
     answer = create(lookup, name, **{**ONE, **parameters})
     if answer.status != 200:
+        _refuse_private(parameters, answer)
         return observe_http(answer)
 
     def look_up() -> Observation:
@@ -87,24 +91,39 @@ def create_and_look_up(
     return eventually(broker, look_up, due=[due])
 
 
+def _refuse_private(parameters: Parameters, answer: HttpAnswer) -> None:
+    """Raise an error if a creation was refused that has a parameter of no published text.
+
+    Raises:
+        ArrangementFailed: that may be why.
+    """
+    private = sorted(set(parameters) - PUBLISHED)
+    if private:
+        seen = observe_http(answer).value
+        raise ArrangementFailed(f"a creation with {', '.join(private)} was answered {seen}")
+
+
 def wait_until_led(
     broker: Broker, lookup: LookupClient, name: str, *, partitions: int
 ) -> TopicInfo | None:
-    """Wait until so many partitions of a topic have a leader; return None if they never do."""
+    """Wait until this number of partitions has leaders; return None if patience runs out."""
 
     def look() -> TopicInfo | None:
         info = lookup.lookup(name)
         return info if info and len(info.leaders) >= partitions else None
 
-    seconds = min(APPEARING * broker.patience.seconds(REDELIVERY), APPEAR_SECONDS)
+    patience = broker.patience
+    seconds = min(APPEARING * patience.seconds(REDELIVERY), APPEAR_SECONDS)
+    seconds = max(seconds, patience.settling_seconds())
     return until(look, seconds=seconds, every=POLL_SECONDS)
 
 
 def observe_kind(broker: Broker, topic: Topic) -> Observation:
-    """Say of what kind every partition of a topic is: ``ext``, ``plain``, ``mixed``, ``neither``.
+    """Return the kind of every partition of a topic: ``ext``, ``plain``, ``mixed`` or ``neither``.
 
-    An ext topic delivers what was published with a header; a plain one refuses the header and
-    delivers a message without one.
+    An ext topic delivers a message that was published with a header. A plain topic refuses the
+    header
+    and delivers a message without one.
     """
     kinds = {_kind(broker, topic.at(place.partition)) for place in topic.places}
     return observed(kinds.pop() if len(kinds) == 1 else "mixed")
@@ -146,7 +165,9 @@ def _kind(broker: Broker, topic: Topic) -> str:
 
 
 def _topic(broker: Broker, name: str, info: TopicInfo, parameters: Parameters) -> Topic:
-    places = tuple(Place(led.partition, led.address, led.http_address) for led in info.leaders)
+    places = tuple(
+        LedPartition(led.partition, led.address, led.http_address) for led in info.leaders
+    )
     return Topic(
         name=name,
         partition=places[0].partition,

@@ -1,4 +1,4 @@
-"""Messages in flight: who may end that, and how long it lasts."""
+"""Messages in flight: which client may end that, and how long it lasts."""
 
 import time
 from collections.abc import Callable
@@ -34,10 +34,11 @@ EARLY_BY_S = 0.05
 def acknowledge_from_another(
     broker: Broker, holder: Consumer, held: Delivery, say: Acknowledge
 ) -> Observation:
-    """Let another client of the channel speak of a message: its answer, state, and ``kept``.
+    """Acknowledge a held message from another client; observe the answer and what becomes of it.
 
-    ``kept`` when the message comes to a third client once its holder has left, or its time-out is
-    over: a broker may wait for that. Else ``lost``.
+    ``kept``: the message comes to a third client. ``lost``: it does not. The holder is closed
+    first,
+    since a broker may wait for that or for the message's time-out.
     """
     topic = holder.topic
     other = broker.subscribe(topic, channel=holder.channel, ready=0).connection
@@ -48,15 +49,15 @@ def acknowledge_from_another(
 
 
 def touch_and_wait(broker: Broker, topic: Topic) -> Observation:
-    """Touch a message half a time-out after it came, and say nothing more: ``renewed``.
+    """Touch a held message before its time-out, and observe when the message comes again.
 
-    ``too-early`` when it comes again before a whole time-out has passed since then; ``no-time``
-    when the machine was too slow to say so.
+    ``renewed``: it comes again after a whole time-out counted from TOUCH. ``too-early``: it comes
+    again sooner. ``no-time``: the machine was too slow to tell.
     """
     body = broker.unique_body()
     with broker.subscribe(topic, identify=SOON) as consumer:
         started = time.monotonic()
-        broker.published(topic, body)
+        broker.publish_accepted(topic, body)
         held = consumer.take(body)
         if held is None:
             return observed("missing", overdue=True)

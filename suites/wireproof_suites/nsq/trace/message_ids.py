@@ -26,6 +26,7 @@ TRACE_IDS = {
     "2-to-the-63": 2**63,
     "above-2-to-the-63": 2**63 + 1,
     "greatest": 2**64 - 1,
+    "equal-halves": 0x0102030401020304,
 }
 
 
@@ -42,8 +43,8 @@ def high_half(delivery: Delivery | None, answer: Answer) -> Observation:
     return _half(delivery, response.internal_id, name="internal-id", at=HIGH_HALF_AT)
 
 
-def increasing(numbers: Sequence[int]) -> Observation:
-    """Say whether each of the internal ids is greater than the one before."""
+def observe_increase(numbers: Sequence[int]) -> Observation:
+    """Return whether each internal id is greater than the one before."""
     for before, after in itertools.pairwise(numbers):
         if after <= before:
             difference = Difference("internal_id", HIGH_HALF_AT, f"more than {before}", str(after))
@@ -52,7 +53,7 @@ def increasing(numbers: Sequence[int]) -> Observation:
 
 
 def delivered_ids(consumer: Consumer, bodies: Sequence[bytes]) -> list[int]:
-    """Return the internal ids of messages in the order of the bodies, as far as they came."""
+    """Return the internal ids of the delivered messages, in the order of the bodies."""
     found: dict[bytes, int] = {}
     while len(found) < len(bodies):
         delivery = consumer.next(wait=REDELIVERY)
@@ -63,7 +64,7 @@ def delivered_ids(consumer: Consumer, bodies: Sequence[bytes]) -> list[int]:
     return [found[body] for body in bodies if body in found]
 
 
-def finished(
+def finish_some(
     broker: Broker,
     consumer: Consumer,
     bodies: Sequence[bytes],
@@ -71,11 +72,13 @@ def finished(
     unfinished: Sequence[int],
     later: Callable[[Consumer], Consumer],
 ) -> Observation:
-    """Finish some messages, not those others; ``finished`` when only the others come again.
+    """Finish some messages and leave the others; ``finished`` if only the others come again.
 
-    ``later`` makes the others come again, and returns the consumer to whom they come. That they
-    do shows that the finished ones could have: one of them before the last other is ``again``.
-    Copies sent before the FIN was read do not count.
+    ``later`` makes the unfinished messages come again, and returns the consumer that gets them.
+    Their
+    return shows that finished messages could have returned, too: a finished message before the
+    last
+    unfinished one is ``again``. Copies sent before the broker had read FIN do not count.
     """
     left = {body for number, body in enumerate(bodies) if number in unfinished}
     done = set(bodies) - left
@@ -114,14 +117,14 @@ def publish_all(broker: Broker, topic: Topic, trace_ids: Sequence[int | None]) -
     """Publish one message for each trace id, by PUB for None; return their bodies."""
     bodies = [broker.unique_body() for _ in trace_ids]
     for body, trace_id in zip(bodies, trace_ids, strict=True):
-        broker.published(topic, body, trace_id=trace_id)
+        broker.publish_accepted(topic, body, trace_id=trace_id)
     return bodies
 
 
 def _passed_copies(broker: Broker, consumer: Consumer) -> bool:
     """Pass over all that was sent before a message of now, which tells that it is there."""
     sentinel = broker.unique_body()
-    broker.published(consumer.topic, sentinel)
+    broker.publish_accepted(consumer.topic, sentinel)
     while (delivery := consumer.take()) is not None:
         if delivery.body == sentinel:
             consumer.finish(delivery)

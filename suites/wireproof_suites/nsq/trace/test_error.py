@@ -8,7 +8,7 @@ from wireproof_kit.nsq.observe.observations import observe, observe_absence
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.frames import mpub_trace, pub_trace
 from wireproof_kit.observation import Observation, observed
-from wireproof_suites.nsq.steps.frame_edits import sized
+from wireproof_suites.nsq.steps.frame_edits import cut_to_size
 from wireproof_suites.nsq.steps.partitions import FAULTS, Fault, answer_to
 from wireproof_suites.nsq.steps.publish_results import followed_by
 from wireproof_suites.nsq.trace.message_ids import only_empty
@@ -22,7 +22,7 @@ CUTS = {"in-the-trace-id": 12, "behind-the-trace-id": 8, "in-the-body": 1}
 @pytest.mark.parametrize("size", SHORT)
 def test_short_body(broker: Broker, plain_topic: Topic, size: int) -> Observation:
     """PUB_TRACE with a body too short for a trace id is refused."""
-    frame = sized(pub_trace(plain_topic, 77, b"body"), size)
+    frame = cut_to_size(pub_trace(plain_topic, 77, b"body"), size)
     with broker.connect(topic=plain_topic) as client:
         return observe(client.ask(frame), then=client.goes_on(plain_topic))
 
@@ -31,7 +31,7 @@ def test_short_body(broker: Broker, plain_topic: Topic, size: int) -> Observatio
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 def test_size_that_cannot_be(broker: Broker, plain_topic: Topic, size: int) -> Observation:
     """PUB_TRACE with an impossible size is refused."""
-    frame = sized(pub_trace(plain_topic, 77, b"body"), 0).replace(
+    frame = cut_to_size(pub_trace(plain_topic, 77, b"body"), 0).replace(
         "size", (size % 2**32).to_bytes(4, "big")
     )
     with broker.connect(topic=plain_topic) as client:
@@ -43,8 +43,8 @@ def test_short_body_unpublished(broker: Broker, fresh_plain_topic: Topic) -> Obs
     """A PUB_TRACE refused for its short body publishes nothing."""
     topic, sentinel = fresh_plain_topic, broker.unique_body()
     with broker.subscribe(topic) as consumer, broker.connect(topic=topic) as client:
-        client.ask(sized(pub_trace(topic, 77, b"body"), 7))
-        broker.published(topic, sentinel)
+        client.ask(cut_to_size(pub_trace(topic, 77, b"body"), 7))
+        broker.publish_accepted(topic, sentinel)
 
         return observe_absence(consumer.until(sentinel), of=b"")
 
@@ -62,7 +62,7 @@ def test_cut(broker: Broker, plain_topic: Topic, cut: int) -> Observation:
 def test_nothing_behind_the_trace_id(broker: Broker, plain_topic: Topic) -> Observation:
     """PUB_TRACE with a trace id and an empty body is answered OK or refused."""
     with broker.connect(topic=plain_topic) as client:
-        answer = client.ask(sized(pub_trace(plain_topic, 77, b"x"), 8))
+        answer = client.ask(cut_to_size(pub_trace(plain_topic, 77, b"x"), 8))
 
         return observe(answer, then=client.goes_on(plain_topic), trace_id=77)
 
@@ -72,8 +72,8 @@ def test_what_comes_of_nothing(broker: Broker, fresh_plain_topic: Topic) -> Obse
     """PUB_TRACE with an empty body publishes an empty message exactly if it is accepted."""
     topic, sentinel = fresh_plain_topic, broker.unique_body()
     with broker.subscribe(topic) as consumer, broker.connect(topic=topic) as client:
-        answer = observe(client.ask(sized(pub_trace(topic, 77, b"x"), 8)), trace_id=77)
-        broker.published(topic, sentinel)
+        answer = observe(client.ask(cut_to_size(pub_trace(topic, 77, b"x"), 8)), trace_id=77)
+        broker.publish_accepted(topic, sentinel)
 
         return followed_by(answer, only_empty(consumer.until(sentinel)))
 

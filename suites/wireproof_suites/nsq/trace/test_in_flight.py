@@ -22,7 +22,7 @@ def test_of_another(broker: Broker, fresh_plain_topic: Topic, say: Acknowledge) 
     """FIN, REQ or TOUCH from a client that does not hold the message has no effect on it."""
     topic = fresh_plain_topic
     holder = broker.subscribe(topic, identify=SOON)
-    broker.published(topic, broker.unique_body())
+    broker.publish_accepted(topic, broker.unique_body())
     held = holder.take()
     if held is None:
         return observed("missing", overdue=True)
@@ -42,7 +42,7 @@ def test_touch_cut(broker: Broker, fresh_plain_topic: Topic, at: int) -> Observa
     """The broker accepts a TOUCH command that arrives split, also behind another command."""
     topic = fresh_plain_topic
     with broker.subscribe(topic) as consumer:
-        broker.published(topic, broker.unique_body())
+        broker.publish_accepted(topic, broker.unique_body())
         held = consumer.take()
         if held is None:
             return observed("missing", overdue=True)

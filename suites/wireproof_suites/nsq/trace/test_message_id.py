@@ -11,15 +11,16 @@ from wireproof_kit.nsq.wire.frames import mpub, pub_trace
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.nsq.names import TRACE_ID
+from wireproof_suites.nsq.steps.batches import publish_batch
 from wireproof_suites.nsq.steps.subscriptions import receive_all
 from wireproof_suites.nsq.steps.trace_responses import read_trace
 from wireproof_suites.nsq.trace.message_ids import (
     TRACE_IDS,
     delivered_ids,
-    finished,
+    finish_some,
     high_half,
-    increasing,
     low_half,
+    observe_increase,
     publish_all,
 )
 
@@ -28,6 +29,7 @@ AGAIN = ["requeued", "timed-out"]
 FALLING = [9, None, 7, 6, None, 5, 1, None, 0]
 # With message 2 of three finished, the others are left.
 LEFT = (0, 2)
+MANY = 12
 
 
 @case("nsq/trace/id-low-half", clause="smart.message-id.halves")
@@ -36,7 +38,7 @@ def test_low_half(broker: Broker, plain_topic: Topic, trace_id: int) -> Observat
     """The low half of a delivered message id is the trace id."""
     body = broker.unique_body()
     with broker.subscribe(plain_topic) as consumer:
-        broker.published(plain_topic, body, trace_id=trace_id)
+        broker.publish_accepted(plain_topic, body, trace_id=trace_id)
 
         return low_half(consumer.next(body), trace_id)
 
@@ -48,7 +50,7 @@ def test_high_half(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     with broker.subscribe(topic, ready=20) as consumer:
         publish_all(broker, topic, [None, 1, None])
         body = broker.unique_body()
-        answer = broker.published(topic, body, trace_id=2**64 - 1)
+        answer = broker.publish_accepted(topic, body, trace_id=2**64 - 1)
 
         return high_half(consumer.next(body), answer)
 
@@ -59,7 +61,7 @@ def test_low_half_again(broker: Broker, fresh_plain_topic: Topic, trace_id: int)
     """A redelivered message has the same trace id as before."""
     body = broker.unique_body()
     with broker.subscribe(fresh_plain_topic) as consumer:
-        broker.published(fresh_plain_topic, body, trace_id=trace_id)
+        broker.publish_accepted(fresh_plain_topic, body, trace_id=trace_id)
         first = consumer.take(body)
         if first is None:
             return low_half(None, trace_id)
@@ -74,7 +76,7 @@ def test_low_half_with_header(broker: Broker, ext_topic: Topic, trace_id: int) -
     """For a trace id given in a header, the low half of the message id is that trace id."""
     body = broker.unique_body()
     with broker.subscribe(ext_topic) as consumer:
-        broker.published(ext_topic, body, {TRACE_ID: str(trace_id)})
+        broker.publish_accepted(ext_topic, body, {TRACE_ID: str(trace_id)})
 
         return low_half(consumer.next(body), trace_id)
 
@@ -87,7 +89,7 @@ def test_untraced(broker: Broker, plain_topic: Topic, before: str) -> Observatio
     with broker.subscribe(plain_topic) as consumer:
         if before != "alone":
             publish_all(broker, plain_topic, [77])
-        broker.published(plain_topic, body)
+        broker.publish_accepted(plain_topic, body)
 
         return low_half(consumer.next(body), 0)
 
@@ -108,7 +110,7 @@ def test_same_id_again(broker: Broker, fresh_plain_topic: Topic, way: str) -> Ob
     """A redelivered message has the same message id as before."""
     body = broker.unique_body()
     with broker.subscribe(fresh_plain_topic, identify=SOON) as consumer:
-        broker.published(fresh_plain_topic, body)
+        broker.publish_accepted(fresh_plain_topic, body)
         first = consumer.take(body)
         if first is not None and way == "requeued":
             consumer.requeue(first, 0)
@@ -131,6 +133,12 @@ def test_finish_traced(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     return _finish(broker, fresh_plain_topic, LEFT, [2**64 - 1, 2**63, 1])
 
 
+@case("nsq/trace/finish-several", clause="smart.message-id.finish", waiting=True)
+def test_finish_several(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """Of many messages, none that was finished is redelivered."""
+    return _finish(broker, fresh_plain_topic, (MANY - 1,), [None] * MANY)
+
+
 @case("nsq/trace/finish-left", clause="smart.message-id.finish", waiting=True)
 def test_finish_and_leave(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """A message that a client finished before disconnecting is not redelivered."""
@@ -142,10 +150,10 @@ def test_finish_and_leave(broker: Broker, fresh_plain_topic: Topic) -> Observati
         consumer.close()
         return broker.subscribe(topic, channel=consumer.channel)
 
-    return finished(broker, client, bodies, unfinished=LEFT, later=leave)
+    return finish_some(broker, client, bodies, unfinished=LEFT, later=leave)
 
 
-@case("nsq/trace/finish-room", clause="smart.message-id.finish", waiting=True)
+@case("nsq/trace/finish-room", clause="smart.connection.ready-again", waiting=True)
 @pytest.mark.parametrize("trace_id", [None, 2**64 - 1], ids=["untraced", "traced"])
 def test_room(broker: Broker, fresh_plain_topic: Topic, trace_id: int | None) -> Observation:
     """For a client with RDY 1, each FIN by message id releases the next message."""
@@ -160,19 +168,19 @@ def test_room(broker: Broker, fresh_plain_topic: Topic, trace_id: int | None) ->
 def test_ids_increase(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """Internal ids increase in the order in which messages were published."""
     topic = fresh_plain_topic
-    with broker.subscribe(topic, ready=30) as consumer, broker.connect(topic=topic) as other:
+    with broker.subscribe(topic, ready=30) as consumer:
         bodies: list[bytes] = []
         for _ in range(10):
             bodies += publish_all(broker, topic, [None])
             bodies.append(broker.unique_body())
-            other.ask(mpub(topic, bodies[-1:]))
+            publish_batch(broker, topic, bodies[-1:])
 
-        return _increasing(consumer, bodies)
+        return _observe_increase(consumer, bodies)
 
 
 @case("nsq/trace/ids-increase-traced", clause="smart.message-id.increasing", needs=("trace",))
 def test_answered_ids_increase(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """Internal ids in trace answers increase, whatever the trace ids are."""
+    """Internal ids in trace answers increase; the trace ids do not matter."""
     numbers: list[int] = []
     with broker.connect(topic=fresh_plain_topic) as client:
         for trace_id in FALLING:
@@ -184,10 +192,15 @@ def test_answered_ids_increase(broker: Broker, fresh_plain_topic: Topic) -> Obse
             if response is None:
                 return observe(answer)
             numbers.append(response.internal_id)
-    return increasing(numbers)
+    return observe_increase(numbers)
 
 
-@case("nsq/trace/ids-increase-batch", clause="smart.message-id.increasing", waiting=True)
+@case(
+    "nsq/trace/ids-increase-batch",
+    clause="smart.message-id.increasing",
+    needs=("batch",),
+    waiting=True,
+)
 def test_ids_increase_in_a_batch(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """Internal ids increase within a batch."""
     topic = fresh_plain_topic
@@ -197,23 +210,23 @@ def test_ids_increase_in_a_batch(broker: Broker, fresh_plain_topic: Topic) -> Ob
         if answer.value != "ok":
             return answer
 
-        return _increasing(consumer, bodies)
+        return _observe_increase(consumer, bodies)
 
 
 def _finish(
     broker: Broker, topic: Topic, left: tuple[int, ...], trace_ids: list[int | None]
 ) -> Observation:
-    client = broker.subscribe(topic, ready=5, identify=SOON)
+    client = broker.subscribe(topic, ready=max(5, len(trace_ids)), identify=SOON)
     bodies = publish_all(broker, topic, trace_ids)
-    return finished(broker, client, bodies, unfinished=left, later=_same)
+    return finish_some(broker, client, bodies, unfinished=left, later=_same)
 
 
 def _same(consumer: Consumer) -> Consumer:
     return consumer
 
 
-def _increasing(consumer: Consumer, bodies: list[bytes]) -> Observation:
+def _observe_increase(consumer: Consumer, bodies: list[bytes]) -> Observation:
     numbers = delivered_ids(consumer, bodies)
     if len(numbers) < len(bodies):
         return observed("missing", overdue=True)
-    return increasing(numbers)
+    return observe_increase(numbers)

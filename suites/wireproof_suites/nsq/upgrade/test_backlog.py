@@ -56,7 +56,8 @@ def test_old_and_new(broker: Broker, upgradable_topic: Topic) -> Observation:
 def test_old_in_flight(broker: Broker, upgradable_topic: Topic) -> Observation:
     """Messages in flight or unread before an upgrade are delivered after it."""
     messages: list[Sent] = [(None, broker.unique_body()) for _ in range(4)]
-    with broker.subscribe(upgradable_topic, ready=2) as old:
+    soon = {"msg_timeout": 1000}  # a broker may keep what a departed client held until then
+    with broker.subscribe(upgradable_topic, ready=2, identify=soon) as old:
         _publish(broker, upgradable_topic, messages)
         finished = old.next()
         old.take()
@@ -74,7 +75,7 @@ def test_old_attempts(broker: Broker, upgradable_topic: Topic) -> Observation:
     """A message from before an upgrade is delivered after it with a plain attempts count."""
     body = broker.unique_body()
     with broker.subscribe(upgradable_topic, ready=0) as old:
-        broker.published(upgradable_topic, body)
+        broker.publish_accepted(upgradable_topic, body)
     topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED
@@ -85,4 +86,4 @@ def test_old_attempts(broker: Broker, upgradable_topic: Topic) -> Observation:
 
 def _publish(broker: Broker, topic: Topic, messages: list[Sent]) -> None:
     for header, body in messages:
-        broker.published(topic, body, header)
+        broker.publish_accepted(topic, body, header)

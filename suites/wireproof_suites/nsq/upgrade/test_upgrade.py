@@ -1,4 +1,4 @@
-"""An old topic gets the extend feature, and who may use it then."""
+"""Upgrades of plain topics, and the clients that may subscribe afterwards."""
 
 from dataclasses import replace
 
@@ -52,14 +52,14 @@ def test_upgrade_of_used_topic(broker: Broker, upgradable_topic: Topic) -> Obser
     old: Sent = (None, broker.unique_body())
     new: Sent = ({"k": "v"}, broker.unique_body())
     with broker.subscribe(upgradable_topic) as consumer:
-        broker.published(upgradable_topic, old[1])
+        broker.publish_accepted(upgradable_topic, old[1])
         consumer.next(old[1])
 
     topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED
     with broker.subscribe(topic) as consumer:
-        broker.published(topic, new[1], new[0])
+        broker.publish_accepted(topic, new[1], new[0])
         return read_all(consumer, [old, new], owed=[new[1]])
 
 
@@ -116,7 +116,7 @@ def test_beside_open_subscription(broker: Broker, upgradable_topic: Topic) -> Ob
             return NOT_UPGRADED
         messages: list[Sent] = [({"k": "v"}, broker.unique_body()), (None, broker.unique_body())]
         for header, body in messages:
-            broker.published(topic, body, header)
+            broker.publish_accepted(topic, body, header)
         old.take()
 
     with broker.subscribe(topic, channel=old.channel, ready=5) as consumer:
@@ -125,7 +125,7 @@ def test_beside_open_subscription(broker: Broker, upgradable_topic: Topic) -> Ob
 
 @case("nsq/upgrade/again", clause="ext.upgrade.again", waiting=True)
 def test_upgrade_of_ext_topic(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Upgrading an ext topic again leaves it an ext topic, whatever the answer."""
+    """Upgrading an ext topic again leaves it an ext topic; any answer is accepted."""
     answer = observe_http(broker.upgrade(fresh_ext_topic).answer)
 
     seen = deliver(broker, fresh_ext_topic, broker.unique_body(), header={"k": "v"})

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from wireproof_reference_impl.iggy.core import bodies
 from wireproof_reference_impl.iggy.core.commands import reading
-from wireproof_reference_impl.iggy.core.session import Action, Handler, Session
+from wireproof_reference_impl.iggy.core.session import Action, CommandContext, Handler
 from wireproof_reference_impl.iggy.wire.checks import check_group
 from wireproof_reference_impl.iggy.wire.fields import Fields
-from wireproof_reference_impl.iggy.wire.requests import Place
+from wireproof_reference_impl.iggy.wire.requests import TopicPath
 
 
 def get_group(fields: Fields) -> Action:
@@ -22,11 +22,11 @@ def get_groups(fields: Fields) -> Action:
     return lambda session: bodies.groups(session.server.topic(place).groups.values())
 
 
-def _handler(do: Callable[[Session, Place, int], object]) -> Handler:
+def _handler(do: Callable[[CommandContext, TopicPath, int], object]) -> Handler:
     def handler(fields: Fields) -> Action:
         place, number = _group(fields)
 
-        def act(session: Session) -> bytes:
+        def act(session: CommandContext) -> bytes:
             do(session, place, number)
             return b""
 
@@ -35,23 +35,23 @@ def _handler(do: Callable[[Session, Place, int], object]) -> Handler:
     return handler
 
 
-def _create(session: Session, place: Place, number: int) -> None:
+def _create(session: CommandContext, place: TopicPath, number: int) -> None:
     session.server.create_group(place, number)
 
 
-def _delete(session: Session, place: Place, number: int) -> None:
+def _delete(session: CommandContext, place: TopicPath, number: int) -> None:
     session.server.delete_group(place, number)
 
 
-def _join(session: Session, place: Place, number: int) -> None:
+def _join(session: CommandContext, place: TopicPath, number: int) -> None:
     session.server.join(place, number, session.client)
 
 
-def _leave(session: Session, place: Place, number: int) -> None:
+def _leave(session: CommandContext, place: TopicPath, number: int) -> None:
     session.server.leave(place, number, session.client)
 
 
-def _group(fields: Fields) -> tuple[Place, int]:
+def _group(fields: Fields) -> tuple[TopicPath, int]:
     place, number = reading.place(fields), fields.u32()
     check_group(number)
     return place, number

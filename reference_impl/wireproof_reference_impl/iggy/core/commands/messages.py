@@ -5,7 +5,7 @@ from collections.abc import Callable
 from wireproof_reference_impl.iggy.core import bodies
 from wireproof_reference_impl.iggy.core.commands import reading
 from wireproof_reference_impl.iggy.core.messages import poll, send, store_offset, stored_offset
-from wireproof_reference_impl.iggy.core.session import Action, Handler, Session
+from wireproof_reference_impl.iggy.core.session import Action, CommandContext, Handler
 from wireproof_reference_impl.iggy.streams.partition import Partition
 from wireproof_reference_impl.iggy.wire.checks import check_sent
 from wireproof_reference_impl.iggy.wire.fields import Fields
@@ -36,11 +36,11 @@ def poll_messages(consumer: ReadConsumer, partition: ReadPartition) -> Handler:
         )
         has_more = bool(fields.left)
 
-        def act(session: Session) -> bytes:
+        def act(session: CommandContext) -> bytes:
             if has_more and not session.server.behaviour.poll.takes_trailing:
                 raise invalid_command()
             found = poll(session.server, request, session.client)
-            return bodies.polled(found, session.server.behaviour.message)
+            return bodies.encode_polled(found, session.server.behaviour.message)
 
         return act
 
@@ -50,11 +50,11 @@ def poll_messages(consumer: ReadConsumer, partition: ReadPartition) -> Handler:
 def send_messages(fields: Fields) -> Action:
     """Store messages, all or none."""
     request = SendMessages(
-        reading.place(fields), reading.partitioning(fields), reading.messages(fields)
+        reading.place(fields), reading.read_partitioning(fields), reading.messages(fields)
     )
     check_sent(request)
 
-    def act(session: Session) -> bytes:
+    def act(session: CommandContext) -> bytes:
         send(session.server, request, session.now_us)
         return b""
 
@@ -70,7 +70,7 @@ def get_consumer_offset(
         consumer, place = read_consumer(fields), reading.place(fields)
         partition = read_partition(fields)
 
-        def act(session: Session) -> bytes:
+        def act(session: CommandContext) -> bytes:
             found, stored = stored_offset(session.server, place, consumer, partition)
             return body(consumer, found, stored)
 
@@ -86,7 +86,7 @@ def store_consumer_offset(read_consumer: ReadConsumer, read_partition: ReadParti
         consumer, place = read_consumer(fields), reading.place(fields)
         partition, offset = read_partition(fields), fields.u64()
 
-        def act(session: Session) -> bytes:
+        def act(session: CommandContext) -> bytes:
             store_offset(
                 session.server,
                 place,

@@ -5,7 +5,7 @@ from wireproof_reference_impl.iggy.wire.fields import Fields
 from wireproof_reference_impl.iggy.wire.header import read_headers
 from wireproof_reference_impl.iggy.wire.identifier import read_identifier
 from wireproof_reference_impl.iggy.wire.message import Sent
-from wireproof_reference_impl.iggy.wire.requests import Partitioning, Place
+from wireproof_reference_impl.iggy.wire.requests import Partitioning, TopicPath
 from wireproof_reference_impl.iggy.wire.status import invalid_command
 from wireproof_spec.iggy.kinds import (
     BALANCED,
@@ -17,9 +17,9 @@ from wireproof_spec.iggy.kinds import (
 )
 
 
-def place(fields: Fields) -> Place:
+def place(fields: Fields) -> TopicPath:
     """Read the identifiers of a stream and a topic."""
-    return Place(read_identifier(fields), read_identifier(fields))
+    return TopicPath(read_identifier(fields), read_identifier(fields))
 
 
 def consumer_kind(fields: Fields) -> int:
@@ -34,7 +34,7 @@ def consumer_kind(fields: Fields) -> int:
     return kind
 
 
-def partitioning(fields: Fields) -> Partitioning:
+def read_partitioning(fields: Fields) -> Partitioning:
     """Read kind u8, length u8 and value.
 
     Raises:

@@ -2,13 +2,13 @@
 
 from wireproof_reference_impl.iggy.core import bodies
 from wireproof_reference_impl.iggy.core.commands import reading
-from wireproof_reference_impl.iggy.core.session import Action, Session
+from wireproof_reference_impl.iggy.core.session import Action, CommandContext
 from wireproof_reference_impl.iggy.wire.checks import check_partitions, check_stream, check_topic
 from wireproof_reference_impl.iggy.wire.fields import Fields
 from wireproof_reference_impl.iggy.wire.identifier import read_identifier
 
 
-def get_streams(session: Session) -> bytes:
+def get_streams(session: CommandContext) -> bytes:
     """Answer with all streams."""
     return bodies.streams(session.server.streams.values())
 
@@ -24,7 +24,7 @@ def create_stream(fields: Fields) -> Action:
     number, name = fields.u32(), reading.text(fields.rest())
     check_stream(number, name)
 
-    def act(session: Session) -> bytes:
+    def act(session: CommandContext) -> bytes:
         session.server.create_stream(number, name, session.now_us)
         return b""
 
@@ -35,7 +35,7 @@ def delete_stream(fields: Fields) -> Action:
     """Delete a stream."""
     who = read_identifier(fields)
 
-    def act(session: Session) -> bytes:
+    def act(session: CommandContext) -> bytes:
         session.server.delete_stream(who)
         return b""
 
@@ -60,7 +60,7 @@ def create_topic(fields: Fields) -> Action:
     name = reading.text(fields.rest())
     check_topic(number, name, partitions)
 
-    def act(session: Session) -> bytes:
+    def act(session: CommandContext) -> bytes:
         session.server.create_topic(
             stream, number, name, partitions=partitions, now_us=session.now_us
         )
@@ -73,7 +73,7 @@ def delete_topic(fields: Fields) -> Action:
     """Delete a topic."""
     place = reading.place(fields)
 
-    def act(session: Session) -> bytes:
+    def act(session: CommandContext) -> bytes:
         session.server.delete_topic(place)
         return b""
 
@@ -85,7 +85,7 @@ def create_partitions(fields: Fields) -> Action:
     place, count = reading.place(fields), fields.u32()
     check_partitions(count)
 
-    def act(session: Session) -> bytes:
+    def act(session: CommandContext) -> bytes:
         session.server.create_partitions(place, count)
         return b""
 
@@ -97,7 +97,7 @@ def delete_partitions(fields: Fields) -> Action:
     place, count = reading.place(fields), fields.u32()
     check_partitions(count)
 
-    def act(session: Session) -> bytes:
+    def act(session: CommandContext) -> bytes:
         session.server.delete_partitions(place, count)
         return b""
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from wireproof_reference_impl.iggy.core import tagged_bodies
 from wireproof_reference_impl.iggy.core.commands import messages, reading, streams, system
-from wireproof_reference_impl.iggy.core.session import Action, Handler, Session
+from wireproof_reference_impl.iggy.core.session import Action, CommandContext, Handler
 from wireproof_reference_impl.iggy.streams.partition import Partition
 from wireproof_reference_impl.iggy.wire.checks import check_client, check_stream, check_topic
 from wireproof_reference_impl.iggy.wire.fields import Fields
@@ -22,7 +22,7 @@ WITHOUT_LOGIN = frozenset({commands.PING, commands.LOGIN_USER})
 _FIRST_PARTITION = 1
 
 
-def _get_me(session: Session) -> bytes:
+def _get_me(session: CommandContext) -> bytes:
     return tagged_bodies.client(session.client)
 
 
@@ -33,7 +33,7 @@ def _get_client(fields: Fields) -> Action:
     return _or_nothing(lambda session: tagged_bodies.client(session.server.client(number)))
 
 
-def _get_clients(session: Session) -> bytes:
+def _get_clients(session: CommandContext) -> bytes:
     return tagged_bodies.clients(session.server.clients.values())
 
 
@@ -42,7 +42,7 @@ def _login_user(fields: Fields) -> Action:
     for _ in ("version", "context"):
         reading.text(fields.take(fields.u32()))
 
-    def act(session: Session) -> bytes:
+    def act(session: CommandContext) -> bytes:
         if (name, password) != (USER_NAME, PASSWORD):
             raise Refusal(INVALID_CREDENTIALS, "Invalid credentials")
         session.client.user = USER_ID
@@ -56,7 +56,7 @@ def _get_stream(fields: Fields) -> Action:
     return _or_nothing(lambda session: tagged_bodies.stream(session.server.stream(who)))
 
 
-def _get_streams(session: Session) -> bytes:
+def _get_streams(session: CommandContext) -> bytes:
     return tagged_bodies.streams(session.server.streams.values())
 
 
@@ -64,7 +64,7 @@ def _create_stream(fields: Fields) -> Action:
     wanted, name = fields.u32(), _short_text(fields)
     check_stream(wanted or 1, name)
 
-    def act(session: Session) -> bytes:
+    def act(session: CommandContext) -> bytes:
         number = wanted or _first_free(session.server.streams)
         stream = session.server.create_stream(number, name, session.now_us)
         return tagged_bodies.stream(stream)
@@ -89,7 +89,7 @@ def _create_topic(fields: Fields) -> Action:
     name = _short_text(fields)
     check_topic(wanted or 1, name, partitions)
 
-    def act(session: Session) -> bytes:
+    def act(session: CommandContext) -> bytes:
         number = wanted or _first_free(session.server.stream(stream).topics)
         topic = session.server.create_topic(
             stream, number, name, partitions=partitions, now_us=session.now_us
@@ -102,13 +102,13 @@ def _create_topic(fields: Fields) -> Action:
 def _or_nothing(act: Action) -> Action:
     """Return an action that answers with an empty body instead of refusing."""
 
-    def found(session: Session) -> bytes:
+    def find(session: CommandContext) -> bytes:
         try:
             return act(session)
         except Refusal:
             return b""
 
-    return found
+    return find
 
 
 def _offset(consumer: Consumer, partition: Partition, stored: int | None) -> bytes:

@@ -1,4 +1,4 @@
-"""AUTH: a client shows the one secret there is; without one every secret is refused."""
+"""AUTH: a client presents the secret; without a configured secret every one is refused."""
 
 import json
 from collections.abc import Sequence
@@ -13,19 +13,19 @@ _GRANTED = {"identity": "", "identity_url": "", "permission_count": 1}
 
 
 def auth(connection: Connection, words: Sequence[bytes]) -> Reading:
-    """Read the secret and say what it allows: everything, or nothing."""
+    """Check the secret and answer what it permits: everything or nothing."""
     connection.move(Event.AUTH)
     if len(words) != 1:
         raise Refusal(E_INVALID, "AUTH invalid number of parameters")
-    size = yield from sized.number(otherwise=lambda: _refused("failed to read body size"))
+    size = yield from sized.number(otherwise=lambda: _refuse("failed to read body size"))
     limit = connection.node.limits.body
     sized.check_size(
         size,
         limit=limit,
-        invalid=lambda: _refused(f"invalid body size {size}"),
-        too_big=lambda: _refused(f"body too big {size} > {limit}"),
+        invalid=lambda: _refuse(f"invalid body size {size}"),
+        too_big=lambda: _refuse(f"body too big {size} > {limit}"),
     )
-    secret = yield from sized.exactly(size, otherwise=lambda: _refused("failed to read body"))
+    secret = yield from sized.exactly(size, otherwise=lambda: _refuse("failed to read body"))
     if connection.authorized:
         raise Refusal(E_INVALID, "AUTH Already set")
     access = connection.node.access
@@ -37,5 +37,5 @@ def auth(connection: Connection, words: Sequence[bytes]) -> Reading:
     connection.respond(json.dumps(_GRANTED, separators=(",", ":")).encode())
 
 
-def _refused(text: str) -> Refusal:
+def _refuse(text: str) -> Refusal:
     return Refusal(E_BAD_BODY, f"AUTH {text}")

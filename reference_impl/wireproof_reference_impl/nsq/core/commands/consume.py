@@ -9,7 +9,7 @@ from wireproof_reference_impl.nsq.delivery.in_flight import NotInFlight
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.wire.identity import MILLISECOND
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.nsq.wire.words import byte_list, digits, shown
+from wireproof_reference_impl.nsq.wire.words import byte_list, digits, show
 from wireproof_spec.nsq import error_codes, limits
 from wireproof_spec.nsq.names import CLOSE_WAIT
 
@@ -17,13 +17,13 @@ _MOST_HELD_NS = limits.MAX_MSG_TIMEOUT_MS * MILLISECOND
 
 
 def rdy(connection: Connection, words: Sequence[bytes]) -> None:
-    """Set how many messages the client will hold; after CLS it is not looked at."""
+    """Run RDY: set how many messages the client may hold; ignored after CLS."""
     connection.move(Event.RDY)
     if connection.state is State.CLOSING:
         return
     count = 1 if len(words) < 2 else digits(words[1])
     if count is None:
-        text = f"RDY could not parse count {shown(words[1])}"
+        text = f"RDY could not parse count {show(words[1])}"
         raise Refusal(error_codes.E_INVALID, text)
     if count > limits.MAX_RDY_COUNT:
         text = f"RDY count {count} out of range 0-{limits.MAX_RDY_COUNT}"
@@ -34,7 +34,7 @@ def rdy(connection: Connection, words: Sequence[bytes]) -> None:
 
 
 def fin(connection: Connection, words: Sequence[bytes]) -> None:
-    """Be done with a message."""
+    """Run FIN: finish a message."""
     connection.move(Event.FIN)
     channel, subscriber = _subscription(connection)
     try:
@@ -51,7 +51,7 @@ def req(connection: Connection, words: Sequence[bytes]) -> None:
         raise Refusal(error_codes.E_INVALID, "REQ insufficient number of params")
     delay_ms = digits(words[2])
     if delay_ms is None:
-        text = f"REQ could not parse timeout {shown(words[1])}, {shown(words[2])}"
+        text = f"REQ could not parse timeout {show(words[1])}, {show(words[2])}"
         raise Refusal(error_codes.E_INVALID, text)
     channel, subscriber = _subscription(connection)
     delay_ns = min(delay_ms, limits.MAX_REQ_TIMEOUT_MS) * MILLISECOND
@@ -64,7 +64,7 @@ def req(connection: Connection, words: Sequence[bytes]) -> None:
 
 
 def touch(connection: Connection, words: Sequence[bytes]) -> None:
-    """Start a message's time limit anew."""
+    """Run TOUCH: restart the time limit of a message."""
     connection.move(Event.TOUCH)
     channel, subscriber = _subscription(connection)
     try:
@@ -80,7 +80,7 @@ def touch(connection: Connection, words: Sequence[bytes]) -> None:
 
 
 def cls(connection: Connection, words: Sequence[bytes]) -> None:
-    """Send nothing more; what the client holds it may still answer."""
+    """Run CLS: send no more messages; the client may still answer those it holds."""
     connection.move(Event.CLS)
     _, subscriber = _subscription(connection)
     subscriber.ready = 0
@@ -88,7 +88,7 @@ def cls(connection: Connection, words: Sequence[bytes]) -> None:
 
 
 def nop(connection: Connection, words: Sequence[bytes]) -> None:
-    """Do nothing; the line itself shows that the client lives."""
+    """Run NOP: do nothing; the received line itself shows that the client is alive."""
 
 
 def _subscription(connection: Connection) -> tuple[Channel, Subscriber]:
@@ -110,5 +110,5 @@ def _internal_id(message_id: bytes) -> int:
 
 
 def _not_held(code: str, words: Sequence[bytes]) -> Refusal:
-    text = f"{shown(words[0])} {byte_list(words[1])} failed Message ID not in flight"
+    text = f"{show(words[0])} {byte_list(words[1])} failed Message ID not in flight"
     return Refusal(code, text, fatal=False)

@@ -1,11 +1,11 @@
-"""INTERNAL_CREATE_TOPIC: a topic on a node that stands alone."""
+"""INTERNAL_CREATE_TOPIC: creates a topic on a node without a cluster."""
 
 from collections.abc import Sequence
 
 from wireproof_reference_impl.nsq.core.commands import partition_word
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.nsq.wire.words import BadWord, boolean, shown
+from wireproof_reference_impl.nsq.wire.words import BadWord, boolean, show
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.limits import MAX_PARTITION
 from wireproof_spec.nsq.names import OK, is_valid_name
@@ -16,7 +16,7 @@ def create_topic(connection: Connection, words: Sequence[bytes]) -> None:
     if len(words) < 3:
         text = "CREATE_TOPIC insufficient number of parameters"
         raise Refusal(error_codes.E_INVALID, text)
-    name = shown(words[1])
+    name = show(words[1])
     if not is_valid_name(name):
         raise Refusal(error_codes.E_BAD_TOPIC, f'topic name "{name}" is not valid')
     number = partition_word.partition_number(words[2], error_codes.E_BAD_PARTITION)

@@ -1,4 +1,4 @@
-"""IDENTIFY: what a client says of itself, and the answer."""
+"""IDENTIFY: the client's description of itself, and the answer."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -40,23 +40,23 @@ def identify(connection: Connection, words: Sequence[bytes]) -> Reading:
 
 
 def read_body(connection: Connection) -> sized.Bytes:
-    """Read the size of the fields, and their JSON."""
-    size = yield from sized.number(otherwise=lambda: _refused("failed to read body size"))
+    """Read the size of the body, and its JSON."""
+    size = yield from sized.number(otherwise=lambda: _refuse("failed to read body size"))
     limit = connection.node.limits.body
     sized.check_size(
         size,
         limit=limit,
-        invalid=lambda: _refused(f"invalid body size {size}"),
-        too_big=lambda: _refused(f"body too big {size} > {limit}"),
+        invalid=lambda: _refuse(f"invalid body size {size}"),
+        too_big=lambda: _refuse(f"body too big {size} > {limit}"),
     )
-    return (yield from sized.exactly(size, otherwise=lambda: _refused("failed to read body")))
+    return (yield from sized.exactly(size, otherwise=lambda: _refuse("failed to read body")))
 
 
 def read_identity(fields: IdentifyFields) -> Identity:
-    """Return the identity that the fields make.
+    """Return the identity from the fields of IDENTIFY.
 
     Raises:
-        Refusal: a value out of its range; checked in the order of the real broker.
+        Refusal: a value is out of range; checked in the order of the real broker.
     """
     return Identity(
         heartbeat_ms=_heartbeat(fields.number("heartbeat_interval")),
@@ -77,7 +77,7 @@ def read_identity(fields: IdentifyFields) -> Identity:
 def answer(identity: Identity, version: str, *, tls: bool, auth: bool) -> dict[str, object]:
     """Return the fields of the JSON answer, in the order of the real broker.
 
-    Compression is not available: asked for or not, it is answered false.
+    Compression is not available: whether requested or not, the answer is false.
     """
     fields: dict[str, object] = {
         "max_rdy_count": limits.MAX_RDY_COUNT,
@@ -103,7 +103,7 @@ def _read(body: bytes) -> tuple[IdentifyFields, Identity]:
     try:
         fields = identify_json.read(body)
     except BadIdentify as error:
-        raise _refused("failed to decode JSON body") from error
+        raise _refuse("failed to decode JSON body") from error
     return fields, read_identity(fields)
 
 
@@ -111,7 +111,7 @@ _said = lru_cache(maxsize=64)(_read)
 """Most clients say of themselves what others have said before."""
 
 
-def _refused(text: str) -> Refusal:
+def _refuse(text: str) -> Refusal:
     return Refusal(E_BAD_BODY, f"IDENTIFY {text}")
 
 
@@ -121,7 +121,7 @@ def _heartbeat(value: int) -> int | None:
     if value == -1:
         return None
     if not limits.MIN_HEARTBEAT_INTERVAL_MS <= value <= limits.MAX_HEARTBEAT_INTERVAL_MS:
-        raise _refused(f"heartbeat interval ({value}) is invalid")
+        raise _refuse(f"heartbeat interval ({value}) is invalid")
     return value
 
 
@@ -131,7 +131,7 @@ def _buffer_size(value: int) -> int:
     if value == -1:
         return 1
     if value < limits.MIN_OUTPUT_BUFFER_SIZE:
-        raise _refused(f"output buffer size ({value}) is invalid")
+        raise _refuse(f"output buffer size ({value}) is invalid")
     return min(value, limits.MAX_OUTPUT_BUFFER_SIZE)
 
 
@@ -141,13 +141,13 @@ def _buffer_timeout(value: int) -> int:
     if value == -1:
         return 0
     if not 1 <= value <= limits.MAX_OUTPUT_BUFFER_TIMEOUT_MS:
-        raise _refused(f"output buffer timeout ({value}) is invalid")
+        raise _refuse(f"output buffer timeout ({value}) is invalid")
     return max(value, limits.LEAST_OUTPUT_BUFFER_TIMEOUT_MS)
 
 
 def _sample_rate(value: int) -> int:
     if not 0 <= value <= limits.MAX_SAMPLE_RATE:
-        raise _refused(f"sample rate ({value}) is invalid")
+        raise _refuse(f"sample rate ({value}) is invalid")
     return value
 
 
@@ -155,12 +155,12 @@ def _message_timeout(value: int) -> int:
     if value == 0:
         return limits.MSG_TIMEOUT_MS
     if not limits.MIN_MSG_TIMEOUT_MS <= value <= limits.MAX_MSG_TIMEOUT_MS:
-        raise _refused(f"msg timeout ({value}) is invalid")
+        raise _refuse(f"msg timeout ({value}) is invalid")
     return value
 
 
 def _desired_tag(value: str) -> str:
     length = len(value.encode("utf-8", "surrogatepass"))
     if length > limits.MAX_DESIRED_TAG_SIZE:
-        raise _refused(f"invalid tag len {length}, exceed limit {limits.MAX_DESIRED_TAG_SIZE}")
+        raise _refuse(f"invalid tag len {length}, exceed limit {limits.MAX_DESIRED_TAG_SIZE}")
     return value

@@ -1,4 +1,4 @@
-"""PUB and PUB_TRACE, and what every publish command checks first."""
+"""PUB and PUB_TRACE, and the checks that all publish commands begin with."""
 
 from collections.abc import Generator, Sequence
 
@@ -6,9 +6,9 @@ from wireproof_reference_impl.nsq.core.commands import partition_word, sized
 from wireproof_reference_impl.nsq.core.connection import Connection, Reading
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.topic import Partition
-from wireproof_reference_impl.nsq.wire.message import Entry, Stored
+from wireproof_reference_impl.nsq.wire.message import NewMessage, PublishResult
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.nsq.wire.words import shown
+from wireproof_reference_impl.nsq.wire.words import show
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.names import OK, is_valid_name
 
@@ -18,7 +18,7 @@ Located = Generator[int, bytes, Partition]
 
 
 class Address:
-    """Where a publish line points to, before it is known whether that exists."""
+    """The topic and partition named by a publish line, whether they exist or not."""
 
     __slots__ = ("partition", "topic")
 
@@ -36,7 +36,7 @@ def address(connection: Connection, words: Sequence[bytes]) -> Address:
     rules = connection.node.behaviour.publish
     if len(words) < 2 or (len(words) != 3 and needs_partition(connection, words)):
         raise Refusal(error_codes.E_INVALID, "insufficient number of parameters")
-    topic = shown(words[1])
+    topic = show(words[1])
     if rules.name_checked and not is_valid_name(topic):
         raise Refusal(error_codes.E_BAD_TOPIC, f'PUB topic name "{topic}" is not valid')
     code = rules.bad_partition
@@ -46,12 +46,12 @@ def address(connection: Connection, words: Sequence[bytes]) -> Address:
 
 
 def needs_partition(connection: Connection, words: Sequence[bytes]) -> bool:
-    """Return True if the line of a publish has to name a partition."""
+    """Return True if a publish line must name a partition."""
     return connection.node.behaviour.publish.partition_required
 
 
 def locate(connection: Connection, to: Address, size: int) -> Located:
-    """Return the partition a publish goes to.
+    """Return the partition that a publish goes to.
 
     Raises:
         Refusal: it is not on this node, or the topic is ordered and the line names none.
@@ -73,7 +73,7 @@ def locate(connection: Connection, to: Address, size: int) -> Located:
 
 
 def body_size(connection: Connection) -> sized.Number:
-    """Read the size of a single message, and refuse it when it is out of range."""
+    """Read the size of a single message; refuse it if it is out of range."""
     rules = connection.node.behaviour.publish
     limit = connection.node.limits.message
     size = yield from sized.number(
@@ -93,12 +93,14 @@ def read_body(connection: Connection, size: int) -> sized.Bytes:
     return (yield from sized.exactly(size, otherwise=cut_body))
 
 
-def store(connection: Connection, partition: Partition, entries: Sequence[Entry]) -> Stored:
-    """Publish messages to a partition; its channels are served when all bytes are read.
+def store(
+    connection: Connection, partition: Partition, entries: Sequence[NewMessage]
+) -> PublishResult:
+    """Publish messages to a partition; its channels are served after all input has been read.
 
     Raises:
-        Refusal: the partition is led elsewhere, or it or its topic is gone since the size was
-            read; or the messages cannot be kept.
+        Refusal: another node leads the partition, or it or its topic was deleted after the
+            size was read, or the messages cannot be stored.
     """
     node = connection.node
     _refuse_gone(node, partition)
@@ -114,7 +116,7 @@ def store(connection: Connection, partition: Partition, entries: Sequence[Entry]
 
 
 def _refuse_gone(node: Node, partition: Partition) -> None:
-    """Refuse messages whose body came after their topic was deleted, or made anew."""
+    """Refuse messages if their topic was deleted or recreated before their body arrived."""
     topic = partition.topic
     here = topic.partitions.get(partition.number) is partition
     if node.topics.get(topic.name) is not topic or not here:
@@ -122,7 +124,7 @@ def _refuse_gone(node: Node, partition: Partition) -> None:
 
 
 def cut_body() -> Refusal:
-    """Return the refusal of a message whose last bytes never came.
+    """Return the refusal of a message whose body was cut off.
 
     Clause: ext.parser.truncated
     """
@@ -130,7 +132,7 @@ def cut_body() -> Refusal:
 
 
 def split_traced(data: bytes) -> tuple[int, bytes]:
-    """Return trace id and message of a traced body.
+    """Return the trace id and the message in a traced body.
 
     Clause: smart.trace.layout, smart.trace.any-id
     """
@@ -138,7 +140,7 @@ def split_traced(data: bytes) -> tuple[int, bytes]:
 
 
 def check_role(partition: Partition) -> None:
-    """Let a publish through where the partition is led and may be written.
+    """Check that this node leads the partition, and that the partition is writable.
 
     Clause: smart.cluster
 
@@ -152,21 +154,21 @@ def check_role(partition: Partition) -> None:
 
 
 def pub(connection: Connection, words: Sequence[bytes]) -> Reading:
-    """Store one message as it is."""
+    """Run PUB: store one message without a header."""
     return plain(connection, address(connection, words))
 
 
 def plain(connection: Connection, to: Address) -> Generator[int, bytes, None]:
-    """Store one message as it is where the line points to."""
+    """Store one message without a header in the partition that the line names."""
     size = yield from body_size(connection)
     partition = yield from locate(connection, to, size)
     data = yield from read_body(connection, size)
-    store(connection, partition, (Entry(data),))
+    store(connection, partition, (NewMessage(data),))
     connection.respond(OK)
 
 
 def pub_trace(connection: Connection, words: Sequence[bytes]) -> Reading:
-    """Store one message with the trace id in front of it, and tell where."""
+    """Run PUB_TRACE: store the message after its trace id, and answer with its position."""
     to = address(connection, words)
     size = yield from body_size(connection)
     partition = yield from locate(connection, to, size)
@@ -176,5 +178,5 @@ def pub_trace(connection: Connection, words: Sequence[bytes]) -> Reading:
         raise Refusal(rules.bad_size, text)
     data = yield from read_body(connection, size)
     trace_id, message = split_traced(data)
-    stored = store(connection, partition, (Entry(message, trace_id),))
+    stored = store(connection, partition, (NewMessage(message, trace_id),))
     connection.respond(rules.trace_response(stored))

@@ -8,7 +8,7 @@ from wireproof_reference_impl.nsq.core.topic import Partition, Topic
 from wireproof_reference_impl.nsq.wire import frame_reading
 from wireproof_reference_impl.nsq.wire.frame_reading import Split
 from wireproof_reference_impl.nsq.wire.header import Header
-from wireproof_reference_impl.nsq.wire.message import Entry, Stored
+from wireproof_reference_impl.nsq.wire.message import NewMessage, PublishResult
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_spec.nsq.error_codes import E_EXT_NOT_SUPPORT
 from wireproof_spec.nsq.names import OK
@@ -17,7 +17,7 @@ HEADER_LENGTH_BYTES = 2
 
 
 def pub_ext(connection: Connection, words: Sequence[bytes]) -> Reading:
-    """Store one message with its header; a trace id in it is answered with its place."""
+    """Run PUB_EXT: store one message with its header; a trace id is answered with its position."""
     rules = connection.node.behaviour.publish
     to = publish.address(connection, words)
     size = yield from publish.body_size(connection)
@@ -32,8 +32,8 @@ def pub_ext(connection: Connection, words: Sequence[bytes]) -> Reading:
     connection.respond(answer(connection, header, stored))
 
 
-def answer(connection: Connection, header: Header, stored: Stored) -> bytes:
-    """Return the answer to a message: its place if it has a trace id, else OK.
+def answer(connection: Connection, header: Header, stored: PublishResult) -> bytes:
+    """Return the answer to a message: its position if it has a trace id, else OK.
 
     Clause: ext.publish.ok-response, ext.publish.trace-response
     """
@@ -56,7 +56,7 @@ def split_body(connection: Connection, data: bytes) -> Split:
 
 
 def read_header(connection: Connection, partition: Partition, data: bytes) -> Header:
-    """Check a header and read what the broker needs of it.
+    """Check a header, and return the fields that the broker needs.
 
     Raises:
         Refusal: the header breaks a rule, or the topic has no extend feature; not fatal.
@@ -68,7 +68,7 @@ def read_header(connection: Connection, partition: Partition, data: bytes) -> He
 
 
 def not_supported(topic: Topic) -> Refusal:
-    """Return the refusal of a header on a topic that takes none.
+    """Return the refusal of a header on a topic without the extend feature.
 
     Clause: ext.publish.plain-topic
     """
@@ -76,9 +76,9 @@ def not_supported(topic: Topic) -> Refusal:
     return Refusal(E_EXT_NOT_SUPPORT, text, fatal=False)
 
 
-def entry(partition: Partition, header: Header, split: Split) -> Entry:
-    """Return the message to store; its header as it was sent.
+def entry(partition: Partition, header: Header, split: Split) -> NewMessage:
+    """Return the message to store, with its header unchanged.
 
     Clause: ext.consume.header-intact
     """
-    return Entry(split.body, header.trace_id or 0, split.header, header.tag)
+    return NewMessage(split.body, header.trace_id or 0, split.header, header.tag)

@@ -8,12 +8,12 @@ from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.states import Event
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.delivery import ext_filter, subscribe_rules
-from wireproof_reference_impl.nsq.delivery.subscribe_rules import Wish
+from wireproof_reference_impl.nsq.delivery.subscribe_rules import SubscribeRequest
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.wire.identity import MILLISECOND, Identity
 from wireproof_reference_impl.nsq.wire.message import Message
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.nsq.wire.words import BadWord, integer, shown
+from wireproof_reference_impl.nsq.wire.words import BadWord, integer, show
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.names import OK, SUB, SUB_ADVANCED
 
@@ -24,18 +24,18 @@ Offset = tuple[str, int]
 
 
 def subscribe(connection: Connection, words: Sequence[bytes]) -> None:
-    """Make the connection a client of a channel."""
+    """Run a subscribe command: make the connection a client of a channel."""
     offset = _offset(words) if words[0] == SUB_ADVANCED else None
     connection.move(Event.SUB)
     _check_words(connection, words)
     partition = find_partition(connection, words)
     wish = checked_wish(connection, words, partition)
-    _check_role(partition, shown(words[2]))
+    _check_role(partition, show(words[2]))
     ordered = words[0] not in (SUB, SUB_ADVANCED)
     if ordered and connection.identity.sample_rate:
         text = "order consume is not allowed while sample rate is not 0"
         raise Refusal(error_codes.E_INVALID, text)
-    channel = open_channel(connection, partition, shown(words[2]))
+    channel = open_channel(connection, partition, show(words[2]))
     if offset is not None and not channel.subscribers:
         _start_at(channel, offset)
     channel.ordered = channel.ordered or ordered
@@ -44,8 +44,10 @@ def subscribe(connection: Connection, words: Sequence[bytes]) -> None:
     connection.node.touch(partition)
 
 
-def checked_wish(connection: Connection, words: Sequence[bytes], partition: Partition) -> Wish:
-    """Return what a client wants to subscribe to, if it may.
+def checked_wish(
+    connection: Connection, words: Sequence[bytes], partition: Partition
+) -> SubscribeRequest:
+    """Return the request of a subscribe command if it is permitted.
 
     Raises:
         Refusal: the rules of ordered topics or of the extend feature forbid it.
@@ -57,11 +59,13 @@ def checked_wish(connection: Connection, words: Sequence[bytes], partition: Part
     return wish
 
 
-def read_wish(connection: Connection, words: Sequence[bytes], partition: Partition) -> Wish:
-    """Return what a client wants to subscribe to, whether it may or not."""
+def read_wish(
+    connection: Connection, words: Sequence[bytes], partition: Partition
+) -> SubscribeRequest:
+    """Return the request of a subscribe command, whether it is permitted or not."""
     topic = partition.topic
-    channel = partition.channels.get(shown(words[2]))
-    return Wish(
+    channel = partition.channels.get(show(words[2]))
+    return SubscribeRequest(
         connection.identity,
         words[0],
         topic.extend,
@@ -77,7 +81,7 @@ def _check_words(connection: Connection, words: Sequence[bytes]) -> None:
         raise Refusal(error_codes.E_INVALID, "cannot SUB with heartbeats disabled")
     if len(words) < 3:
         raise Refusal(error_codes.E_INVALID, "SUB insufficient number of parameters")
-    topic, channel = shown(words[1]), shown(words[2])
+    topic, channel = show(words[1]), show(words[2])
     if not subscribe_rules.is_topic_name(topic):
         raise Refusal(error_codes.E_BAD_TOPIC, f'SUB topic name "{topic}" is not valid')
     if not subscribe_rules.is_channel_name(channel):
@@ -90,13 +94,13 @@ def find_partition(connection: Connection, words: Sequence[bytes]) -> Partition:
     Clause: smart.partition.subscribe, smart.order.partition
 
     Raises:
-        Refusal: it is no number, or there is no such topic or partition here.
+        Refusal: it is no number, or there is no such topic or partition on this node.
     """
     rules = connection.node.behaviour.subscribe
     end = 4 if rules.partition_beside_offset else len(words)
     number = partition_word.optional(words[:end], 3, error_codes.E_BAD_PARTITION)
     connection.authorize("SUB")
-    partition = connection.node.find(shown(words[1]), number)
+    partition = connection.node.find(show(words[1]), number)
     if partition is None:
         raise Refusal(error_codes.E_TOPIC_NOT_EXIST)
     return partition
@@ -111,10 +115,10 @@ def _check_role(partition: Partition, channel: str) -> None:
 
 
 def open_channel(connection: Connection, partition: Partition, name: str) -> Channel:
-    """Return a channel, which may be new.
+    """Return a channel; create it if it does not exist.
 
     Raises:
-        Refusal: a new one cannot be kept.
+        Refusal: a new channel cannot be stored.
     """
     try:
         return connection.node.channel(partition, name)
@@ -125,9 +129,9 @@ def open_channel(connection: Connection, partition: Partition, name: str) -> Cha
 def _offset(words: Sequence[bytes]) -> Offset | None:
     if len(words) < 5:
         return None
-    kind, colon, number = shown(words[4]).partition(":")
+    kind, colon, number = show(words[4]).partition(":")
     if not colon or kind not in _OFFSET_KINDS:
-        raise Refusal(error_codes.E_INVALID, f"invalid consume offset:{shown(words[4])}")
+        raise Refusal(error_codes.E_INVALID, f"invalid consume offset:{show(words[4])}")
     try:
         return kind, integer(number.encode("utf-8", "surrogateescape"), "ParseInt")
     except BadWord as error:
@@ -144,8 +148,10 @@ def _start_at(channel: Channel, offset: Offset) -> None:
         raise Refusal(error_codes.E_INVALID, text)
 
 
-def make_subscriber(connection: Connection, channel: Channel, wish: Wish) -> Subscriber:
-    """Return the connection as a client of a channel that it has not joined yet."""
+def make_subscriber(
+    connection: Connection, channel: Channel, wish: SubscribeRequest
+) -> Subscriber:
+    """Return the subscriber of a connection; it has not joined the channel yet."""
     identity = connection.identity
     subscriber = Subscriber(
         connection,
@@ -155,7 +161,7 @@ def make_subscriber(connection: Connection, channel: Channel, wish: Wish) -> Sub
         message_timeout_ns=identity.message_timeout_ms * MILLISECOND,
     )
     subscriber.desired_tag = subscribe_rules.desired_tag(wish)
-    subscriber.takes = _sampled(identity) or ext_filter.wanted(identity.ext_filter)
+    subscriber.takes = _make_sampling(identity) or ext_filter.make_filter(identity.ext_filter)
     if channel.ignores_ready:
         subscriber.ready = 1
     connection.subscriber = subscriber
@@ -163,6 +169,6 @@ def make_subscriber(connection: Connection, channel: Channel, wish: Wish) -> Sub
     return subscriber
 
 
-def _sampled(identity: Identity) -> Callable[[Message], bool] | None:
+def _make_sampling(identity: Identity) -> Callable[[Message], bool] | None:
     rate = identity.sample_rate
     return (lambda message: message.internal_id % 100 < rate) if rate else None

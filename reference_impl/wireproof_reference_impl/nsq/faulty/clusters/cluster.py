@@ -1,4 +1,4 @@
-"""Faults of a cluster: which node takes messages, and what others say."""
+"""Faults of a cluster: which node accepts messages, and what other nodes answer."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
-from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.nsq.wire.message import NewMessage
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Override
 from wireproof_spec.nsq import error_codes
@@ -36,9 +36,10 @@ _ABSENT = "smart.partition.pub-wrong-partition smart.partition.topic-not-exist"
 
 
 class Role(NamedTuple):
-    """What a node is to a partition when a publish comes for it.
+    """The role of a node for a partition when a publish arrives.
 
-    `followed` and `led` tell what it has been to it, `barred` that it was unwritable once.
+    `followed` and `led`: it has been a follower or the leader. `barred`: the partition was not
+    writable at some time.
     """
 
     command: bytes
@@ -53,7 +54,7 @@ Judge = Callable[[Role], bool]
 
 
 class _Roles:
-    """What nodes are and have been to partitions, noted by overrides."""
+    """The roles that nodes have and had for partitions, recorded by overrides."""
 
     def __init__(self) -> None:
         self._command = b""
@@ -62,7 +63,7 @@ class _Roles:
         self._barred: WeakSet[Partition] = WeakSet()
 
     def of(self, partition: Partition) -> Role:
-        """Return what this node is to a partition."""
+        """Return the role of this node for a partition."""
         return Role(
             self._command,
             partition.leads,
@@ -72,8 +73,8 @@ class _Roles:
             partition in self._barred,
         )
 
-    def noted(self) -> tuple[Override, ...]:
-        """Return the overrides that note it."""
+    def make_noting(self) -> tuple[Override, ...]:
+        """Return the overrides that record the roles."""
         return (
             Override(Partition, "follow", self._noting_follow),
             Override(Partition, "lead", self._noting_lead),
@@ -99,7 +100,7 @@ class _Roles:
 
     def _noting_command(self, original: Callable[..., object]) -> Callable[..., object]:
         def store(
-            connection: Connection, partition: Partition, entries: Sequence[Entry]
+            connection: Connection, partition: Partition, entries: Sequence[NewMessage]
         ) -> object:
             self._command = connection.command
             try:
@@ -110,8 +111,8 @@ class _Roles:
         return store
 
 
-def _accepting(accepts: Judge) -> tuple[Override, ...]:
-    """Return overrides under which such publishes are taken, whatever the role."""
+def _accept(accepts: Judge) -> tuple[Override, ...]:
+    """Return overrides under which publishes that pass a test skip the check of the role."""
     roles = _Roles()
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -121,11 +122,11 @@ def _accepting(accepts: Judge) -> tuple[Override, ...]:
 
         return check_role
 
-    return (*roles.noted(), Override(publish, "check_role", wrap))
+    return (*roles.make_noting(), Override(publish, "check_role", wrap))
 
 
-def _refusing(refuses: Judge, code: str) -> tuple[Override, ...]:
-    """Return overrides under which such publishes are refused with a code."""
+def _refuse(refuses: Judge, code: str) -> tuple[Override, ...]:
+    """Return overrides under which publishes that pass a test are refused with a code."""
     roles = _Roles()
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -136,7 +137,7 @@ def _refusing(refuses: Judge, code: str) -> tuple[Override, ...]:
 
         return check_role
 
-    return (*roles.noted(), Override(publish, "check_role", wrap))
+    return (*roles.make_noting(), Override(publish, "check_role", wrap))
 
 
 def _in_the_first_here(original: Callable[..., object]) -> Callable[..., object]:
@@ -167,7 +168,7 @@ FAULTS: tuple[Preset, ...] = (
         "a follower of a partition accepts messages as if it were the leader",
         breaks=f"{_NOT_LEADER} {_OLD}",
         may_break=MOVED,
-        overrides=_accepting(lambda role: not role.leads),
+        overrides=_accept(lambda role: not role.leads),
         way=MISSING,
     ),
     fault(
@@ -175,14 +176,14 @@ FAULTS: tuple[Preset, ...] = (
         "a follower of a partition refuses PUB but accepts other publish commands",
         breaks=_NOT_LEADER,
         may_break=MOVED,
-        overrides=_accepting(lambda role: not role.leads and _other_command(role)),
+        overrides=_accept(lambda role: not role.leads and _other_command(role)),
         way=CONDITION,
     ),
     fault(
         "follower-says-not-exist",
         "a follower refuses a publish as if the topic did not exist",
         breaks=_NOT_LEADER,
-        overrides=_refusing(lambda role: not role.leads, error_codes.E_TOPIC_NOT_EXIST),
+        overrides=_refuse(lambda role: not role.leads, error_codes.E_TOPIC_NOT_EXIST),
         way=WRONG_VALUE,
     ),
     fault(
@@ -190,7 +191,7 @@ FAULTS: tuple[Preset, ...] = (
         "a follower refuses a publish with E_INVALID",
         breaks=f"{_NOT_LEADER} {_OLD}",
         may_break=f"{_WRITES} {_KEPT} {_GONE} {_IDS}",
-        overrides=_refusing(lambda role: not role.leads, error_codes.E_INVALID),
+        overrides=_refuse(lambda role: not role.leads, error_codes.E_INVALID),
         way=WRONG_VALUE,
     ),
     fault(
@@ -221,14 +222,14 @@ FAULTS: tuple[Preset, ...] = (
         "unwritable-takes-messages",
         "a partition that is not writable accepts messages",
         breaks=_NOT_WRITABLE,
-        overrides=_accepting(lambda role: role.leads),
+        overrides=_accept(lambda role: role.leads),
         way=MISSING,
     ),
     fault(
         "unwritable-takes-batches",
         "a partition that is not writable refuses PUB but accepts other publish commands",
         breaks=_NOT_WRITABLE,
-        overrides=_accepting(lambda role: role.leads and _other_command(role)),
+        overrides=_accept(lambda role: role.leads and _other_command(role)),
         way=CONDITION,
     ),
     fault(
@@ -236,7 +237,7 @@ FAULTS: tuple[Preset, ...] = (
         "a partition that is not writable refuses a publish with the code of a node that is not "
         "the leader",
         breaks=_NOT_WRITABLE,
-        overrides=_refusing(
+        overrides=_refuse(
             lambda role: role.leads and not role.writable, error_codes.E_FAILED_ON_NOT_LEADER
         ),
         way=WRONG_VALUE,
@@ -245,7 +246,7 @@ FAULTS: tuple[Preset, ...] = (
         "unwritable-for-ever",
         "a partition that was not writable once never accepts messages again",
         breaks=_AGAIN,
-        overrides=_refusing(lambda role: role.barred, error_codes.E_FAILED_ON_NOT_WRITABLE),
+        overrides=_refuse(lambda role: role.barred, error_codes.E_FAILED_ON_NOT_WRITABLE),
         way=MISSING,
     ),
     fault(
@@ -253,7 +254,7 @@ FAULTS: tuple[Preset, ...] = (
         "a node that became leader refuses messages as not writable",
         breaks=_WRITES,
         may_break=MOVED,
-        overrides=_refusing(_is_new, error_codes.E_FAILED_ON_NOT_WRITABLE),
+        overrides=_refuse(_is_new, error_codes.E_FAILED_ON_NOT_WRITABLE),
         way=MISSING,
     ),
     fault(
@@ -261,7 +262,7 @@ FAULTS: tuple[Preset, ...] = (
         "a node that became leader refuses messages as if it were not the leader",
         breaks=_WRITES,
         may_break=MOVED,
-        overrides=_refusing(_is_new, error_codes.E_FAILED_ON_NOT_LEADER),
+        overrides=_refuse(_is_new, error_codes.E_FAILED_ON_NOT_LEADER),
         way=WRONG_VALUE,
     ),
     fault(
@@ -269,7 +270,7 @@ FAULTS: tuple[Preset, ...] = (
         "a node that became leader refuses messages as failed publishes",
         breaks=_WRITES,
         may_break=MOVED,
-        overrides=_refusing(_is_new, error_codes.E_PUB_FAILED),
+        overrides=_refuse(_is_new, error_codes.E_PUB_FAILED),
         way=CONDITION,
     ),
     fault(
@@ -277,14 +278,14 @@ FAULTS: tuple[Preset, ...] = (
         "a node that is no longer leader keeps accepting messages",
         breaks=_OLD,
         may_break=MOVED,
-        overrides=_accepting(_is_old),
+        overrides=_accept(_is_old),
         way=EXTRA,
     ),
     fault(
         "old-leader-says-unwritable",
         "a node that is no longer leader refuses messages as not writable",
         breaks=_OLD,
-        overrides=_refusing(_is_old, error_codes.E_FAILED_ON_NOT_WRITABLE),
+        overrides=_refuse(_is_old, error_codes.E_FAILED_ON_NOT_WRITABLE),
         way=WRONG_VALUE,
     ),
 )

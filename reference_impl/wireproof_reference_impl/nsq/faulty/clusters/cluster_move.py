@@ -1,4 +1,4 @@
-"""Faults of a partition whose leader moves: what the new one knows, whom lookups name."""
+"""Faults after a leader moves: what the new leader has, and whom lookups name."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -6,8 +6,8 @@ from typing import cast
 
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.cluster import copies
+from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic, PartitionReplicas
 from wireproof_reference_impl.nsq.cluster.member import Member
-from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -31,16 +31,18 @@ _GONE = "smart.cluster.gone-kept"
 Rearrange = Callable[[deque[Message]], None]
 
 
-def _handing(rearrange: Rearrange) -> tuple[Override, ...]:
-    """Return overrides under which what waits in a channel changes as another node leads."""
+def _hand_over(rearrange: Rearrange) -> tuple[Override, ...]:
+    """Return overrides that change a channel's waiting messages when its leader moves."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def hand_over(topic: ClusterTopic, place: Place, *, old: Member, new: Member) -> None:
+        def hand_over(
+            topic: ClusterTopic, place: PartitionReplicas, *, old: Member, new: Member
+        ) -> None:
             names = list(topic.partition(place, old).channels)
             original(topic, place, old=old, new=new)
             channels = topic.partition(place, new).channels
             for name in names:
-                rearrange(channels[name].backlog.upcoming())
+                rearrange(channels[name].backlog.list_upcoming())
 
         return hand_over
 
@@ -51,7 +53,7 @@ def _all_lost(waiting: deque[Message]) -> None:
     waiting.clear()
 
 
-def _reversed(waiting: deque[Message]) -> None:
+def _reverse(waiting: deque[Message]) -> None:
     waiting.reverse()
 
 
@@ -92,14 +94,14 @@ def _newest_first(waiting: deque[Message]) -> None:
 
 
 class _Lookups:
-    """Answers of lookups with other partitions; it remembers who was named first."""
+    """Changes the partitions in lookup answers; remembers which node was named first."""
 
     def __init__(self, change: "Callable[[_Lookups, str, Partitions], Partitions]") -> None:
         self._change = change
         self.first: dict[str, object] = {}
 
     def __call__(self, request: Request, data: object) -> object:
-        """Return a lookup answer changed; any other as it is."""
+        """Return a lookup answer changed; return any other answer unchanged."""
         if not isinstance(data, dict):
             return data
         answer = cast(dict[str, object], data)
@@ -121,7 +123,7 @@ def _key(request: Request) -> str:
     return f"{request.text('access') or 'r'} {request.text('topic')}"
 
 
-def _naming(change: Callable[[_Lookups, str, Partitions], Partitions]) -> Settings:
+def _name_partitions(change: Callable[[_Lookups, str, Partitions], Partitions]) -> Settings:
     return {"lookup.answer": _Lookups(change)}
 
 
@@ -146,7 +148,7 @@ def _nobody_after_a_move(lookups: _Lookups, key: str, partitions: Partitions) ->
     }
 
 
-def _swapped(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
+def _swap(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
     nodes = list(partitions.values())
     if key.startswith("w"):
         return partitions
@@ -188,7 +190,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers list each partition's node for the next partition",
         breaks=_NAMED,
         may_break=f"smart.lookup.partitions {MOVED} {_ELSEWHERE}",
-        settings=_naming(_swapped),
+        settings=_name_partitions(_swap),
         way=WRONG_VALUE,
     ),
     fault(
@@ -196,7 +198,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers list the first partition's node for every partition",
         breaks=_NAMED,
         may_break="smart.lookup.partitions",
-        settings=_naming(_all_on_the_first),
+        settings=_name_partitions(_all_on_the_first),
         way=WRONG_VALUE,
     ),
     fault(
@@ -204,14 +206,14 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers list only the first partition",
         breaks=_NAMED,
         may_break="smart.lookup.partitions",
-        settings=_naming(_only_the_first),
+        settings=_name_partitions(_only_the_first),
         way=BOUNDARY,
     ),
     fault(
         "lookup-names-nobody-of-several",
         "lookup answers list no node to consumers of a topic with several partitions",
         breaks=_NAMED,
-        settings=_naming(_nobody_for_several),
+        settings=_name_partitions(_nobody_for_several),
         way=MISSING,
     ),
     fault(
@@ -219,7 +221,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers keep listing the first leader after the leader has moved",
         breaks=f"{_LOOKUP} {_GONE}",
         may_break=MOVED,
-        settings=_naming(_first_for_ever),
+        settings=_name_partitions(_first_for_ever),
         way=MISSING,
     ),
     fault(
@@ -227,21 +229,21 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers for producers keep listing the first leader after the leader has moved",
         breaks=_LOOKUP,
         may_break=MOVED,
-        settings=_naming(_first_for_ever_to_producers),
+        settings=_name_partitions(_first_for_ever_to_producers),
         way=CONDITION,
     ),
     fault(
         "lookup-moves-leader-nowhere",
         "after a leader has moved, lookup answers for producers list a port where no node listens",
         breaks=_LOOKUP,
-        settings=_naming(_nowhere_after_a_move),
+        settings=_name_partitions(_nowhere_after_a_move),
         way=WRONG_VALUE,
     ),
     fault(
         "lookup-forgets-moved",
         "lookup answers for producers list no node for a partition whose leader has moved",
         breaks=_LOOKUP,
-        settings=_naming(_nobody_after_a_move),
+        settings=_name_partitions(_nobody_after_a_move),
         way=MISSING,
     ),
     fault(
@@ -249,7 +251,7 @@ FAULTS: tuple[Preset, ...] = (
         "messages that wait in a channel are lost when another node becomes leader",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
         may_break=MOVED,
-        overrides=_handing(_all_lost),
+        overrides=_hand_over(_all_lost),
         way=MISSING,
     ),
     fault(
@@ -257,7 +259,7 @@ FAULTS: tuple[Preset, ...] = (
         "the oldest message of a channel is lost when another node becomes leader",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
         may_break=MOVED,
-        overrides=_handing(_oldest_lost),
+        overrides=_hand_over(_oldest_lost),
         way=BOUNDARY,
     ),
     fault(
@@ -265,7 +267,7 @@ FAULTS: tuple[Preset, ...] = (
         "the newest message of a channel is lost when another node becomes leader",
         breaks=f"{_KEPT} {_GONE}",
         may_break=MOVED,
-        overrides=_handing(_newest_lost),
+        overrides=_hand_over(_newest_lost),
         way=BOUNDARY,
     ),
     fault(
@@ -273,7 +275,7 @@ FAULTS: tuple[Preset, ...] = (
         "messages that wait in a channel lose their last byte when another node becomes leader",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
         may_break=MOVED,
-        overrides=_handing(_cut),
+        overrides=_hand_over(_cut),
         way=WRONG_VALUE,
     ),
     fault(
@@ -281,7 +283,7 @@ FAULTS: tuple[Preset, ...] = (
         "when another node becomes leader, a channel's oldest message is delivered last",
         breaks=_ORDER,
         may_break=MOVED,
-        overrides=_handing(_oldest_last),
+        overrides=_hand_over(_oldest_last),
         way=WRONG_VALUE,
     ),
     fault(
@@ -289,7 +291,7 @@ FAULTS: tuple[Preset, ...] = (
         "when another node becomes leader, a channel's newest message is delivered first",
         breaks=_ORDER,
         may_break=MOVED,
-        overrides=_handing(_newest_first),
+        overrides=_hand_over(_newest_first),
         way=WRONG_VALUE,
     ),
     fault(
@@ -297,7 +299,7 @@ FAULTS: tuple[Preset, ...] = (
         "when another node becomes leader, a channel's messages are delivered in reverse order",
         breaks=_ORDER,
         may_break=MOVED,
-        overrides=_handing(_reversed),
+        overrides=_hand_over(_reverse),
         way=WRONG_VALUE,
     ),
     fault(

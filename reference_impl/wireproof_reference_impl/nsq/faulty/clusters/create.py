@@ -1,4 +1,4 @@
-"""Faults of creating topics over a lookup server."""
+"""Faults of creating topics through a lookup server."""
 
 from collections.abc import Callable
 
@@ -19,8 +19,8 @@ from wireproof_reference_impl.overrides import Override
 When = Callable[[Request], bool]
 
 
-def _counting(creation: Callable[[Request], Request]) -> tuple[Override, ...]:
-    """Return overrides under which topics are created as if asked for by other requests."""
+def _count_as(creation: Callable[[Request], Request]) -> tuple[Override, ...]:
+    """Return overrides that replace the request to create a topic by another one."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def read_settings(request: Request) -> object:
@@ -31,15 +31,15 @@ def _counting(creation: Callable[[Request], Request]) -> tuple[Override, ...]:
     return (Override(topics, "read_settings", wrap),)
 
 
-def _creating(when: When, **parameters: bytes) -> tuple[Override, ...]:
-    """Return overrides under which some creations count as if asked with other parameters."""
+def _create_as(when: When, **parameters: bytes) -> tuple[Override, ...]:
+    """Return overrides that replace the parameters of some requests to create a topic."""
 
     def creation(request: Request) -> Request:
         if not when(request):
             return request
         return replace(request, query={**request.query, **parameters})
 
-    return _counting(creation)
+    return _count_as(creation)
 
 
 def _is_single(request: Request) -> bool:
@@ -53,13 +53,13 @@ def _is_extended(request: Request) -> bool:
 
 
 class _RetentionOnce:
-    """Overlooks how long to keep messages where a topic is asked for again."""
+    """Ignores the retention time when a topic is created again."""
 
     def __init__(self) -> None:
         self._made: set[str] = set()
 
     def __call__(self, request: Request) -> Request:
-        """Return the request as it counts."""
+        """Return the request to run instead."""
         topic = request.text("topic")
         known = topic in self._made
         self._made.add(topic)
@@ -80,21 +80,21 @@ FAULTS: tuple[Preset, ...] = (
         "creating a topic of one partition ignores extend=true",
         breaks=_EXTEND,
         may_break=_SINGLE,
-        overrides=_creating(lambda r: _is_single(r) and not r.text("multipart"), extend=b"false"),
+        overrides=_create_as(lambda r: _is_single(r) and not r.text("multipart"), extend=b"false"),
         way=BOUNDARY,
     ),
     fault(
         "create-extend-of-parts",
         "creating a topic with multipart=true ignores extend=true",
         breaks=_EXTEND,
-        overrides=_creating(lambda r: r.text("multipart") == "true", extend=b"false"),
+        overrides=_create_as(lambda r: r.text("multipart") == "true", extend=b"false"),
         way=CONDITION,
     ),
     fault(
         "create-extend-of-ordered-topics",
         "creating a topic of one partition with orderedmulti=true ignores extend=true",
         breaks=_EXTEND,
-        overrides=_creating(
+        overrides=_create_as(
             lambda r: _is_single(r) and r.text("orderedmulti") == "true", extend=b"false"
         ),
         way=CONDITION,
@@ -104,14 +104,14 @@ FAULTS: tuple[Preset, ...] = (
         "creating a topic of one partition creates two partitions",
         breaks=_PARAMETERS,
         may_break=_SINGLE,
-        overrides=_creating(_is_single, partition_num=b"2"),
+        overrides=_create_as(_is_single, partition_num=b"2"),
         way=WRONG_VALUE,
     ),
     fault(
         "create-again-without-retention",
         "creating a topic again ignores retention",
         breaks="create.again",
-        overrides=_counting(_RetentionOnce()),
+        overrides=_count_as(_RetentionOnce()),
         way=CONDITION,
     ),
     fault(
@@ -119,7 +119,7 @@ FAULTS: tuple[Preset, ...] = (
         "creating an ext topic of one partition ignores replicator",
         breaks=_PARAMETERS,
         may_break="smart.cluster.not-leader",
-        overrides=_creating(
+        overrides=_create_as(
             lambda r: r.text("partition_num") == "1" and _is_extended(r), replicator=b"1"
         ),
         way=CONDITION,
@@ -129,7 +129,7 @@ FAULTS: tuple[Preset, ...] = (
         "creating a topic of one partition reads any value of extend as true",
         breaks=_PARAMETERS,
         may_break="create.odd",
-        overrides=_creating(lambda r: _is_single(r) and "extend" in r.query, extend=b"true"),
+        overrides=_create_as(lambda r: _is_single(r) and "extend" in r.query, extend=b"true"),
         way=BOUNDARY,
     ),
     fault(
@@ -137,7 +137,7 @@ FAULTS: tuple[Preset, ...] = (
         "creating a topic of one partition makes it an ext topic even if extend is not given",
         breaks=_PARAMETERS,
         may_break="create.odd create.again",
-        overrides=_creating(lambda r: _is_single(r) and "extend" not in r.query, extend=b"true"),
+        overrides=_create_as(lambda r: _is_single(r) and "extend" not in r.query, extend=b"true"),
         way=EXTRA,
     ),
 )

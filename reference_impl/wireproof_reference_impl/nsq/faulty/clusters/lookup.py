@@ -1,7 +1,7 @@
-"""Faults of what a lookup server tells of a topic.
+"""Faults of the lookup answers about a topic.
 
-Most are wrong only in the older style, or only for consumers: the ways by which a client comes to
-the topics it works with stay right, so that what is claimed still shows.
+Most are wrong only in the older style, or only for consumers: what a client needs to find its
+topics stays right, so that capabilities still show.
 """
 
 import json
@@ -16,6 +16,7 @@ from wireproof_reference_impl.nsq.lookup_changes import (
     Data,
     Record,
     When,
+    change_some,
     channels,
     is_for_reading,
     is_for_writing,
@@ -25,8 +26,7 @@ from wireproof_reference_impl.nsq.lookup_changes import (
     only_partitions,
     partitions,
     refuse,
-    renamed,
-    telling,
+    rename,
     without,
 )
 from wireproof_reference_impl.nsq.lookupd import api
@@ -60,7 +60,7 @@ _STRANGER: Record = {
 
 
 def _bare_when(when: When) -> tuple[Override, ...]:
-    """Return overrides under which some answers come in the newer style, unasked."""
+    """Return overrides under which some answers have the newer style without a request for it."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def answer(
@@ -78,7 +78,7 @@ def _asks_for_meta(request: Request) -> bool:
 
 
 def _with_access(access_of: Callable[[str], str]) -> tuple[Override, ...]:
-    """Return overrides under which a topic is looked up for something else."""
+    """Return overrides under which a topic is looked up with another access."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def read_access(request: Request) -> str:
@@ -93,19 +93,19 @@ def _the_other(access: str) -> str:
     return "r" if access == "w" else "w"
 
 
-def _enveloped(change: Change) -> Settings:
-    """Return settings under which the envelope of old is another one."""
+def _change_envelope(change: Change) -> Settings:
+    """Return settings that change the envelope of older-style answers."""
 
-    def sent(request: Request, answer: Answer) -> Answer:
+    def send(request: Request, answer: Answer) -> Answer:
         if request.v1 or not is_lookup(request):
             return answer
-        right = _parsed(answer)
+        right = _parse(answer)
         return Answer(answer.status, compact_json(change(right)), answer.headers)
 
-    return {"lookup.sent": sent}
+    return {"lookup.sent": send}
 
 
-def _parsed(answer: Answer) -> Data:
+def _parse(answer: Answer) -> Data:
     return cast(Data, json.loads(answer.body))
 
 
@@ -115,7 +115,7 @@ def _stranger_for_unknown(when: When) -> Settings:
             return data
         return {**data, "partitions": {"0": _STRANGER}, "producers": [_STRANGER]}
 
-    return telling(strange, when)
+    return change_some(strange, when)
 
 
 def _stranger_for_producers(refusal: HttpRefusal, v1: bool) -> Answer:
@@ -125,14 +125,14 @@ def _stranger_for_producers(refusal: HttpRefusal, v1: bool) -> Answer:
     return answer_with(found, v1=v1)
 
 
-class _Remembered:
-    """Answers of lookups that go on telling where a topic was."""
+class _StaleAnswers:
+    """Repeats earlier lookup answers about where a topic was."""
 
     def __init__(self) -> None:
         self._told: dict[str, Data] = {}
 
     def __call__(self, request: Request, data: object) -> object:
-        """Return a lookup answer, with what was told before where it tells of no partition."""
+        """Return an answer for consumers as it was when it last listed a partition."""
         if not is_lookup(request):
             return data
         found, topic = cast(Data, data), request.text("topic")
@@ -142,7 +142,7 @@ class _Remembered:
 
 
 def _without_a_text(request: Request, refusal: HttpRefusal) -> HttpRefusal:
-    """Forget why a lookup with an unknown access, or what would change a topic, is refused."""
+    """Remove the text of refusals of a lookup with unknown access, or of changes to a topic."""
     says_why = is_lookup(request) and not request.text("access")
     return refusal if says_why else HttpRefusal(refusal.status, "")
 
@@ -165,7 +165,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers in the older style have no channels",
         breaks=_ANSWER,
         may_break=LOOKERS,
-        settings=telling(without("channels"), is_old),
+        settings=change_some(without("channels"), is_old),
         way=MISSING,
     ),
     fault(
@@ -173,7 +173,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers in the older style call producers nodes",
         breaks=_ANSWER,
         may_break=LOOKERS,
-        settings=telling(renamed("producers", "nodes"), is_old),
+        settings=change_some(rename("producers", "nodes"), is_old),
         way=WRONG_VALUE,
     ),
     fault(
@@ -181,7 +181,7 @@ FAULTS: tuple[Preset, ...] = (
         "partitions is a list of nodes in lookup answers in the older style",
         breaks=_ANSWER,
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             lambda data: {**data, "partitions": list(partitions(data).values())}, is_old
         ),
         way=WRONG_VALUE,
@@ -191,7 +191,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers in the older style have no producers if a producer asks",
         breaks=_ANSWER,
         may_break=LOOKERS,
-        settings=telling(without("producers"), lambda r: is_old(r) and is_for_writing(r)),
+        settings=change_some(without("producers"), lambda r: is_old(r) and is_for_writing(r)),
         way=CONDITION,
     ),
     fault(
@@ -199,7 +199,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers never have the envelope of the older style",
         breaks=_ENVELOPE,
         may_break="smart.lookup.v1 smart.lookup.error-form smart.lookup.services "
-        "smart.lookup.listlookup-form smart.lookup.disabled",
+        "smart.lookup.services-form smart.lookup.listlookup-form smart.lookup.disabled",
         overrides=_bare_when(lambda request: True),
         way=MISSING,
     ),
@@ -222,7 +222,7 @@ FAULTS: tuple[Preset, ...] = (
         "status_txt in the envelope of lookup answers is ok in lower case",
         breaks=_ENVELOPE,
         may_break="smart.lookup.v1",
-        settings=_enveloped(lambda whole: {**whole, "status_txt": "ok"}),
+        settings=_change_envelope(lambda whole: {**whole, "status_txt": "ok"}),
         way=WRONG_VALUE,
     ),
     fault(
@@ -230,7 +230,7 @@ FAULTS: tuple[Preset, ...] = (
         "status_code in the envelope of lookup answers is a string",
         breaks=_ENVELOPE,
         may_break="smart.lookup.v1",
-        settings=_enveloped(lambda whole: {**whole, "status_code": "200"}),
+        settings=_change_envelope(lambda whole: {**whole, "status_code": "200"}),
         way=WRONG_VALUE,
     ),
     fault(
@@ -246,7 +246,7 @@ FAULTS: tuple[Preset, ...] = (
         "a lookup in the older style by a consumer without metainfo is refused",
         breaks=_CONSUMER,
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             refuse, lambda r: is_old(r) and is_for_reading(r) and not r.text("metainfo")
         ),
         way=CONDITION,
@@ -256,7 +256,9 @@ FAULTS: tuple[Preset, ...] = (
         "a lookup in the older style by a consumer with metainfo is refused",
         breaks=_CONSUMER,
         may_break=LOOKERS,
-        settings=telling(refuse, lambda r: is_old(r) and is_for_reading(r) and not is_unmeant(r)),
+        settings=change_some(
+            refuse, lambda r: is_old(r) and is_for_reading(r) and not is_unmeant(r)
+        ),
         way=CONDITION,
     ),
     fault(
@@ -264,7 +266,7 @@ FAULTS: tuple[Preset, ...] = (
         "producers is null in lookup answers to consumers without metainfo",
         breaks=_CONSUMER,
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             lambda data: {**data, "producers": None},
             lambda r: is_for_reading(r) and is_unmeant(r),
         ),
@@ -275,7 +277,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers to consumers without metainfo contain only the number of partitions",
         breaks=_CONSUMER,
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             lambda data: {**data, "partitions": len(partitions(data))},
             lambda r: is_for_reading(r) and is_unmeant(r),
         ),
@@ -285,14 +287,23 @@ FAULTS: tuple[Preset, ...] = (
         "lookup-channels-for-producers-only",
         "lookup answers to consumers list no channels",
         breaks=_CHANNELS,
-        settings=telling(lambda data: {**data, "channels": []}, is_for_reading),
+        settings=change_some(lambda data: {**data, "channels": []}, is_for_reading),
         way=MISSING,
+    ),
+    fault(
+        "lookup-channel-nobody-made",
+        "every lookup answer lists a channel that nobody made",
+        way=EXTRA,
+        breaks=_CHANNELS,
+        settings=change_some(
+            lambda data: {**data, "channels": [*channels(data), "nobody"]}, is_lookup
+        ),
     ),
     fault(
         "lookup-channels-cut",
         "lookup answers truncate channel names to 16 letters",
         breaks=_CHANNELS,
-        settings=telling(
+        settings=change_some(
             lambda data: {**data, "channels": [name[:16] for name in channels(data)]}, is_lookup
         ),
         way=BOUNDARY,
@@ -301,7 +312,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup-channels-upper-case",
         "lookup answers give channel names in upper case",
         breaks=_CHANNELS,
-        settings=telling(
+        settings=change_some(
             lambda data: {**data, "channels": [name.upper() for name in channels(data)]},
             is_lookup,
         ),
@@ -328,7 +339,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers still list a deleted topic",
         breaks=_UNKNOWN,
         may_break="create.delete",
-        settings={"lookup.answer": _Remembered()},
+        settings={"lookup.answer": _StaleAnswers()},
         way=MISSING,
     ),
     fault(
@@ -369,7 +380,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers to producers without metainfo list only one partition",
         breaks=_ACCESS,
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             only_partitions(lambda led: dict(list(led.items())[:1])),
             lambda r: is_unmeant(r) and r.text("access") == "w",
         ),

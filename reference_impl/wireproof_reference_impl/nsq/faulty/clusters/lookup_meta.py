@@ -1,4 +1,4 @@
-"""Faults of a topic's meta, of the list of lookup servers, and of those that are slaves."""
+"""Faults of a topic's metadata, of the list of lookup servers, and of slave servers."""
 
 from collections.abc import Callable
 from typing import cast
@@ -7,14 +7,14 @@ from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.lookup_changes import (
     Data,
     When,
-    changing,
-    exchanged,
+    change_some,
+    exchange_nodes,
     is_for_reading,
     is_for_writing,
     is_lookup,
     is_old,
+    make_change,
     refuse,
-    telling,
 )
 from wireproof_reference_impl.nsq.lookupd import api
 from wireproof_reference_impl.nsq.lookupd.api import Question
@@ -34,13 +34,13 @@ Meta = dict[str, object]
 
 
 def _meta(change: Callable[[Meta], Meta], when: When) -> Settings:
-    """Return settings under which the meta of some answers is changed."""
+    """Return settings that change the metadata in some answers."""
 
-    def changed(data: Data) -> object:
+    def change_data(data: Data) -> object:
         meta = data.get("meta")
         return {**data, "meta": change(dict(cast(Meta, meta)))} if meta else data
 
-    return telling(changed, when)
+    return change_some(change_data, when)
 
 
 def _of_ext(change: Callable[[Meta], Meta]) -> Callable[[Meta], Meta]:
@@ -68,8 +68,8 @@ def _nodes(data: Data) -> list[Meta]:
 
 
 def _as_slave(change: Callable[[Data], object], when: When = is_lookup) -> tuple[Override, ...]:
-    """Return overrides under which some answers of a slave are changed."""
-    rule = changing(change, when)
+    """Return overrides that change some answers of a slave."""
+    rule = make_change(change, when)
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def find(question: Question, server: LookupServer, request: Request) -> object:
@@ -84,6 +84,7 @@ def _as_slave(change: Callable[[Data], object], when: When = is_lookup) -> tuple
 _META = "smart.lookup.metainfo"
 _LIST = "smart.lookup.listlookup"
 _SLAVES = "smart.lookup.slaves"
+_AGREE = "smart.lookup.agree"
 _EXTEND = "lookup.extend-support"
 _FIELDS = "lookup.meta-fields"
 _TOLD = (
@@ -99,7 +100,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers to consumers in the older style have no meta",
         breaks=_META,
         may_break=f"{_TOLD} {_EXTEND}",
-        settings=telling(_no_meta, lambda r: is_old(r) and is_for_reading(r)),
+        settings=change_some(_no_meta, lambda r: is_old(r) and is_for_reading(r)),
         way=MISSING,
     ),
     fault(
@@ -187,7 +188,7 @@ FAULTS: tuple[Preset, ...] = (
         "listlookup lists only the master lookup server",
         breaks=_LIST,
         may_break=_FORM,
-        settings=telling(lambda data: {**data, "lookupdnodes": _nodes(data)[:1]}, _is_list),
+        settings=change_some(lambda data: {**data, "lookupdnodes": _nodes(data)[:1]}, _is_list),
         way=MISSING,
     ),
     fault(
@@ -195,7 +196,7 @@ FAULTS: tuple[Preset, ...] = (
         "listlookup in the older style omits the last lookup server",
         breaks=_LIST,
         may_break=_FORM,
-        settings=telling(
+        settings=change_some(
             lambda data: {**data, "lookupdnodes": _nodes(data)[:-1]},
             lambda r: _is_list(r) and not r.v1,
         ),
@@ -206,7 +207,7 @@ FAULTS: tuple[Preset, ...] = (
         "listlookup gives the TCP port as the HTTP port",
         breaks=_LIST,
         may_break=_FORM,
-        settings=telling(
+        settings=change_some(
             lambda data: {
                 **data,
                 "lookupdnodes": [{**node, "HttpPort": node["TcpPort"]} for node in _nodes(data)],
@@ -227,7 +228,7 @@ FAULTS: tuple[Preset, ...] = (
         "slave-refuses-lookups",
         "a slave lookup server refuses every lookup",
         breaks=_SLAVES,
-        may_break="smart.lookup.access smart.lookup.disabled",
+        may_break=f"{_AGREE} smart.lookup.access smart.lookup.disabled",
         overrides=_as_slave(refuse),
         way=MISSING,
     ),
@@ -235,7 +236,7 @@ FAULTS: tuple[Preset, ...] = (
         "slave-refuses-producers",
         "a slave lookup server refuses lookups by producers",
         breaks=_SLAVES,
-        may_break="smart.lookup.access smart.lookup.disabled",
+        may_break=f"{_AGREE} smart.lookup.access smart.lookup.disabled",
         overrides=_as_slave(refuse, lambda r: is_lookup(r) and is_for_writing(r)),
         way=CONDITION,
     ),
@@ -243,15 +244,15 @@ FAULTS: tuple[Preset, ...] = (
         "slave-knows-no-node",
         "lookup answers of a slave server list no node",
         breaks=_SLAVES,
-        may_break="smart.lookup.access smart.lookup.disabled",
+        may_break=f"{_AGREE} smart.lookup.access smart.lookup.disabled",
         overrides=_as_slave(lambda data: {**data, "partitions": {}, "producers": []}),
         way=MISSING,
     ),
     fault(
         "slave-disagrees",
         "lookup answers of a slave server list each partition with the node of another partition",
-        breaks=_SLAVES,
-        overrides=_as_slave(exchanged),
+        breaks=f"{_SLAVES} {_AGREE}",
+        overrides=_as_slave(exchange_nodes),
         way=WRONG_VALUE,
     ),
     fault(

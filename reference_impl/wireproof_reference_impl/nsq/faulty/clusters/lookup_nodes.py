@@ -1,4 +1,4 @@
-"""Faults of the partitions a lookup server lists, and of the nodes it lists them with."""
+"""Faults of the partitions and nodes that a lookup server lists."""
 
 from typing import cast
 
@@ -6,10 +6,11 @@ from wireproof_reference_impl.nsq.lookup_changes import (
     LOOKERS,
     Data,
     Record,
+    change_some,
     channels,
-    dropped,
+    drop_names,
     each_record,
-    exchanged,
+    exchange_nodes,
     is_for_reading,
     is_lookup,
     is_old,
@@ -17,7 +18,6 @@ from wireproof_reference_impl.nsq.lookup_changes import (
     only_partitions,
     only_producers,
     producers,
-    telling,
 )
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -40,6 +40,7 @@ _PARTITIONS = "smart.lookup.partitions"
 _PRODUCERS = "smart.lookup.producers"
 _LEADER = "smart.lookup.leader"
 _SERVICES = "smart.lookup.services"
+_FORM = "smart.lookup.services-form"
 
 
 def _are_nodes(request: Request) -> bool:
@@ -66,13 +67,13 @@ def _leading_everything(data: Data) -> object:
 
 
 class _AnyPartition:
-    """Tells with every partition what was told of any."""
+    """Lists for one partition all channels reported before for any partition of the topic."""
 
     def __init__(self) -> None:
         self._told: dict[str, list[str]] = {}
 
     def __call__(self, request: Request, data: object) -> object:
-        """Return the answer about channels, with those told before."""
+        """Return an answer about channels, with those reported before added."""
         if request.path != "/channels":
             return data
         told = self._told.setdefault(request.text("topic"), [])
@@ -84,30 +85,58 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "nodes-lead-everything",
         "the list of nodes gives every node the partitions of all nodes",
-        breaks=_SERVICES,
-        settings=telling(_leading_everything, _are_nodes),
+        breaks=_FORM,
+        settings=change_some(_leading_everything, _are_nodes),
         way=EXTRA,
     ),
     fault(
         "channels-of-any-partition",
         "the channels of one partition are also listed for all other partitions",
-        breaks=_SERVICES,
+        breaks=_FORM,
         settings={"lookup.answer": _AnyPartition()},
         way=EXTRA,
+    ),
+    fault(
+        "topics-never-listed",
+        "the list of topics is always empty",
+        breaks=_SERVICES,
+        may_break=_FORM,
+        settings=change_some(
+            lambda data: {**data, "topics": []}, lambda request: request.path == "/topics"
+        ),
+        way=MISSING,
+    ),
+    fault(
+        "channels-never-listed",
+        "the list of a topic's channels is always empty",
+        breaks=_SERVICES,
+        may_break=_FORM,
+        settings=change_some(
+            lambda data: {**data, "channels": []}, lambda request: request.path == "/channels"
+        ),
+        way=MISSING,
+    ),
+    fault(
+        "nodes-never-listed",
+        "the list of nodes is always empty",
+        breaks=_SERVICES,
+        may_break=f"{_FORM} smart.lookup.tombstone",
+        settings=change_some(lambda data: {**data, "producers": []}, _are_nodes),
+        way=MISSING,
     ),
     fault(
         "nodes-without-tombstones",
         "the list of nodes omits their tombstones",
         breaks="smart.lookup.tombstone",
-        settings=telling(_without_tombstones, _are_nodes),
+        settings=change_some(_without_tombstones, _are_nodes),
         way=MISSING,
     ),
     fault(
         "lookup-ports-as-text",
         "ports are strings in lookup answers in the older style",
         breaks=_RECORD,
-        may_break="smart.lookup.services",
-        settings=telling(
+        may_break=f"{_SERVICES} {_FORM}",
+        settings=change_some(
             each_record(lambda node: {**node, "tcp_port": str(node["tcp_port"])}), is_old
         ),
         way=WRONG_VALUE,
@@ -116,14 +145,14 @@ FAULTS: tuple[Preset, ...] = (
         "lookup-without-ids",
         "nodes have neither id nor distributed_id in lookup answers in the older style",
         breaks=_RECORD,
-        settings=telling(each_record(dropped("id distributed_id")), is_old),
+        settings=change_some(each_record(drop_names("id distributed_id")), is_old),
         way=MISSING,
     ),
     fault(
         "lookup-no-http-port-for-consumers",
         "lookup answers to consumers give 0 as the HTTP port",
         breaks=_RECORD,
-        settings=telling(each_record(lambda node: {**node, "http_port": 0}), is_for_reading),
+        settings=change_some(each_record(lambda node: {**node, "http_port": 0}), is_for_reading),
         way=BOUNDARY,
     ),
     fault(
@@ -131,7 +160,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers without metainfo omit partition 0",
         breaks=_PARTITIONS,
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             only_partitions(lambda led: {k: v for k, v in led.items() if k != "0"}), is_unmeant
         ),
         way=BOUNDARY,
@@ -141,7 +170,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers without metainfo number partitions from 1",
         breaks=_PARTITIONS,
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             only_partitions(lambda led: {str(int(k) + 1): v for k, v in led.items()}), is_unmeant
         ),
         way=WRONG_VALUE,
@@ -151,7 +180,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers without metainfo write partition numbers with two digits",
         breaks=_PARTITIONS,
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             only_partitions(lambda led: {f"{int(k):02}": v for k, v in led.items()}), is_unmeant
         ),
         way=WRONG_VALUE,
@@ -162,7 +191,7 @@ FAULTS: tuple[Preset, ...] = (
         "topic",
         breaks=_PARTITIONS,
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             only_partitions(lambda led: dict(list(led.items())[:1])),
             lambda r: is_unmeant(r) and is_for_reading(r),
         ),
@@ -172,7 +201,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup-producers-first-only",
         "lookup answers list only one producer",
         breaks=_PRODUCERS,
-        settings=telling(only_producers(lambda nodes: nodes[:1]), is_lookup),
+        settings=change_some(only_producers(lambda nodes: nodes[:1]), is_lookup),
         way=MISSING,
     ),
     fault(
@@ -180,14 +209,14 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers list a node in producers once for each partition, and the first node "
         "once more",
         breaks=_PRODUCERS,
-        settings=telling(only_producers(lambda nodes: nodes + nodes[:1]), is_lookup),
+        settings=change_some(only_producers(lambda nodes: nodes + nodes[:1]), is_lookup),
         way=EXTRA,
     ),
     fault(
         "lookup-producers-http",
         "lookup answers give the HTTP port of producers as their TCP port",
         breaks=_PRODUCERS,
-        settings=telling(
+        settings=change_some(
             only_producers(
                 lambda nodes: [{**node, "tcp_port": node["http_port"]} for node in nodes]
             ),
@@ -199,8 +228,8 @@ FAULTS: tuple[Preset, ...] = (
         "lookup-leaders-exchanged",
         "lookup answers without metainfo list each partition with the node of another partition",
         breaks=_LEADER,
-        may_break="smart.lookup.slaves",
-        settings=telling(exchanged, is_unmeant),
+        may_break="smart.lookup.slaves smart.lookup.agree",
+        settings=change_some(exchange_nodes, is_unmeant),
         way=WRONG_VALUE,
     ),
     fault(
@@ -208,7 +237,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers to consumers give the HTTP port as the TCP port",
         breaks=_LEADER,
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             each_record(lambda node: {**node, "tcp_port": node["http_port"]}),
             lambda r: is_for_reading(r) and is_unmeant(r),
         ),
@@ -219,7 +248,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers to consumers give an address where no node listens",
         breaks=_LEADER,
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             each_record(lambda node: {**node, "broadcast_address": "127.9.9.9"}),
             lambda r: is_for_reading(r) and is_unmeant(r),
         ),
@@ -230,7 +259,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers to consumers without metainfo list no partition",
         breaks=f"{_LEADER} {_PARTITIONS}",
         may_break=LOOKERS,
-        settings=telling(
+        settings=change_some(
             only_partitions(lambda led: {}), lambda r: is_for_reading(r) and is_unmeant(r)
         ),
         way=MISSING,
@@ -239,8 +268,8 @@ FAULTS: tuple[Preset, ...] = (
         "lookup-last-led-by-the-first",
         "lookup answers without metainfo list the last partition with the node of the first",
         breaks=_LEADER,
-        may_break="smart.lookup.slaves smart.lookup.producers",
-        settings=telling(only_partitions(_last_as_first), is_unmeant),
+        may_break="smart.lookup.slaves smart.lookup.agree smart.lookup.producers",
+        settings=change_some(only_partitions(_last_as_first), is_unmeant),
         way=BOUNDARY,
     ),
 )

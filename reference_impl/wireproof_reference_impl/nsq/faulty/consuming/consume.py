@@ -1,4 +1,4 @@
-"""Faults of messages as clients receive them: layout, attempts, version."""
+"""Faults of delivered messages: layout, attempts, version."""
 
 from collections.abc import Callable
 from struct import pack
@@ -18,15 +18,15 @@ from wireproof_reference_impl.nsq.preset import (
 )
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import Message
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.overrides import Override, replace_function
 
 _INDICATOR = packed.EXTEND_INDICATOR
 
 Part = Callable[[int, bytes], bytes]
 
 
-def extending(part: Part) -> Settings:
-    """Return settings under which the ext part of a message with a header looks so."""
+def override_extend(part: Part) -> Settings:
+    """Return settings that change the ext part of messages with a header."""
 
     def extend(message: Message) -> bytes:
         if message.header is None:
@@ -36,8 +36,8 @@ def extending(part: Part) -> Settings:
     return {"delivery.extend": extend}
 
 
-def counted(attempts: Callable[[int, Message], int]) -> tuple[Override, ...]:
-    """Return overrides under which clients are told these attempts."""
+def count_attempts(attempts: Callable[[int, Message], int]) -> tuple[Override, ...]:
+    """Return overrides that change the attempts that clients receive."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def head(message: Message, counted: int) -> object:
@@ -49,7 +49,7 @@ def counted(attempts: Callable[[int, Message], int]) -> tuple[Override, ...]:
 
 
 def with_body(change: Callable[[Message], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which clients get another body."""
+    """Return overrides under which clients receive another body."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def message_data(
@@ -63,7 +63,7 @@ def with_body(change: Callable[[Message], bytes]) -> tuple[Override, ...]:
     return (Override(message_parts, "message_data", wrap),)
 
 
-def losing(is_lost: Callable[[Message], bool]) -> tuple[Override, ...]:
+def lose(is_lost: Callable[[Message], bool]) -> tuple[Override, ...]:
     """Return overrides under which some messages are never delivered."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -133,7 +133,9 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=READERS,
-        settings=extending(lambda version, header: pack("<BH", version, len(header)) + header),
+        settings=override_extend(
+            lambda version, header: pack("<BH", version, len(header)) + header
+        ),
     ),
     fault(
         "layout-length-counts-itself",
@@ -141,7 +143,9 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=READERS,
-        settings=extending(lambda version, header: pack(">BH", version, len(header) + 2) + header),
+        settings=override_extend(
+            lambda version, header: pack(">BH", version, len(header) + 2) + header
+        ),
     ),
     fault(
         "layout-length-of-4-bytes",
@@ -149,7 +153,9 @@ FAULTS: tuple[Preset, ...] = (
         way=EXTRA,
         breaks=_LAYOUT,
         may_break=READERS,
-        settings=extending(lambda version, header: pack(">BI", version, len(header)) + header),
+        settings=override_extend(
+            lambda version, header: pack(">BI", version, len(header)) + header
+        ),
     ),
     fault(
         "layout-length-of-1-byte",
@@ -160,7 +166,7 @@ FAULTS: tuple[Preset, ...] = (
             "consume.batch consume.body-intact consume.header-intact http.header-stored "
             "parser.header-length"
         ),
-        settings=extending(_length_of_one_byte),
+        settings=override_extend(_length_of_one_byte),
     ),
     fault(
         "layout-length-missing",
@@ -168,7 +174,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_LAYOUT,
         may_break=READERS,
-        settings=extending(lambda version, header: bytes([version]) + header),
+        settings=override_extend(lambda version, header: bytes([version]) + header),
     ),
     fault(
         "layout-length-before-version",
@@ -176,7 +182,9 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=READERS,
-        settings=extending(lambda version, header: pack(">HB", len(header), version) + header),
+        settings=override_extend(
+            lambda version, header: pack(">HB", len(header), version) + header
+        ),
     ),
     fault(
         "layout-ext-behind-body",
@@ -201,7 +209,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_LAYOUT,
         # FIN says the id as it came: nothing is finished, and no room made for the next message.
         may_break=f"{READERS} {_ATTEMPTS} disk.layout",
-        overrides=(replaced(message_parts, "head", _ids_swapped),),
+        overrides=(replace_function(message_parts, "head", _ids_swapped),),
     ),
     fault(
         "attempts-with-indicator",
@@ -209,7 +217,7 @@ FAULTS: tuple[Preset, ...] = (
         way=EXTRA,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic upgrade.old-messages",
-        overrides=counted(lambda attempts, message: attempts | _INDICATOR),
+        overrides=count_attempts(lambda attempts, message: attempts | _INDICATOR),
     ),
     fault(
         "attempts-with-indicator-again",
@@ -218,7 +226,7 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
-        overrides=counted(
+        overrides=count_attempts(
             lambda attempts, message: attempts | _INDICATOR if attempts > 1 else attempts
         ),
     ),
@@ -229,7 +237,7 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic upgrade.old-messages",
-        overrides=counted(
+        overrides=count_attempts(
             lambda attempts, message: attempts | _INDICATOR if message.header is None else attempts
         ),
     ),
@@ -239,7 +247,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic upgrade.old-messages",
-        overrides=counted(lambda attempts, message: attempts - 1),
+        overrides=count_attempts(lambda attempts, message: attempts - 1),
     ),
     fault(
         "attempts-always-one",
@@ -247,7 +255,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
-        overrides=counted(lambda attempts, message: 1),
+        overrides=count_attempts(lambda attempts, message: 1),
     ),
     fault(
         "attempts-stop-at-two",
@@ -255,7 +263,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
-        overrides=counted(lambda attempts, message: min(attempts, 2)),
+        overrides=count_attempts(lambda attempts, message: min(attempts, 2)),
     ),
     fault(
         "attempts-by-two",
@@ -263,7 +271,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
-        overrides=counted(lambda attempts, message: 2 * attempts - 1),
+        overrides=count_attempts(lambda attempts, message: 2 * attempts - 1),
     ),
     fault(
         "version-zero",
@@ -271,7 +279,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_VERSION,
         may_break=READERS,
-        settings=extending(lambda version, header: packed.extend_part(0, header)),
+        settings=override_extend(lambda version, header: packed.extend_part(0, header)),
     ),
     fault(
         "version-zero-on-long-headers",
@@ -282,7 +290,7 @@ FAULTS: tuple[Preset, ...] = (
             "consume.batch consume.body-intact consume.header-intact consume.layout "
             "http.header-stored parser.header-length"
         ),
-        settings=extending(
+        settings=override_extend(
             lambda version, header: packed.extend_part(version if len(header) < 256 else 0, header)
         ),
     ),
@@ -295,7 +303,7 @@ FAULTS: tuple[Preset, ...] = (
             "consume.batch consume.body-intact consume.header-intact consume.layout "
             "http.header-stored parser.header-length"
         ),
-        settings=extending(
+        settings=override_extend(
             lambda version, header: packed.extend_part(0 if header == b"{}" else version, header)
         ),
     ),
@@ -322,7 +330,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_PLAIN,
         may_break="upgrade.old-messages",
-        overrides=counted(
+        overrides=count_attempts(
             lambda attempts, message: attempts | _INDICATOR if message.old else attempts
         ),
     ),

@@ -1,4 +1,4 @@
-"""Faults of messages on disk."""
+"""Faults of messages stored on disk."""
 
 from collections.abc import Callable
 from struct import pack
@@ -14,19 +14,19 @@ from wireproof_reference_impl.nsq.preset import (
     fault,
 )
 from wireproof_reference_impl.nsq.wire import packed, record
-from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.nsq.wire.message import NewMessage
 
 _INDICATOR = packed.EXTEND_INDICATOR
 _LARGE = 200
 
-Rest = Callable[[Entry, int], bytes]
+Rest = Callable[[NewMessage, int], bytes]
 
 
-def _stored(rest: Rest) -> Settings:
-    """Return settings under which the bytes behind the id of a record on an ext topic are so."""
+def _change_stored(rest: Rest) -> Settings:
+    """Return settings that change the bytes after the id in records of ext topics."""
 
     def build(
-        entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+        entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
     ) -> bytes:
         return packed.record(
             timestamp_ns,
@@ -39,11 +39,11 @@ def _stored(rest: Rest) -> Settings:
     return {"disk.build": build}
 
 
-def _indicated(attempts: Callable[[Entry, bool], int]) -> Settings:
-    """Return settings under which records have these attempts, given the kind of topic."""
+def _change_attempts(attempts: Callable[[NewMessage, bool], int]) -> Settings:
+    """Return settings that change the attempts field of records, by the kind of topic."""
 
     def build(
-        entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+        entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
     ) -> bytes:
         part = record.extend_part(entry, version) if extend else b""
         return packed.record(
@@ -58,34 +58,34 @@ def _indicated(attempts: Callable[[Entry, bool], int]) -> Settings:
 
 
 def _with_header(part: Rest) -> Settings:
-    """Return settings under which the ext part of records with a header is so."""
+    """Return settings that change the ext part of records with a header."""
 
-    def rest(entry: Entry, version: int) -> bytes:
+    def rest(entry: NewMessage, version: int) -> bytes:
         if entry.header is None:
             return record.extend_part(entry, version) + entry.body
         return part(entry, version) + entry.body
 
-    return _stored(rest)
+    return _change_stored(rest)
 
 
-def _header(entry: Entry) -> bytes:
+def _header(entry: NewMessage) -> bytes:
     return entry.header or b""
 
 
-def _little_endian(entry: Entry, version: int) -> bytes:
+def _little_endian(entry: NewMessage, version: int) -> bytes:
     return pack("<BH", version, len(_header(entry))) + _header(entry)
 
 
-def _wide_length(entry: Entry, version: int) -> bytes:
+def _wide_length(entry: NewMessage, version: int) -> bytes:
     return pack(">BI", version, len(_header(entry))) + _header(entry)
 
 
-def _no_length(entry: Entry, version: int) -> bytes:
+def _no_length(entry: NewMessage, version: int) -> bytes:
     return bytes([version]) + _header(entry)
 
 
 def _ids_swapped(
-    entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+    entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
 ) -> bytes:
     return record.build(
         entry._replace(trace_id=internal_id),
@@ -97,10 +97,10 @@ def _ids_swapped(
 
 
 def _on_large_plain(attempts: int, part: bytes = b"") -> Settings:
-    """Return settings under which records of plain topics with larger bodies are so."""
+    """Return settings that change records of plain topics with larger bodies."""
 
     def build(
-        entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+        entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
     ) -> bytes:
         if extend or len(entry.body) < _LARGE:
             return record.build(
@@ -155,7 +155,9 @@ FAULTS: tuple[Preset, ...] = (
             "disk.indicator disk.no-ext-record disk.upgraded upgrade.accept "
             "upgrade.subscribe-rules"
         ),
-        settings=_stored(lambda entry, version: entry.body + record.extend_part(entry, version)),
+        settings=_change_stored(
+            lambda entry, version: entry.body + record.extend_part(entry, version)
+        ),
     ),
     fault(
         "disk-ids-swapped",
@@ -171,7 +173,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_INDICATED,
         may_break="disk.layout disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
-        settings=_indicated(lambda entry, extend: 0),
+        settings=_change_attempts(lambda entry, extend: 0),
     ),
     fault(
         "disk-indicator-in-low-bits",
@@ -179,7 +181,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_INDICATED,
         may_break="disk.layout disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
-        settings=_indicated(lambda entry, extend: _INDICATOR >> 12 if extend else 0),
+        settings=_change_attempts(lambda entry, extend: _INDICATOR >> 12 if extend else 0),
     ),
     fault(
         "disk-indicator-not-with-header",
@@ -187,7 +189,7 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks=_INDICATED,
         may_break="disk.layout disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
-        settings=_indicated(
+        settings=_change_attempts(
             lambda entry, extend: _INDICATOR if extend and entry.header is None else 0
         ),
     ),

@@ -1,4 +1,4 @@
-"""Faults of dispatch by tag: who gets a message, and what becomes of what a client held."""
+"""Faults of dispatch by tag: which client gets a message, and what happens to held ones."""
 
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -11,7 +11,7 @@ from wireproof_reference_impl.nsq.delivery.dispatch import (
     Audience,
     by_tag,
     first_ready,
-    untagged,
+    list_untagged,
 )
 from wireproof_reference_impl.nsq.delivery.in_flight import Held
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
@@ -29,7 +29,7 @@ from wireproof_reference_impl.nsq.preset import (
     fault,
 )
 from wireproof_reference_impl.nsq.wire.message import Message
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.overrides import Override, replace_function
 
 _MINUTE_NS = 60_000_000_000
 
@@ -38,29 +38,29 @@ Choose = Callable[[Message, Channel], Chosen]
 Match = Callable[[str, str], bool]
 
 
-def _choosing(choose: Choose) -> tuple[Override, ...]:
-    """Return overrides under which messages go to these clients."""
+def _choose_clients(choose: Choose) -> tuple[Override, ...]:
+    """Return overrides that choose the clients for a message with another function."""
 
-    def chosen(channel: Channel, held: Held) -> Chosen:
+    def choose_client(channel: Channel, held: Held) -> Chosen:
         return choose(held.message, channel)
 
-    return (replaced(Channel, "choose", chosen),)
+    return (replace_function(Channel, "choose", choose_client),)
 
 
-class _Noted(Held):
+class _MisdirectedMessage(Held):
     """A message that is sent to the wrong clients only once."""
 
     is_noted = False
 
 
 def _choosing_late(choose: Choose) -> tuple[Override, ...]:
-    """Return overrides under which these clients get messages 3 s late, unless they are due."""
+    """Return overrides under which other clients get messages too, 3 s late."""
     time = ServeTime()
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def chosen(channel: Channel, held: Held) -> Chosen:
+        def choose_client(channel: Channel, held: Held) -> Chosen:
             due = cast(Chosen, original(channel, held))
-            if isinstance(held, _Noted) and not held.is_noted:
+            if isinstance(held, _MisdirectedMessage) and not held.is_noted:
                 wrong = [each for each in choose(held.message, channel) if each not in due]
                 held.is_noted = bool(wrong)
                 if wrong:
@@ -70,9 +70,13 @@ def _choosing_late(choose: Choose) -> tuple[Override, ...]:
                     )
             return due
 
-        return chosen
+        return choose_client
 
-    return (replaced(channels, "Held", _Noted), time.noted(), Override(Channel, "choose", wrap))
+    return (
+        replace_function(channels, "Held", _MisdirectedMessage),
+        time.note_time(),
+        Override(Channel, "choose", wrap),
+    )
 
 
 def _send_wrongly(channel: Channel, held: Held, wrong: Chosen, now_ns: int) -> None:
@@ -84,22 +88,22 @@ def _send_wrongly(channel: Channel, held: Held, wrong: Chosen, now_ns: int) -> N
         subscriber.outlet.push(channel.data(held, subscriber))
 
 
-def _misdirected(
+def _make_misdirecting(
     name: str, text: str, choose: Choose, *, way: str, breaks: str, may_break: str = ""
 ) -> Preset:
-    """Return a fault that sends messages to wrong clients; its twin does so 3 s late, besides."""
+    """Return a fault that sends messages to wrong clients, with a twin that does so 3 s late."""
     return fault(
         name,
         text,
         way=way,
         breaks=breaks,
         may_break=may_break,
-        overrides=(NOTED, *_choosing(choose)),
+        overrides=(NOTED, *_choose_clients(choose)),
         late_overrides=(NOTED, *_choosing_late(choose)),
     )
 
 
-def _tagged(audience: Audience, tag: str | None) -> list[Subscriber]:
+def _list_tagged(audience: Audience, tag: str | None) -> list[Subscriber]:
     return [each for each in audience.subscribers if tag and each.desired_tag == tag]
 
 
@@ -112,12 +116,12 @@ def _anybody(message: Message, audience: Audience) -> Chosen:
 
 
 def _untagged_first(message: Message, audience: Audience) -> Chosen:
-    return first_ready(untagged(audience)) or by_tag(message, audience)
+    return first_ready(list_untagged(audience)) or by_tag(message, audience)
 
 
 def _every_third_to_anybody(message: Message, audience: Audience) -> Chosen:
     astray = message.internal_id % 3 == 0
-    return (astray and first_ready(untagged(audience))) or by_tag(message, audience)
+    return (astray and first_ready(list_untagged(audience))) or by_tag(message, audience)
 
 
 def _to_all(message: Message, audience: Audience) -> Chosen:
@@ -128,33 +132,37 @@ def _to_all(message: Message, audience: Audience) -> Chosen:
 
 def _full_client_passed_over(message: Message, audience: Audience) -> Chosen:
     """Deliver a tagged message to an untagged client while its client has one in flight."""
-    matching = _tagged(audience, message.tag)
+    matching = _list_tagged(audience, message.tag)
     idle = [each for each in matching if not each.held]
-    return by_tag(message, audience) if not matching or idle else first_ready(untagged(audience))
+    return (
+        by_tag(message, audience) if not matching or idle else first_ready(list_untagged(audience))
+    )
 
 
 def _never_to_untagged(message: Message, audience: Audience) -> Chosen:
     return (
-        first_ready(_tagged(audience, message.tag)) if message.tag else by_tag(message, audience)
+        first_ready(_list_tagged(audience, message.tag))
+        if message.tag
+        else by_tag(message, audience)
     )
 
 
 def _untagged_only_when_no_tags(message: Message, audience: Audience) -> Chosen:
-    if message.tag is None or len(untagged(audience)) == len(audience.subscribers):
+    if message.tag is None or len(list_untagged(audience)) == len(audience.subscribers):
         return by_tag(message, audience)
-    return first_ready(_tagged(audience, message.tag))
+    return first_ready(_list_tagged(audience, message.tag))
 
 
 def _fallback_to_other_tags(message: Message, audience: Audience) -> Chosen:
-    if message.tag is None or _tagged(audience, message.tag):
+    if message.tag is None or _list_tagged(audience, message.tag):
         return by_tag(message, audience)
-    return first_ready(_others(audience, message.tag)) or first_ready(untagged(audience))
+    return first_ready(_others(audience, message.tag)) or first_ready(list_untagged(audience))
 
 
 def _fallback_to_anybody(message: Message, audience: Audience) -> Chosen:
-    if message.tag is None or _tagged(audience, message.tag):
+    if message.tag is None or _list_tagged(audience, message.tag):
         return by_tag(message, audience)
-    return first_ready(untagged(audience)) or first_ready(audience.subscribers)
+    return first_ready(list_untagged(audience)) or first_ready(audience.subscribers)
 
 
 def _every_fifth_to_other_tag(message: Message, audience: Audience) -> Chosen:
@@ -163,7 +171,7 @@ def _every_fifth_to_other_tag(message: Message, audience: Audience) -> Chosen:
 
 
 def _keeping_tags() -> tuple[Override, ...]:
-    """Return overrides under which a tag keeps its messages from others for ever."""
+    """Return overrides under which a tag's messages keep waiting after its last client left."""
     former: WeakKeyDictionary[Channel, set[str | None]] = WeakKeyDictionary()
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -176,15 +184,15 @@ def _keeping_tags() -> tuple[Override, ...]:
 
     def choose(message: Message, channel: Channel) -> Chosen:
         if message.tag is not None and message.tag in former.get(channel, ()):
-            return first_ready(_tagged(channel, message.tag))
+            return first_ready(_list_tagged(channel, message.tag))
         return by_tag(message, channel)
 
-    return (Override(Channel, "leave", wrap), *_choosing(choose))
+    return (Override(Channel, "leave", wrap), *_choose_clients(choose))
 
 
 def _desired_next_door(message: Message, channel: Channel) -> list[Subscriber]:
-    """Return the clients of other channels that desire the tag, if nobody here does."""
-    if message.tag is None or _tagged(channel, message.tag):
+    """Return the clients of other channels that desire the tag, if no client here does."""
+    if message.tag is None or _list_tagged(channel, message.tag):
         return []
     return [each for each in other_clients(channel) if each.desired_tag == message.tag]
 
@@ -213,8 +221,8 @@ def _untagged_shared_with_tagged(message: Message, audience: Audience) -> Chosen
     return first_ready(audience.subscribers) if message.tag is None else by_tag(message, audience)
 
 
-def _matched(match: Match) -> Choose:
-    """Return whom messages go to when tags are compared so."""
+def _match_tags(match: Match) -> Choose:
+    """Return a choice of clients that compares tags with the given function."""
 
     def choose(message: Message, audience: Audience) -> Chosen:
         matching = [
@@ -224,7 +232,7 @@ def _matched(match: Match) -> Choose:
             and each.desired_tag is not None
             and match(message.tag, each.desired_tag)
         ]
-        return first_ready(matching or untagged(audience))
+        return first_ready(matching or list_untagged(audience))
 
     return choose
 
@@ -255,7 +263,7 @@ _EXACT = "dispatch.exact-tag"
 _UNTAGGED = "dispatch.untagged"
 
 FAULTS: tuple[Preset, ...] = (
-    _misdirected(
+    _make_misdirecting(
         "dispatch-by-turns",
         "messages go to the clients of a channel in turn, regardless of their tags",
         _anybody,
@@ -266,23 +274,23 @@ FAULTS: tuple[Preset, ...] = (
             "dispatch.tag-form"
         ),
     ),
-    _misdirected(
+    _make_misdirecting(
         "dispatch-untagged-first",
         "a tagged message goes to a client without a tag while one is ready",
         _untagged_first,
         way=WRONG_VALUE,
         breaks=_MATCHING,
-        may_break="dispatch.not-ready dispatch.per-channel",
+        may_break="dispatch.leave dispatch.not-ready dispatch.per-channel",
     ),
-    _misdirected(
+    _make_misdirecting(
         "dispatch-every-third-astray",
         "every third message of a tag goes to a client without a tag",
         _every_third_to_anybody,
         way=CONDITION,
         breaks=_MATCHING,
-        may_break="dispatch.not-ready dispatch.per-channel",
+        may_break="dispatch.leave dispatch.not-ready dispatch.per-channel",
     ),
-    _misdirected(
+    _make_misdirecting(
         "dispatch-to-all",
         "a tagged message goes to every client that is ready",
         _to_all,
@@ -293,13 +301,13 @@ FAULTS: tuple[Preset, ...] = (
             "dispatch.tag-form"
         ),
     ),
-    _misdirected(
+    _make_misdirecting(
         "dispatch-busy-passed-over",
         "a client with the message's tag gets no further message while it holds one",
         _full_client_passed_over,
         way=CONDITION,
         breaks=_MATCHING,
-        may_break="dispatch.not-ready dispatch.per-channel",
+        may_break="dispatch.leave dispatch.not-ready dispatch.per-channel",
     ),
     fault(
         "fallback-never",
@@ -307,7 +315,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=f"{_FALLBACK} {_LEAVE}",
         may_break=READERS,
-        overrides=_choosing(_never_to_untagged),
+        overrides=_choose_clients(_never_to_untagged),
     ),
     fault(
         "fallback-only-without-tags",
@@ -316,9 +324,9 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks=_FALLBACK,
         may_break="dispatch.per-channel dispatch.to-matching",
-        overrides=_choosing(_untagged_only_when_no_tags),
+        overrides=_choose_clients(_untagged_only_when_no_tags),
     ),
-    _misdirected(
+    _make_misdirecting(
         "fallback-to-other-tags",
         "a tagged message that no client desires goes to a client with another tag first",
         _fallback_to_other_tags,
@@ -326,7 +334,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=f"{_FALLBACK} {_OTHER}",
         may_break="dispatch.exact-tag dispatch.per-channel dispatch.tag-form",
     ),
-    _misdirected(
+    _make_misdirecting(
         "fallback-to-anybody",
         "a tagged message goes to a client with another tag if no other client is ready",
         _fallback_to_anybody,
@@ -334,7 +342,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_OTHER,
         may_break="dispatch.fallback",
     ),
-    _misdirected(
+    _make_misdirecting(
         "other-tag-every-fifth",
         "every fifth tagged message goes to a client with another tag",
         _every_fifth_to_other_tag,
@@ -373,7 +381,7 @@ FAULTS: tuple[Preset, ...] = (
         way=LATE,
         breaks=_LEAVE,
         may_break="upgrade.old-messages",
-        overrides=(replaced(Channel, "give_back", _give_back_late),),
+        overrides=(replace_function(Channel, "give_back", _give_back_late),),
     ),
     fault(
         "leave-keeps-the-tag",
@@ -388,16 +396,16 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_CHANNEL,
         may_break="consume.batch consume.body-intact consume.layout consume.no-header",
-        overrides=(NOTED, *_choosing(_neighbours_block)),
+        overrides=(NOTED, *_choose_clients(_neighbours_block)),
     ),
     fault(
         "channel-robbed-by-another",
         "messages with a tag desired on one channel are taken away from the other channels",
         way=WRONG_VALUE,
         breaks=_CHANNEL,
-        overrides=(NOTED, *_choosing(_neighbours_rob)),
+        overrides=(NOTED, *_choose_clients(_neighbours_rob)),
     ),
-    _misdirected(
+    _make_misdirecting(
         "channel-tags-mixed",
         "messages with a tag desired on one channel go to clients with any tag on the other "
         "channels",
@@ -405,36 +413,36 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks=_CHANNEL,
     ),
-    _misdirected(
+    _make_misdirecting(
         "tag-by-prefix",
         "a desired tag matches every message tag that begins with it",
-        _matched(lambda tag, desired: tag.startswith(desired)),
+        _match_tags(lambda tag, desired: tag.startswith(desired)),
         way=BOUNDARY,
         breaks=_EXACT,
     ),
-    _misdirected(
+    _make_misdirecting(
         "tag-by-part",
         "a desired tag matches every message tag that it begins with",
-        _matched(lambda tag, desired: desired.startswith(tag)),
+        _match_tags(lambda tag, desired: desired.startswith(tag)),
         way=BOUNDARY,
         breaks=_EXACT,
         may_break="dispatch.tag-form",
     ),
-    _misdirected(
+    _make_misdirecting(
         "tag-whatever-case",
         "tags are compared without regard to letter case",
-        _matched(lambda tag, desired: tag.lower() == desired.lower()),
+        _match_tags(lambda tag, desired: tag.lower() == desired.lower()),
         way=WRONG_VALUE,
         breaks=_EXACT,
     ),
-    _misdirected(
+    _make_misdirecting(
         "tag-without-blanks",
         "tags are compared without the spaces around them",
-        _matched(lambda tag, desired: tag.strip() == desired.strip()),
+        _match_tags(lambda tag, desired: tag.strip() == desired.strip()),
         way=BOUNDARY,
         breaks=_EXACT,
     ),
-    _misdirected(
+    _make_misdirecting(
         "untagged-to-tagged-first",
         "a message without a tag goes to a client with a tag while one is ready",
         _untagged_to_tagged_first,
@@ -442,7 +450,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_UNTAGGED,
         may_break="dispatch.not-ready",
     ),
-    _misdirected(
+    _make_misdirecting(
         "untagged-shared",
         "messages without a tag go in turn to clients with a tag and clients without one",
         _untagged_shared_with_tagged,

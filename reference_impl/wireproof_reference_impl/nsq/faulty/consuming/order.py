@@ -1,4 +1,4 @@
-"""Faults of ordered consumption: what is in flight, and in which order."""
+"""Faults of ordered consumption: messages in flight, and their order."""
 
 from collections.abc import Callable, Sequence
 
@@ -24,7 +24,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.overrides import Override, replace_function
 
 _WIDE = 10
 
@@ -34,23 +34,23 @@ Window = Callable[[int, int], int]
 """How many messages a client may hold that says so many with RDY, and what it was before."""
 
 
-def _sending(may_send: MaySend, *, window: int | None = _WIDE) -> tuple[Override, ...]:
-    """Return overrides under which another message goes out when this rule says so.
+def _send_when(may_send: MaySend, *, window: int | None = _WIDE) -> tuple[Override, ...]:
+    """Return overrides under which a rule decides whether another message is sent.
 
-    `window` is what every client may hold.
+    `window` is the number of messages that each client may hold.
     """
     rule = _sent_when(may_send)
-    return (rule,) if window is None else (rule, _holding(lambda said, before: window))
+    return (rule,) if window is None else (rule, _hold_window(lambda said, before: window))
 
 
 def _sent_when(may_send: MaySend) -> Override:
     def sent_when(channel: Channel) -> bool:
         return not channel.ordered or may_send(channel)
 
-    return replaced(Channel, "may_send", sent_when)
+    return replace_function(Channel, "may_send", sent_when)
 
 
-def _holding(window: Window) -> Override:
+def _hold_window(window: Window) -> Override:
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def set_ready(channel: Channel, subscriber: Subscriber, count: int) -> None:
             before = subscriber.ready
@@ -83,8 +83,8 @@ def _not_beside_others(channel: Channel) -> bool:
     return _one_at_a_time(channel) and not any(len(each.in_flight) for each in namesakes(channel))
 
 
-class _Touched(Held):
-    """A message that knows when it was sent that more time was last asked for."""
+class _TouchedMessage(Held):
+    """A message with the time it was sent and of its last TOUCH."""
 
     touched_ns = 0
 
@@ -95,7 +95,7 @@ def _noting_touch(original: Callable[..., object]) -> Callable[..., object]:
     ) -> None:
         original(in_flight, internal_id, subscriber, now_ns=now_ns, most_ns=most_ns)
         held = in_flight.held[internal_id]
-        if isinstance(held, _Touched):
+        if isinstance(held, _TouchedMessage):
             held.touched_ns = held.sent_ns
 
     return touch
@@ -103,12 +103,14 @@ def _noting_touch(original: Callable[..., object]) -> Callable[..., object]:
 
 def _when_touched(channel: Channel) -> bool:
     held = channel.in_flight.held.values()
-    touched = any(isinstance(each, _Touched) and each.touched_ns == each.sent_ns for each in held)
+    touched = any(
+        isinstance(each, _TouchedMessage) and each.touched_ns == each.sent_ns for each in held
+    )
     return _one_at_a_time(channel) or (touched and len(held) == 1)
 
 
 def _when_held_long() -> tuple[Override, ...]:
-    """Return overrides under which a second message goes out 3 s after the first."""
+    """Return overrides under which a second message is sent 3 s after the first."""
     time = ServeTime()
 
     def may_send(channel: Channel) -> bool:
@@ -125,12 +127,12 @@ def _when_held_long() -> tuple[Override, ...]:
 
         return send
 
-    return (time.noted(), Override(Channel, "send", wrap), *_sending(may_send))
+    return (time.note_time(), Override(Channel, "send", wrap), *_send_when(may_send))
 
 
-def _widened(window: Window) -> tuple[Override, ...]:
-    """Return overrides under which RDY makes room for so many messages."""
-    return (_sent_when(lambda channel: not channel.deferred_count), _holding(window))
+def _widen(window: Window) -> tuple[Override, ...]:
+    """Return overrides that change how many messages an RDY allows."""
+    return (_sent_when(lambda channel: not channel.deferred_count), _hold_window(window))
 
 
 def _at_most_one(said: int, before: int) -> int:
@@ -146,7 +148,7 @@ def _lost_when_put_back(held: Held, why: Return) -> Held | None:
 
 
 def _next_of(place_of: Callable[[int], int]) -> tuple[Override, ...]:
-    """Return overrides under which, if ordered, this one of so many waiting messages goes next."""
+    """Return overrides that choose which waiting message an ordered channel sends next."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def pick(channel: Channel, waiting: int) -> object:
@@ -160,6 +162,7 @@ def _next_of(place_of: Callable[[int], int]) -> tuple[Override, ...]:
 _ONE = "smart.order.one-in-flight"
 _RDY = "smart.order.rdy"
 _AGAIN = "smart.order.again"
+_LEFT = "smart.order.left"
 _IN_ORDER = "smart.order.in-order"
 _LAYOUT = "smart.order.layout"
 _POSITION = "smart.order.position"
@@ -177,8 +180,8 @@ FAULTS: tuple[Preset, ...] = (
         "an ordered channel has two messages in flight",
         breaks=f"{_ONE} {_RDY}",
         # A client that holds one message does not look for the next one yet.
-        may_break=f"{_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
-        overrides=_sending(_at_most(2)),
+        may_break=f"{_AGAIN} {_LEFT} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
+        overrides=_send_when(_at_most(2)),
         way=EXTRA,
         late_overrides=_when_held_long(),
     ),
@@ -188,9 +191,9 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_ONE,
         may_break=_HISTORY,
         overrides=(
-            replaced(channels, "Held", _Touched),
+            replace_function(channels, "Held", _TouchedMessage),
             Override(InFlight, "touch", _noting_touch),
-            *_sending(_when_touched),
+            *_send_when(_when_touched),
         ),
         way=CONDITION,
     ),
@@ -198,24 +201,24 @@ FAULTS: tuple[Preset, ...] = (
         "order-one-for-each-client",
         "each client of an ordered channel has one message in flight",
         breaks=_ONE,
-        may_break=f"{_IN_ORDER} {_HISTORY} {_AGAIN}",
-        overrides=_sending(_when_idle, window=None),
+        may_break=f"{_IN_ORDER} {_HISTORY} {_AGAIN} {_LEFT}",
+        overrides=_send_when(_when_idle, window=None),
         way=EXTRA,
     ),
     fault(
         "order-window-of-50",
         "from RDY 50 on, an ordered channel may have five messages in flight",
         breaks=_RDY,
-        may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_PARTITION}",
-        overrides=_widened(lambda said, before: 5 if said >= 50 else 1),
+        may_break=f"{_ONE} {_AGAIN} {_LEFT} {_IN_ORDER} {_PLAIN} {_HISTORY} {_PARTITION}",
+        overrides=_widen(lambda said, before: 5 if said >= 50 else 1),
         way=BOUNDARY,
     ),
     fault(
         "order-rdy-adds-up",
         "on an ordered channel, each RDY allows one more message in flight",
         breaks=_RDY,
-        may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
-        overrides=_widened(lambda said, before: before + 1 if before else 1),
+        may_break=f"{_ONE} {_AGAIN} {_LEFT} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
+        overrides=_widen(lambda said, before: before + 1 if before else 1),
         way=EXTRA,
     ),
     fault(
@@ -223,7 +226,7 @@ FAULTS: tuple[Preset, ...] = (
         "on an ordered channel, RDY 0 stops delivery although RDY is to be ignored there",
         breaks=_RDY,
         may_break=f"{_ONE} {_HISTORY}",
-        overrides=(_holding(_at_most_one),),
+        overrides=(_hold_window(_at_most_one),),
         way=CONDITION,
     ),
     fault(
@@ -246,7 +249,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "order-left-overtaken",
         "on an ordered channel, later messages are delivered before one whose client disconnected",
-        breaks=_AGAIN,
+        breaks=_LEFT,
         may_break=f"{_ONE} {_INCREASING} {_HISTORY} {_IN_ORDER}",
         overrides=overtaken_after(Return.LEFT),
         way=CONDITION,
@@ -278,14 +281,14 @@ FAULTS: tuple[Preset, ...] = (
         "on an ordered channel, a message requeued with a delay does not block later messages",
         breaks=_AGAIN,
         may_break=_HISTORY,
-        overrides=_sending(_when_deferred, window=1),
+        overrides=_send_when(_when_deferred, window=1),
         way=CONDITION,
     ),
     fault(
         "order-newest-first",
         "an ordered channel delivers the newest waiting message first",
         breaks=_IN_ORDER,
-        may_break=f"{_ONE} {_RDY} {_AGAIN} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
+        may_break=f"{_ONE} {_RDY} {_AGAIN} {_LEFT} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
         "smart.order.partition",
         overrides=_next_of(lambda waiting: waiting - 1),
         way=WRONG_VALUE,
@@ -294,7 +297,7 @@ FAULTS: tuple[Preset, ...] = (
         "order-two-swapped",
         "an ordered channel with exactly two waiting messages delivers the later one first",
         breaks=_IN_ORDER,
-        may_break=f"{_ONE} {_RDY} {_AGAIN} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
+        may_break=f"{_ONE} {_RDY} {_AGAIN} {_LEFT} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
         "smart.order.partition",
         overrides=_next_of(lambda waiting: 1 if waiting == 2 else 0),
         way=CONDITION,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from struct import pack
 
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.faulty.consuming.consume import counted
+from wireproof_reference_impl.nsq.faulty.consuming.consume import count_attempts
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -26,7 +26,7 @@ def _position(position: Callable[[Message], bytes]) -> Settings:
     return {"delivery.position": position}
 
 
-def _moved(message: Message, *, offset: int = 0, size: int = 0) -> bytes:
+def _move(message: Message, *, offset: int = 0, size: int = 0) -> bytes:
     return packed.position(message.offset + offset, message.size + size)
 
 
@@ -96,7 +96,7 @@ FAULTS: tuple[Preset, ...] = (
         "order-offset-of-the-end",
         "the offset delivered with ordered messages is the end of the record",
         breaks=_POSITION,
-        settings=_position(lambda message: _moved(message, offset=message.size)),
+        settings=_position(lambda message: _move(message, offset=message.size)),
         way=BOUNDARY,
     ),
     fault(
@@ -104,7 +104,7 @@ FAULTS: tuple[Preset, ...] = (
         "the size delivered with ordered messages omits the record's 4 length bytes",
         breaks=_POSITION,
         may_break=_LAYOUT,
-        settings=_position(lambda message: _moved(message, size=-4)),
+        settings=_position(lambda message: _move(message, size=-4)),
         way=WRONG_VALUE,
     ),
     fault(
@@ -135,7 +135,7 @@ FAULTS: tuple[Preset, ...] = (
         "ordered messages always have attempts 1, even when redelivered",
         breaks="smart.order.attempts",
         may_break="consume.attempts consume.plain-topic smart.history.kept smart.history.order",
-        overrides=counted(_stay_at_one),
+        overrides=count_attempts(_stay_at_one),
         way=MISSING,
     ),
 )

@@ -1,9 +1,9 @@
-"""Faults of who may subscribe in order, and who must."""
+"""Faults of the rules for who may, and who must, subscribe in order."""
 
 from collections.abc import Callable
 
 from wireproof_reference_impl.nsq.delivery import subscribe_rules
-from wireproof_reference_impl.nsq.delivery.subscribe_rules import Wish, order_rule
+from wireproof_reference_impl.nsq.delivery.subscribe_rules import SubscribeRequest, order_rule
 from wireproof_reference_impl.nsq.faulty.errors import answered_with_a_response
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -14,48 +14,48 @@ from wireproof_reference_impl.nsq.preset import (
     fault,
 )
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.overrides import Override, replace_function
 from wireproof_spec.nsq.error_codes import E_INVALID, E_SUB_ORDER_IS_MUST
 from wireproof_spec.nsq.names import SUB_ORDER, SUB_ORDERED
 
 
-def _ruled(rule: Callable[[Wish], Refusal | None]) -> tuple[Override, ...]:
-    return (replaced(subscribe_rules, "order_rule", rule),)
+def _rule(rule: Callable[[SubscribeRequest], Refusal | None]) -> tuple[Override, ...]:
+    return (replace_function(subscribe_rules, "order_rule", rule),)
 
 
-def _anything_goes(wish: Wish) -> Refusal | None:
+def _anything_goes(wish: SubscribeRequest) -> Refusal | None:
     return None
 
 
-def _other_code(wish: Wish) -> Refusal | None:
+def _other_code(wish: SubscribeRequest) -> Refusal | None:
     return Refusal(E_INVALID, "ordered topic") if order_rule(wish) else None
 
 
-def _not_on_known_channels(wish: Wish) -> Refusal | None:
+def _not_on_known_channels(wish: SubscribeRequest) -> Refusal | None:
     return None if wish.known else order_rule(wish)
 
 
-def _not_when_tagged(wish: Wish) -> Refusal | None:
+def _not_when_tagged(wish: SubscribeRequest) -> Refusal | None:
     return None if wish.identity.desired_tag else order_rule(wish)
 
 
-def _is_ordered(wish: Wish) -> bool:
+def _is_ordered(wish: SubscribeRequest) -> bool:
     return wish.command in (SUB_ORDER, SUB_ORDERED)
 
 
-def _no_second_client(wish: Wish) -> Refusal | None:
+def _no_second_client(wish: SubscribeRequest) -> Refusal | None:
     if _is_ordered(wish) and wish.used:
         return Refusal(E_INVALID, "the channel has an ordered client")
     return order_rule(wish)
 
 
-def _no_negotiation(wish: Wish) -> Refusal | None:
+def _no_negotiation(wish: SubscribeRequest) -> Refusal | None:
     if _is_ordered(wish) and wish.identity.feature_negotiation:
         return Refusal(E_SUB_ORDER_IS_MUST, "the client negotiates")
     return order_rule(wish)
 
 
-def _no_tag(wish: Wish) -> Refusal | None:
+def _no_tag(wish: SubscribeRequest) -> Refusal | None:
     if _is_ordered(wish) and wish.identity.desired_tag:
         return Refusal(E_SUB_ORDER_IS_MUST, "no tags")
     return order_rule(wish)
@@ -65,14 +65,14 @@ def _is_ordered_command(command: bytes, code: str) -> bool:
     return command in (SUB_ORDER, SUB_ORDERED)
 
 
-def _no_known_channel(wish: Wish) -> Refusal | None:
+def _no_known_channel(wish: SubscribeRequest) -> Refusal | None:
     if _is_ordered(wish) and wish.known and not wish.used:
         return Refusal(E_INVALID, "the channel was left")
     return order_rule(wish)
 
 
 _ONE = "smart.order.one-in-flight"
-_AGAIN = "smart.order.again"
+_AGAIN = "smart.order.again smart.order.left"
 _IN_ORDER = "smart.order.in-order"
 _POSITION = "smart.order.position"
 _INCREASING = "smart.order.increasing"
@@ -87,7 +87,7 @@ FAULTS: tuple[Preset, ...] = (
         "SUB instead of SUB_ORDER is accepted on an ordered topic",
         breaks=_MUST,
         may_break="smart.order.is-must-advanced",
-        overrides=_ruled(_anything_goes),
+        overrides=_rule(_anything_goes),
         way=MISSING,
     ),
     fault(
@@ -95,21 +95,21 @@ FAULTS: tuple[Preset, ...] = (
         "SUB instead of SUB_ORDER on an ordered topic is refused with E_INVALID",
         breaks=_MUST,
         may_break="smart.order.is-must-advanced",
-        overrides=_ruled(_other_code),
+        overrides=_rule(_other_code),
         way=WRONG_VALUE,
     ),
     fault(
         "order-not-a-must-on-known-channels",
         "SUB instead of SUB_ORDER is accepted on an existing channel of an ordered topic",
         breaks=_MUST,
-        overrides=_ruled(_not_on_known_channels),
+        overrides=_rule(_not_on_known_channels),
         way=CONDITION,
     ),
     fault(
         "order-not-a-must-with-a-tag",
         "SUB instead of SUB_ORDER is accepted on an ordered topic from clients with a desired tag",
         breaks=_MUST,
-        overrides=_ruled(_not_when_tagged),
+        overrides=_rule(_not_when_tagged),
         way=CONDITION,
     ),
     fault(
@@ -117,21 +117,22 @@ FAULTS: tuple[Preset, ...] = (
         "a second client of an ordered channel is refused",
         breaks=_COMMAND,
         may_break=f"{_ONE} {_IN_ORDER} {_AGAIN} {_HISTORY}",
-        overrides=_ruled(_no_second_client),
+        overrides=_rule(_no_second_client),
         way=BOUNDARY,
     ),
     fault(
         "order-no-negotiation",
         "SUB_ORDER is refused when features were negotiated",
         breaks=_COMMAND,
-        overrides=_ruled(_no_negotiation),
+        overrides=_rule(_no_negotiation),
         way=CONDITION,
     ),
     fault(
         "order-tagged-answered-otherwise",
         "SUB_ORDER with a desired tag is refused in a response frame instead of an error frame",
         breaks=_COMMAND,
-        overrides=(*_ruled(_no_tag), answered_with_a_response(_is_ordered_command)),
+        may_break="smart.order.command-refused",
+        overrides=(*_rule(_no_tag), answered_with_a_response(_is_ordered_command)),
         way=WRONG_VALUE,
     ),
     fault(
@@ -139,7 +140,7 @@ FAULTS: tuple[Preset, ...] = (
         "SUB_ORDER to a channel that all clients have left is refused",
         breaks=_COMMAND,
         may_break=f"{_IN_ORDER} {_AGAIN} {_INCREASING} {_POSITION} {_HISTORY}",
-        overrides=_ruled(_no_known_channel),
+        overrides=_rule(_no_known_channel),
         way=CONDITION,
     ),
 )

@@ -7,27 +7,31 @@ from wireproof_reference_impl.nsq.core.commands import subscribe
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.delivery import subscribe_rules
-from wireproof_reference_impl.nsq.delivery.subscribe_rules import Wish, desired_tag, support_rule
+from wireproof_reference_impl.nsq.delivery.subscribe_rules import (
+    SubscribeRequest,
+    desired_tag,
+    support_rule,
+)
 from wireproof_reference_impl.nsq.faulty.late import LATE_NS
 from wireproof_reference_impl.nsq.preset import CONDITION, MISSING, WRONG_VALUE, Preset, fault
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.nsq.wire.words import shown
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.nsq.wire.words import show
+from wireproof_reference_impl.overrides import Override, replace_function
 from wireproof_spec.nsq.error_codes import E_INVALID
 
-Rule = Callable[[Wish], Refusal | None]
-Unless = Callable[[Wish], bool]
+Rule = Callable[[SubscribeRequest], Refusal | None]
+Unless = Callable[[SubscribeRequest], bool]
 
 
-def ruled(rule: Rule) -> tuple[Override, ...]:
-    """Return overrides under which this rule says whose extend_support fits the topic."""
-    return (replaced(subscribe_rules, "support_rule", rule),)
+def rule_extend(rule: Rule) -> tuple[Override, ...]:
+    """Return overrides with another rule for whose extend_support fits the topic."""
+    return (replace_function(subscribe_rules, "support_rule", rule),)
 
 
 def lenient(
     name: str, text: str, rule: Rule, *, breaks: str, way: str, may_break: str = ""
 ) -> Preset:
-    """Return a fault whose rule lets clients in that it should refuse.
+    """Return a fault whose rule admits clients that it should refuse.
 
     Its twin refuses them, and lets them join 3 s later.
     """
@@ -37,7 +41,7 @@ def lenient(
         breaks=breaks,
         may_break=may_break,
         way=way,
-        overrides=ruled(rule),
+        overrides=rule_extend(rule),
         late_overrides=(_joining_late(rule),),
     )
 
@@ -53,7 +57,7 @@ def _joining_late(rule: Rule) -> Override:
                 wish = subscribe.read_wish(connection, words, partition)
                 if rule(wish) is not None:
                     raise
-                channel = subscribe.open_channel(connection, partition, shown(words[2]))
+                channel = subscribe.open_channel(connection, partition, show(words[2]))
                 _join_late(connection, channel, wish)
                 raise Refusal(refusal.code, refusal.text, fatal=False) from refusal
 
@@ -62,7 +66,7 @@ def _joining_late(rule: Rule) -> Override:
     return Override(subscribe, "checked_wish", wrap)
 
 
-def _join_late(connection: Connection, channel: Channel, wish: Wish) -> None:
+def _join_late(connection: Connection, channel: Channel, wish: SubscribeRequest) -> None:
     subscriber = subscribe.make_subscriber(connection, channel, wish)
 
     def join(now_ns: int) -> None:
@@ -74,37 +78,37 @@ def _join_late(connection: Connection, channel: Channel, wish: Wish) -> None:
 
 
 def _unless(let_through: Unless) -> Rule:
-    """Return the rule under which some clients pass that should not."""
+    """Return a rule that admits some clients that should be refused."""
     return lambda wish: None if let_through(wish) else support_rule(wish)
 
 
-def _refusing(unwanted: Unless) -> tuple[Override, ...]:
-    """Return overrides under which some clients are refused that should pass."""
+def _refuse_some(unwanted: Unless) -> tuple[Override, ...]:
+    """Return overrides that refuse some clients that should be admitted."""
 
-    def rule(wish: Wish) -> Refusal | None:
+    def rule(wish: SubscribeRequest) -> Refusal | None:
         if unwanted(wish):
             return Refusal(E_INVALID, "cannot SUB as such a client")
         return support_rule(wish)
 
-    return ruled(rule)
+    return rule_extend(rule)
 
 
-def _tag_everywhere(wish: Wish) -> str | None:
+def _tag_everywhere(wish: SubscribeRequest) -> str | None:
     return wish.identity.desired_tag or None
 
 
-def _some_tag_when_negotiated(wish: Wish) -> str | None:
+def _some_tag_when_negotiated(wish: SubscribeRequest) -> str | None:
     """Set a desired tag for a client without one, if it negotiates features."""
     own = desired_tag(wish)
     given = wish.topic_extend and wish.identity.feature_negotiation
     return own or ("tag" if given else None)
 
 
-def _lacks_support(wish: Wish) -> bool:
+def _lacks_support(wish: SubscribeRequest) -> bool:
     return wish.topic_extend and not wish.identity.extend_support
 
 
-def _has_too_much(wish: Wish) -> bool:
+def _has_too_much(wish: SubscribeRequest) -> bool:
     return wish.identity.extend_support and not wish.topic_extend
 
 
@@ -120,7 +124,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_ACCEPTED,
         may_break="upgrade.subscribe-rules",
-        overrides=_refusing(lambda wish: wish.identity.extend_support),
+        overrides=_refuse_some(lambda wish: wish.identity.extend_support),
     ),
     fault(
         "support-refused-with-tag",
@@ -128,14 +132,16 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks=_ACCEPTED,
         may_break="upgrade.subscribe-rules",
-        overrides=_refusing(lambda wish: wish.topic_extend and bool(wish.identity.desired_tag)),
+        overrides=_refuse_some(lambda wish: wish.topic_extend and bool(wish.identity.desired_tag)),
     ),
     fault(
         "support-refused-when-negotiated",
         "extend_support is ignored when features are negotiated",
         way=CONDITION,
         breaks=_ACCEPTED,
-        overrides=_refusing(lambda wish: wish.topic_extend and wish.identity.feature_negotiation),
+        overrides=_refuse_some(
+            lambda wish: wish.topic_extend and wish.identity.feature_negotiation
+        ),
     ),
     fault(
         "support-given-a-tag-when-negotiated",
@@ -143,7 +149,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_ACCEPTED,
         may_break="dispatch.to-matching",
-        overrides=(replaced(subscribe_rules, "desired_tag", _some_tag_when_negotiated),),
+        overrides=(replace_function(subscribe_rules, "desired_tag", _some_tag_when_negotiated),),
     ),
     lenient(
         "support-not-needed",
@@ -196,7 +202,7 @@ FAULTS: tuple[Preset, ...] = (
         "clients with a desired tag cannot subscribe to topics without ext support",
         way=WRONG_VALUE,
         breaks=_IGNORED,
-        overrides=_refusing(
+        overrides=_refuse_some(
             lambda wish: (
                 not wish.topic_extend
                 and bool(wish.identity.desired_tag)
@@ -209,7 +215,7 @@ FAULTS: tuple[Preset, ...] = (
         "clients with a desired tag receive nothing from topics without ext support",
         way=MISSING,
         breaks=_IGNORED,
-        overrides=(replaced(subscribe_rules, "desired_tag", _tag_everywhere),),
+        overrides=(replace_function(subscribe_rules, "desired_tag", _tag_everywhere),),
     ),
     fault(
         "tag-refused-when-negotiated",
@@ -217,7 +223,7 @@ FAULTS: tuple[Preset, ...] = (
         "ext support",
         way=CONDITION,
         breaks=_IGNORED,
-        overrides=_refusing(
+        overrides=_refuse_some(
             lambda wish: (
                 not wish.topic_extend
                 and bool(wish.identity.desired_tag)

@@ -1,4 +1,4 @@
-"""Faults of upgrading a topic: what becomes of its old messages and of its rules."""
+"""Faults of upgrading a topic: its old messages, and its rules."""
 
 from collections.abc import Callable
 
@@ -6,9 +6,9 @@ from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.topic import Partition, Topic
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 from wireproof_reference_impl.nsq.delivery import message_parts
-from wireproof_reference_impl.nsq.delivery.subscribe_rules import Wish, support_rule
+from wireproof_reference_impl.nsq.delivery.subscribe_rules import SubscribeRequest, support_rule
 from wireproof_reference_impl.nsq.faulty.consuming.consume import with_body
-from wireproof_reference_impl.nsq.faulty.consuming.subscribe import lenient, ruled
+from wireproof_reference_impl.nsq.faulty.consuming.subscribe import lenient, rule_extend
 from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header, taking_header
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -30,7 +30,7 @@ _HEAD = 4 + packed.MESSAGE_HEAD_BYTES
 
 
 def _with_part(records: list[bytes], part: bytes, attempts: int) -> list[bytes]:
-    """Put an ext part into records that have none."""
+    """Add an ext part to records that have none."""
     rewritten: list[bytes] = []
     for each in records:
         _, timestamp_ns, _, internal_id, trace_id = packed.read_record(each)
@@ -58,8 +58,8 @@ def _emptied_records(records: list[bytes]) -> list[bytes]:
     return [each[:_HEAD] + bytes(len(each) - _HEAD) for each in records]
 
 
-def _rewriting(rewritten: Callable[[list[bytes]], list[bytes]]) -> tuple[Override, ...]:
-    """Return overrides under which an upgrade makes the old records anew."""
+def _override_rewrite(rewritten: Callable[[list[bytes]], list[bytes]]) -> tuple[Override, ...]:
+    """Return overrides under which an upgrade rewrites the old records."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def upgrade(node: Node, topic: Topic) -> None:
@@ -120,16 +120,16 @@ def _old_read_as_new(message: Message) -> bytes:
     return message.body[1:] if message.old else message.body
 
 
-def _born_kind(wish: Wish) -> Refusal | None:
+def _born_kind(wish: SubscribeRequest) -> Refusal | None:
     return support_rule(wish._replace(topic_extend=wish.born_extend))
 
 
-def _need_forgotten(wish: Wish) -> Refusal | None:
+def _need_forgotten(wish: SubscribeRequest) -> Refusal | None:
     upgraded = wish.topic_extend and not wish.born_extend
     return None if upgraded else support_rule(wish)
 
 
-def _need_forgotten_with_tag(wish: Wish) -> Refusal | None:
+def _need_forgotten_with_tag(wish: SubscribeRequest) -> Refusal | None:
     upgraded = wish.topic_extend and not wish.born_extend
     return None if upgraded and wish.identity.desired_tag else support_rule(wish)
 
@@ -145,21 +145,21 @@ FAULTS: tuple[Preset, ...] = (
         "upgrading a topic to ext deletes its stored messages",
         way=MISSING,
         breaks=_OLD,
-        overrides=_rewriting(_no_records),
+        overrides=_override_rewrite(_no_records),
     ),
     fault(
         "upgrade-keeps-one-record",
         "upgrading a topic to ext keeps only the last of its stored messages",
         way=BOUNDARY,
         breaks=_OLD,
-        overrides=_rewriting(_last_record),
+        overrides=_override_rewrite(_last_record),
     ),
     fault(
         "upgrade-indicates-old-records",
         "upgrading a topic to ext sets the indicator bits in old records, which have no ext part",
         way=WRONG_VALUE,
         breaks=f"{_UPGRADED} {_OLD}",
-        overrides=_rewriting(_indicated_records),
+        overrides=_override_rewrite(_indicated_records),
     ),
     fault(
         "upgrade-indicates-the-first-record",
@@ -167,14 +167,14 @@ FAULTS: tuple[Preset, ...] = (
         "part",
         way=BOUNDARY,
         breaks=f"{_UPGRADED} {_OLD}",
-        overrides=_rewriting(_first_indicated),
+        overrides=_override_rewrite(_first_indicated),
     ),
     fault(
         "upgrade-empties-records",
         "upgrading a topic to ext overwrites the bodies of its stored messages with zeros",
         way=WRONG_VALUE,
         breaks=_OLD,
-        overrides=_rewriting(_emptied_records),
+        overrides=_override_rewrite(_emptied_records),
     ),
     fault(
         "upgrade-versions-old-records",
@@ -182,14 +182,14 @@ FAULTS: tuple[Preset, ...] = (
         "bits",
         way=EXTRA,
         breaks=f"{_UPGRADED} {_OLD}",
-        overrides=_rewriting(lambda records: _with_part(records, b"\0", 0)),
+        overrides=_override_rewrite(lambda records: _with_part(records, b"\0", 0)),
     ),
     fault(
         "upgrade-gives-headers-to-old-records",
         "upgrading a topic to ext gives its stored messages an empty JSON header",
         way=EXTRA,
         breaks=f"{_UPGRADED} {_OLD}",
-        overrides=_rewriting(
+        overrides=_override_rewrite(
             lambda records: _with_part(records, packed.extend_part(4, b"{}"), _INDICATOR)
         ),
     ),
@@ -238,7 +238,7 @@ FAULTS: tuple[Preset, ...] = (
         "after its upgrade to ext, a topic still refuses and accepts subscribers as before",
         way=WRONG_VALUE,
         breaks=_RULES,
-        overrides=ruled(_born_kind),
+        overrides=rule_extend(_born_kind),
     ),
     lenient(
         "upgrade-needs-no-support",

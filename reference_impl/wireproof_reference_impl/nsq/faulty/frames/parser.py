@@ -3,12 +3,11 @@
 from collections.abc import Callable
 
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.faulty.harm import HARMS, Deaf, Halt
-from wireproof_reference_impl.nsq.faulty.shared_overrides import Number, declared
+from wireproof_reference_impl.nsq.faulty.harm import HARMS, ProcessEnds, StopsReading
+from wireproof_reference_impl.nsq.faulty.shared_overrides import Number, change_declared
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
-    LATE,
     MISSING,
     WRONG_VALUE,
     Preset,
@@ -19,7 +18,7 @@ from wireproof_reference_impl.nsq.wire.frame_reading import (
     Split,
     split_header,
 )
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.overrides import Override, replace_function
 from wireproof_spec.nsq.names import PUB, PUB_EXT, PUB_TRACE
 
 _MOST_LENGTH = 65535
@@ -40,11 +39,17 @@ def _cut_at(data: bytes, length: int) -> Split | None:
 
 
 def _split(split: Callable[[bytes], Split | None]) -> tuple[Override, ...]:
-    return (*HARMS, replaced(frame_reading, "split_header", split))
+    return (*HARMS, replace_function(frame_reading, "split_header", split))
 
 
-def _raising(most: int, error: type[Exception]) -> tuple[Override, ...]:
-    """Return overrides under which longer headers that fit end in an error of the broker's own."""
+def _deaf_when_negative(connection: Connection, kind: str, size: int) -> int:
+    if kind == "size" and size < 0 and connection.command in _SINGLE:
+        raise StopsReading
+    return size
+
+
+def _raise_beyond(most: int, error: type[Exception]) -> tuple[Override, ...]:
+    """Return overrides under which longer valid headers cause an internal error of the broker."""
 
     def split(data: bytes) -> Split | None:
         taken = split_header(data)
@@ -58,41 +63,41 @@ def _raising(most: int, error: type[Exception]) -> tuple[Override, ...]:
 def _halting_unless_json(data: bytes) -> Split | None:
     taken = split_header(data)
     if taken is not None and len(taken.header) > _MOST_LENGTH - 2 and taken.header[:1] != b"{":
-        raise Halt
+        raise ProcessEnds
     return taken
 
 
 def _halting_when_beyond(data: bytes) -> Split | None:
     if _length(data) > len(data):
-        raise Halt
+        raise ProcessEnds
     return split_header(data)
 
 
 def _deaf_when_beyond(data: bytes) -> Split | None:
     if _length(data) > len(data):
-        raise Deaf
+        raise StopsReading
     return split_header(data)
 
 
-def _clamped(data: bytes) -> Split | None:
-    """Reduce a header length beyond the frame so that one byte of body is left."""
+def _clamp(data: bytes) -> Split | None:
+    """Reduce a header length beyond the frame so that one byte is left for the body."""
     return _cut_at(data, min(_length(data), max(len(data) - 3, 0)))
 
 
 def _nothing_left_of_it(data: bytes) -> Split | None:
-    """Read a header length beyond the frame as no header."""
+    """Read a header length beyond the frame as 0."""
     return split_header(data) or Split(b"{}", data[2:])
 
 
 def _one_beyond(data: bytes) -> Split | None:
-    """Overlook a header length that is just one byte too long."""
+    """Accept a header length that is exactly one byte too long."""
     if _length(data) == len(data) - 1:
         return _cut_at(data, len(data) - 3)
     return split_header(data)
 
 
 def _little_endian(data: bytes) -> Split | None:
-    """Read the header length in the wrong byte order, if it has two bytes to speak of."""
+    """Read the header length as little endian, if it is above 255."""
     length = _length(data)
     return _cut_at(data, int.from_bytes(data[:2], "little") if length > 255 else length)
 
@@ -102,8 +107,8 @@ def _counting_itself(data: bytes) -> Split | None:
     return _cut_at(data, _length(data) - 2 if _length(data) > 255 else _length(data))
 
 
-def _signed(data: bytes) -> Split | None:
-    """Read the header length as signed: from 32768 on nothing is left of the header."""
+def _read_signed(data: bytes) -> Split | None:
+    """Read the header length as signed, so that from 32768 on the header is empty."""
     length = int.from_bytes(data[:2], signed=True)
     return _cut_at(data, length) if length >= 0 else Split(b"{}", data[2:])
 
@@ -112,8 +117,8 @@ def _of_one_byte(data: bytes) -> Split | None:
     return _cut_at(data, _length(data) % 256)
 
 
-def _waiting(is_waited_for: Callable[[int, int], bool]) -> tuple[Override, ...]:
-    """Return overrides under which some sizes are waited for that should be refused."""
+def _wait_for(is_waited_for: Callable[[int, int], bool]) -> tuple[Override, ...]:
+    """Return overrides that wait for the bytes of some sizes that should be refused at once."""
 
     def change(connection: Connection, kind: str, size: int) -> Number:
         limits = connection.node.limits
@@ -122,7 +127,7 @@ def _waiting(is_waited_for: Callable[[int, int], bool]) -> tuple[Override, ...]:
             yield _ENDLESS
         return size
 
-    return (*HARMS, declared(change))
+    return (*HARMS, change_declared(change))
 
 
 _LENGTH = "parser.header-length"
@@ -135,14 +140,14 @@ FAULTS: tuple[Preset, ...] = (
         "a header length of 65535 crashes the broker",
         way=BOUNDARY,
         breaks=_LENGTH,
-        overrides=_raising(_MOST_LENGTH - 1, Halt),
+        overrides=_raise_beyond(_MOST_LENGTH - 1, ProcessEnds),
     ),
     fault(
         "length-65534-deafens",
         "after a header length above 65533, the broker reads nothing more from the connection",
         way=BOUNDARY,
         breaks=_LENGTH,
-        overrides=_raising(_MOST_LENGTH - 2, Deaf),
+        overrides=_raise_beyond(_MOST_LENGTH - 2, StopsReading),
     ),
     fault(
         "length-65534-halts-unless-json",
@@ -157,7 +162,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_LENGTH,
         may_break="consume.body-intact consume.layout",
-        overrides=_raising(32767, Deaf),
+        overrides=_raise_beyond(32767, StopsReading),
     ),
     fault(
         "length-signed",
@@ -167,7 +172,7 @@ FAULTS: tuple[Preset, ...] = (
         may_break=(
             "consume.body-intact disk.layout parser.header-beyond-frame parser.header-length"
         ),
-        overrides=_split(_signed),
+        overrides=_split(_read_signed),
     ),
     fault(
         "length-of-one-byte",
@@ -196,7 +201,7 @@ FAULTS: tuple[Preset, ...] = (
         "a header length beyond the end of the frame is reduced to fit",
         way=WRONG_VALUE,
         breaks=_BEYOND,
-        overrides=_split(_clamped),
+        overrides=_split(_clamp),
     ),
     fault(
         "beyond-no-header",
@@ -236,15 +241,15 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_SIZE,
         may_break="publish.error-same-as-pub",
-        overrides=_waiting(lambda size, limit: size < 0),
+        overrides=_wait_for(lambda size, limit: size < 0),
     ),
     fault(
-        "size-oversize-waits",
-        "the broker waits for all of an oversized body before it refuses it",
-        way=LATE,
+        "size-negative-unanswered",
+        "after a negative size the broker answers nothing and reads nothing more",
+        way=MISSING,
         breaks=_SIZE,
-        may_break="publish.error-same-as-pub",
-        overrides=_waiting(lambda size, limit: size > limit),
+        may_break="parser.in-step publish.error-same-as-pub smart.partition.pub-bad-message",
+        overrides=(*HARMS, change_declared(_deaf_when_negative)),
     ),
     fault(
         "size-least-waits",
@@ -252,14 +257,6 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_SIZE,
         may_break="publish.error-same-as-pub",
-        overrides=_waiting(lambda size, limit: size == -(1 << 31)),
-    ),
-    fault(
-        "size-greatest-waits",
-        "the broker waits for a body when the size is the greatest possible number",
-        way=BOUNDARY,
-        breaks=_SIZE,
-        may_break="publish.error-same-as-pub",
-        overrides=_waiting(lambda size, limit: size == (1 << 31) - 1),
+        overrides=_wait_for(lambda size, limit: size == -(1 << 31)),
     ),
 )

@@ -1,4 +1,4 @@
-"""Faults of parsers: what clients say in JSON."""
+"""Faults of parsers: JSON sent by clients."""
 
 import re
 from collections.abc import Callable
@@ -9,19 +9,19 @@ from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 from wireproof_reference_impl.nsq.faulty.harm import (
     HARMS,
-    Deaf,
-    Halt,
-    Stuck,
+    ProcessEnds,
+    ProcessHangs,
+    StopsReading,
     leak,
     lose_next,
     skip,
 )
-from wireproof_reference_impl.nsq.faulty.shared_overrides import refused, storing_header
+from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header, watch_refusals
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
 from wireproof_reference_impl.nsq.wire import frame_reading
 from wireproof_reference_impl.nsq.wire.frame_reading import Split, split_header
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.overrides import Override, replace_function
 from wireproof_spec.nsq.error_codes import E_INVALID_JSON_HEADER
 
 _DEEP = 250
@@ -30,8 +30,8 @@ _FAR_NUMBER = re.compile(rb":\s*-?[0-9]{10,}")
 _ESCAPED_NUL = b"\\u0000"
 
 
-def _opened(data: bytes) -> int:
-    """Return how deep a document goes at most, strings not looked at."""
+def _count_depth(data: bytes) -> int:
+    """Return the maximum nesting depth of a document, ignoring strings."""
     depth = most = 0
     for byte in data:
         if byte in b"[{":
@@ -43,20 +43,20 @@ def _opened(data: bytes) -> int:
 
 
 def _deep_halts(connection: Connection, data: bytes) -> bytes:
-    if _opened(data) > _DEEP:
-        raise Halt
+    if _count_depth(data) > _DEEP:
+        raise ProcessEnds
     return data
 
 
 def _far_number_sticks(connection: Connection, data: bytes) -> bytes:
     if _FAR_NUMBER.search(data):
-        raise Stuck
+        raise ProcessHangs
     return data
 
 
 def _open_string_deafens(connection: Connection, data: bytes) -> bytes:
     if data.count(b'"') % 2:
-        raise Deaf
+        raise StopsReading
     return data
 
 
@@ -74,7 +74,7 @@ def _cut_at_escaped_nul(header: bytes, topic: TopicKind) -> bytes:
 def _long_value_deafens(data: bytes) -> Split | None:
     split = split_header(data)
     if split is not None and re.search(rb'"[^"]{%d}' % _LONG_VALUE, split.header):
-        raise Deaf
+        raise StopsReading
     return split
 
 
@@ -88,8 +88,8 @@ def _refusal_loses_next(connection: Connection, refusal: Refusal) -> None:
         lose_next(connection.node)
 
 
-def _identified(change: Callable[[Connection, bytes], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which the body of each IDENTIFY is seen by a fault first."""
+def _change_identify(change: Callable[[Connection, bytes], bytes]) -> tuple[Override, ...]:
+    """Return overrides that pass the body of each IDENTIFY through a fault first."""
 
     def wrap(original: Callable[..., Bytes]) -> Callable[..., object]:
         def read_body(connection: Connection) -> Bytes:
@@ -104,22 +104,22 @@ FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "identify-deep-halts",
         "an IDENTIFY nested more than 250 levels deep crashes the broker",
-        overrides=_identified(_deep_halts),
+        overrides=_change_identify(_deep_halts),
     ),
     parser_fault(
         "identify-number-sticks",
         "a number of ten digits or more in an IDENTIFY hangs the broker",
-        overrides=_identified(_far_number_sticks),
+        overrides=_change_identify(_far_number_sticks),
     ),
     parser_fault(
         "identify-open-string-deafens",
         "an IDENTIFY with an unterminated string hangs its connection",
-        overrides=_identified(_open_string_deafens),
+        overrides=_change_identify(_open_string_deafens),
     ),
     parser_fault(
         "identify-twice-leaks",
         "a connection whose IDENTIFY has a duplicate name is never closed",
-        overrides=_identified(_name_twice_leaks),
+        overrides=_change_identify(_name_twice_leaks),
     ),
     parser_fault(
         "header-escaped-nul-cuts",
@@ -129,16 +129,16 @@ FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "header-long-value-deafens",
         "a string of 4096 bytes or more in a header hangs the connection",
-        overrides=(*HARMS, replaced(frame_reading, "split_header", _long_value_deafens)),
+        overrides=(*HARMS, replace_function(frame_reading, "split_header", _long_value_deafens)),
     ),
     parser_fault(
         "header-refused-desyncs",
         "the first byte after a publish with a refused header is lost",
-        overrides=(*HARMS, refused(_refusal_desyncs)),
+        overrides=(*HARMS, watch_refusals(_refusal_desyncs)),
     ),
     parser_fault(
         "header-refused-loses-next",
         "after a refused header, the next message from any client is answered OK and lost",
-        overrides=(*HARMS, refused(_refusal_loses_next)),
+        overrides=(*HARMS, watch_refusals(_refusal_loses_next)),
     ),
 )

@@ -1,6 +1,6 @@
 """Faults of parsers: requests over HTTP."""
 
-from wireproof_reference_impl.nsq.faulty.harm import HARMS, Deaf, Halt
+from wireproof_reference_impl.nsq.faulty.harm import HARMS, ProcessEnds, StopsReading
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
 from wireproof_reference_impl.nsq.requests.http_header import whole_body
 from wireproof_reference_impl.nsq.requests.http_request import Request
@@ -11,29 +11,29 @@ _LONG_VALUE = 60_000
 
 def _many_headers_halt(request: Request, body: bytearray) -> bytes:
     if len(request.headers) > _MANY_HEADERS:
-        raise Halt
+        raise ProcessEnds
     return whole_body(request, body)
 
 
 def _long_value_deafens(request: Request, body: bytearray) -> bytes:
     if any(len(value) > _LONG_VALUE for _, value in request.headers):
-        raise Deaf
+        raise StopsReading
     return whole_body(request, body)
 
 
 def _nul_halts(request: Request, body: bytearray) -> bytes:
     if any(b"\0" in value for value in request.query.values()):
-        raise Halt
+        raise ProcessEnds
     return whole_body(request, body)
 
 
 def _bad_escape_deafens(request: Request, body: bytearray) -> bytes:
     if not request.escaped:
-        raise Deaf
+        raise StopsReading
     return whole_body(request, body)
 
 
-def _recoded(request: Request, body: bytearray) -> bytes:
+def _recode(request: Request, body: bytearray) -> bytes:
     return whole_body(request, body).decode("latin-1").encode()
 
 
@@ -70,7 +70,7 @@ FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "http-body-recoded",
         "the body of an HTTP request is decoded as Latin-1 and stored as UTF-8",
-        {"http.body": _recoded},
+        {"http.body": _recode},
     ),
     parser_fault(
         "http-nul-body-unseen",

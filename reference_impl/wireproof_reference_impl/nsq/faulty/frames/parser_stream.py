@@ -1,9 +1,16 @@
-"""Faults of parsers: the stream in pieces, and its end."""
+"""Faults of parsers: a stream in pieces, and its end."""
 
 from collections.abc import Callable
 
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.faulty.harm import HARMS, Halt, keep_memory, leak, reread, unread
+from wireproof_reference_impl.nsq.faulty.harm import (
+    HARMS,
+    ProcessEnds,
+    keep_memory,
+    leak,
+    peek_unread,
+    reread,
+)
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
 from wireproof_reference_impl.overrides import Override
 from wireproof_spec.nsq.names import MAGIC
@@ -12,21 +19,24 @@ _SIZE_BYTES = 4
 _HOARDED_BYTES = 1 << 20
 
 
-def _wanted(connection: Connection) -> int:
-    """Return how many bytes the command at hand waits for; 0 between commands."""
+def _count_awaited(connection: Connection) -> int:
+    """Return how many bytes the present command waits for; 0 between commands."""
     return 0 if connection.reading is None else connection.needed
 
 
 def _is_inside_size(connection: Connection) -> bool:
-    return _wanted(connection) == _SIZE_BYTES and 0 < len(unread(connection)) < _SIZE_BYTES
+    return (
+        _count_awaited(connection) == _SIZE_BYTES
+        and 0 < len(peek_unread(connection)) < _SIZE_BYTES
+    )
 
 
 def _magic_too(connection: Connection) -> bool:
-    return MAGIC.startswith(unread(connection))
+    return MAGIC.startswith(peek_unread(connection))
 
 
 def _split_size_loses_begin(connection: Connection, data: bytes) -> bytes:
-    """Forget what came of a size before the rest of it."""
+    """Drop the first bytes of a size that arrives in two pieces."""
     if _is_inside_size(connection) and not _magic_too(connection):
         reread(connection, b"")
     return data
@@ -34,13 +44,17 @@ def _split_size_loses_begin(connection: Connection, data: bytes) -> bytes:
 
 def _split_magic_halts(connection: Connection, data: bytes) -> bytes:
     if _is_inside_size(connection) and _magic_too(connection) and data:
-        raise Halt
+        raise ProcessEnds
     return data
 
 
 def _lone_feed_lost(connection: Connection, data: bytes) -> bytes:
     """Ignore the end of a command line that arrives alone."""
-    return b"" if data == b"\n" and not _wanted(connection) and unread(connection) else data
+    return (
+        b""
+        if data == b"\n" and not _count_awaited(connection) and peek_unread(connection)
+        else data
+    )
 
 
 def _cut_leaks(connection: Connection) -> None:
@@ -48,11 +62,11 @@ def _cut_leaks(connection: Connection) -> None:
 
 
 def _cut_hoards(connection: Connection) -> None:
-    keep_memory(unread(connection), _HOARDED_BYTES)
+    keep_memory(peek_unread(connection), _HOARDED_BYTES)
 
 
 def _segments(change: Callable[[Connection, bytes], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which each piece of the stream is read otherwise."""
+    """Return overrides that change how each piece of the stream is read."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def read(connection: Connection, data: bytes) -> None:
@@ -64,7 +78,7 @@ def _segments(change: Callable[[Connection, bytes], bytes]) -> tuple[Override, .
 
 
 def _cut(change: Callable[[Connection], None]) -> tuple[Override, ...]:
-    """Return overrides under which more is done when a stream ends inside a command."""
+    """Return overrides that do something more when a stream ends inside a command."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def cut_off(connection: Connection) -> None:

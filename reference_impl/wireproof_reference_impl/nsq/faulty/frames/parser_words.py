@@ -1,4 +1,4 @@
-"""Faults of parsers: words of command lines, and ids of messages."""
+"""Faults of parsers: words of command lines, and message ids."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -6,14 +6,14 @@ from functools import partial
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.faulty.harm import (
     HARMS,
-    Halt,
-    Stuck,
+    ProcessEnds,
+    ProcessHangs,
     drop_another,
     keep_memory,
     leak,
     lose_next,
 )
-from wireproof_reference_impl.nsq.faulty.shared_overrides import refused
+from wireproof_reference_impl.nsq.faulty.shared_overrides import watch_refusals
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Override
@@ -48,12 +48,12 @@ _PARTITION_AT = {
 
 
 def _text(words: Words) -> Words:
-    """Return the words that are text."""
+    """Return the words that are valid text."""
     return [] if words[0] in _ACKNOWLEDGING else words[1:]
 
 
 def _number(words: Words, command: bytes, at: int) -> int | None:
-    """Return a decimal number of a command's line."""
+    """Return a decimal number in a command line."""
     if words[0] != command or len(words) <= at:
         return None
     digits = words[at].removeprefix(b"-")
@@ -64,32 +64,32 @@ def _number(words: Words, command: bytes, at: int) -> int | None:
 
 def _nul_halts(connection: Connection, words: Words) -> Words:
     if any(b"\0" in word for word in _text(words)):
-        raise Halt
+        raise ProcessEnds
     return words
 
 
 def _long_halts(connection: Connection, words: Words) -> Words:
     if any(len(word) >= _LONG_WORD for word in _text(words)):
-        raise Halt
+        raise ProcessEnds
     return words
 
 
 def _many_digits_stick(connection: Connection, words: Words) -> Words:
     if any(len(word) >= _MANY_DIGITS and word.isdigit() for word in _text(words)):
-        raise Stuck
+        raise ProcessHangs
     return words
 
 
 def _far_partition_sticks(connection: Connection, words: Words) -> Words:
     at = _PARTITION_AT.get(words[0], len(words))
     if (_number(words, words[0], at) or 0) >= 1 << 63:
-        raise Stuck
+        raise ProcessHangs
     return words
 
 
 def _rdy_overflow_halts(connection: Connection, words: Words) -> Words:
     if (_number(words, RDY, 1) or 0) >= 1 << 31:
-        raise Halt
+        raise ProcessEnds
     return words
 
 
@@ -101,13 +101,13 @@ def _rdy_negative_closes_another(connection: Connection, words: Words) -> Words:
 
 def _req_overflow_halts(connection: Connection, words: Words) -> Words:
     if (_number(words, REQ, 2) or 0) >= 1 << 31:
-        raise Halt
+        raise ProcessEnds
     return words
 
 
 def _negative_id_halts(connection: Connection, words: Words) -> Words:
     if words[0] in _ACKNOWLEDGING and words[1][0] >= 0x80:
-        raise Halt
+        raise ProcessEnds
     return words
 
 
@@ -142,7 +142,7 @@ def _bad_topic_loses_next(connection: Connection, refusal: Refusal) -> None:
 
 
 def _lines(change: Callable[[Connection, Words], Words]) -> tuple[Override, ...]:
-    """Return overrides under which a fault sees the words of each command first."""
+    """Return overrides that pass the words of each command through a fault first."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def run_command(connection: Connection, words: Words) -> None:
@@ -153,8 +153,8 @@ def _lines(change: Callable[[Connection, Words], Words]) -> tuple[Override, ...]
     return (*HARMS, Override(Connection, "run_command", wrap))
 
 
-def _refused(change: Callable[[Connection, Refusal], None]) -> tuple[Override, ...]:
-    return (*HARMS, refused(change))
+def _change_refusals(change: Callable[[Connection, Refusal], None]) -> tuple[Override, ...]:
+    return (*HARMS, watch_refusals(change))
 
 
 FAULTS: tuple[Preset, ...] = (
@@ -206,27 +206,27 @@ FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "unknown-hoards",
         "every unknown command leaks a megabyte of memory",
-        overrides=_refused(_unknown_hoards),
+        overrides=_change_refusals(_unknown_hoards),
     ),
     parser_fault(
         "unknown-leaks",
         "a connection that received an unknown command is never closed",
-        overrides=_refused(_unknown_leaks),
+        overrides=_change_refusals(_unknown_leaks),
     ),
     parser_fault(
         "bad-channel-closes-another",
         "a SUB with an invalid channel name closes another subscriber's connection instead of "
         "its own",
-        overrides=_refused(partial(_closes_another, code=E_BAD_CHANNEL, subscribed=True)),
+        overrides=_change_refusals(partial(_closes_another, code=E_BAD_CHANNEL, subscribed=True)),
     ),
     parser_fault(
         "bad-topic-closes-another",
         "an invalid topic name closes another publisher's connection instead of its own",
-        overrides=_refused(partial(_closes_another, code=E_BAD_TOPIC, subscribed=False)),
+        overrides=_change_refusals(partial(_closes_another, code=E_BAD_TOPIC, subscribed=False)),
     ),
     parser_fault(
         "bad-topic-loses-next",
         "the message after a publish with an invalid topic name is answered OK and lost",
-        overrides=_refused(_bad_topic_loses_next),
+        overrides=_change_refusals(_bad_topic_loses_next),
     ),
 )

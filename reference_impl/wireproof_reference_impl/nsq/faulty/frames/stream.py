@@ -1,4 +1,4 @@
-"""Faults of frames as a stream: cut off, in pieces, and what a refused one leaves behind."""
+"""Faults of the frame stream: cut off, in pieces, and after-effects of a refused frame."""
 
 from collections.abc import Callable, Sequence
 from weakref import WeakKeyDictionary, WeakSet
@@ -7,12 +7,12 @@ from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.commands.sized import Bytes
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.topic import Partition
-from wireproof_reference_impl.nsq.faulty.harm import reread, unread
+from wireproof_reference_impl.nsq.faulty.harm import peek_unread, reread
 from wireproof_reference_impl.nsq.faulty.shared_overrides import (
+    change_stored,
     publish_late,
     reading_body,
-    refused,
-    storing,
+    watch_refusals,
 )
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -24,7 +24,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
-from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.nsq.wire.message import NewMessage
 from wireproof_reference_impl.nsq.wire.refusal import EndOfStream, Refusal
 from wireproof_reference_impl.overrides import Override
 from wireproof_spec.nsq.error_codes import E_PUB_FAILED
@@ -71,7 +71,7 @@ def _second_frame_dropped(command: bytes, rest: bytes) -> bytes:
 
 
 def _half_frame_dropped(command: bytes, rest: bytes) -> bytes:
-    """Forget what came of the next frame when it has not come whole."""
+    """Drop the received part of an incomplete frame."""
     _, feed, body = rest.partition(b"\n")
     size = int.from_bytes(body[:4])
     whole = bool(feed) and len(body) >= 4 + size
@@ -79,17 +79,17 @@ def _half_frame_dropped(command: bytes, rest: bytes) -> bytes:
 
 
 def _cut(change: Cut) -> tuple[Override, ...]:
-    """Return overrides under which a message that was cut off is published, if not None."""
+    """Return overrides under which a cut-off message is published unless `change` returns None."""
     return (_read_cut(change, _IGNORED),)
 
 
 def _cut_late(change: Cut) -> tuple[Override, ...]:
-    """Return overrides under which a message that was cut off is refused, and published late."""
+    """Return overrides under which a cut-off message is refused, and published later."""
     cut = WeakSet[Connection]()
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def store(
-            connection: Connection, partition: Partition, entries: Sequence[Entry]
+            connection: Connection, partition: Partition, entries: Sequence[NewMessage]
         ) -> object:
             if connection not in cut:
                 return original(connection, partition, entries)
@@ -102,7 +102,7 @@ def _cut_late(change: Cut) -> tuple[Override, ...]:
 
 
 def _read_cut(change: Cut, cut: WeakSet[Connection]) -> Override:
-    """Return an override that makes messages of cut ones, and notes on which connections."""
+    """Return an override that accepts cut-off bodies, and records their connections."""
 
     def wrap(original: Callable[..., Bytes]) -> Callable[..., object]:
         def read_body(connection: Connection, size: int) -> Bytes:
@@ -121,10 +121,10 @@ def _read_cut(change: Cut, cut: WeakSet[Connection]) -> Override:
     return Override(publish, "read_body", wrap)
 
 
-def _arranged(change: Callable[[list[bytes], int], list[bytes]]) -> tuple[Override, ...]:
-    """Return overrides under which the answers to what came at a time are changed.
+def _change_answers(change: Callable[[list[bytes], int], list[bytes]]) -> tuple[Override, ...]:
+    """Return overrides that change the answers to one received piece of the stream.
 
-    The change is given the number of pieces in which a frame came so far.
+    The change gets the number of pieces in which the present frame has arrived so far.
     """
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -138,8 +138,8 @@ def _arranged(change: Callable[[list[bytes], int], list[bytes]]) -> tuple[Overri
     return (Override(Connection, "read", wrap), *_COUNTING)
 
 
-def _assembled(change: Callable[[bytes, int], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which a body that came in so many pieces is changed."""
+def _change_bodies(change: Callable[[bytes, int], bytes]) -> tuple[Override, ...]:
+    """Return overrides that change a body, given the number of pieces in which it arrived."""
     return (
         reading_body(lambda connection, data: change(data, _pieces(connection))),
         *_COUNTING,
@@ -168,12 +168,12 @@ def _count_anew(original: Callable[..., object]) -> Callable[..., object]:
 
 
 def _behind(change: Callable[[bytes, bytes], bytes]) -> Override:
-    """Return an override under which what has come behind a command is changed."""
+    """Return an override that changes the bytes already received after a command."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def finish_command(connection: Connection) -> None:
             original(connection)
-            reread(connection, change(connection.command, unread(connection)))
+            reread(connection, change(connection.command, peek_unread(connection)))
 
         return finish_command
 
@@ -189,28 +189,28 @@ def _read_again(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
         return data
 
     def spill(connection: Connection, refusal: Refusal) -> None:
-        reread(connection, change(bodies.pop(connection, b"")) + unread(connection))
+        reread(connection, change(bodies.pop(connection, b"")) + peek_unread(connection))
 
-    return (reading_body(note), refused(spill))
+    return (reading_body(note), watch_refusals(spill))
 
 
-def _spoilt(spoilt: Callable[[Connection], object]) -> tuple[Override, ...]:
-    """Return overrides under which a refused frame lets a publish after it fail.
+def _spoil(spoilt: Callable[[Connection], object]) -> tuple[Override, ...]:
+    """Return overrides under which a publish fails after a refused frame.
 
-    `spoilt` returns what it spoils: its connection, or the node.
+    `spoilt` returns what the refused frame affects: its connection, or the node.
     """
     marked = WeakSet[object]()
 
     def mark(connection: Connection, refusal: Refusal) -> None:
         marked.add(spoilt(connection))
 
-    def fail(connection: Connection, entries: Sequence[Entry]) -> Sequence[Entry]:
+    def fail(connection: Connection, entries: Sequence[NewMessage]) -> Sequence[NewMessage]:
         if spoilt(connection) in marked:
             marked.discard(spoilt(connection))
             raise Refusal(E_PUB_FAILED, fatal=False)
         return entries
 
-    return (refused(mark), storing(fail))
+    return (watch_refusals(mark), change_stored(fail))
 
 
 _IGNORED = WeakSet[Connection]()
@@ -253,7 +253,7 @@ FAULTS: tuple[Preset, ...] = (
         "a frame that arrives in several pieces is answered twice",
         way=EXTRA,
         breaks=_PIECES,
-        overrides=_arranged(_answered_twice_in_pieces),
+        overrides=_change_answers(_answered_twice_in_pieces),
     ),
     fault(
         "pieces-lose-the-end",
@@ -261,7 +261,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_PIECES,
         may_break="consume.body-intact consume.layout consume.plain-topic parser.header-length",
-        overrides=_assembled(_last_lost_in_pieces),
+        overrides=_change_bodies(_last_lost_in_pieces),
     ),
     fault(
         "pieces-end-at-4096",
@@ -269,7 +269,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_PIECES,
         may_break="consume.body-intact consume.plain-topic",
-        overrides=_assembled(_cut_beyond_4096_in_pieces),
+        overrides=_change_bodies(_cut_beyond_4096_in_pieces),
     ),
     fault(
         "second-frame-dropped",
@@ -291,7 +291,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_PIECES,
         may_break="parser.in-step",
-        overrides=_arranged(_in_reverse),
+        overrides=_change_answers(_in_reverse),
     ),
     fault(
         "answers-but-the-first-lost",
@@ -299,7 +299,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_PIECES,
         may_break="parser.in-step",
-        overrides=_arranged(_first_answer_only),
+        overrides=_change_answers(_first_answer_only),
     ),
     fault(
         "refused-body-read-again",
@@ -335,7 +335,7 @@ FAULTS: tuple[Preset, ...] = (
             "publish.header-strict publish.header-value publish.mpub-ext "
             "publish.plain-topic publish.trace-id-form"
         ),
-        overrides=_spoilt(lambda connection: connection),
+        overrides=_spoil(lambda connection: connection),
     ),
     fault(
         "refused-spoils-others",
@@ -343,6 +343,6 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks=_STEP,
         may_break=PUBLISHERS,
-        overrides=_spoilt(lambda connection: connection.node),
+        overrides=_spoil(lambda connection: connection.node),
     ),
 )

@@ -1,8 +1,8 @@
-"""Faults of the error codes of PUB_EXT: those that PUB has for the same cause."""
+"""Faults of the error codes of PUB_EXT: it uses its own codes instead of those of PUB."""
 
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.faulty.errors import coded, ended_without_a_word
+from wireproof_reference_impl.nsq.faulty.errors import code_refusals, ended_without_a_word
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     MISSING,
@@ -18,12 +18,12 @@ Test = Callable[[bytes], bool]
 
 
 def _codes(other: dict[str, str]) -> tuple[Override, ...]:
-    """Return overrides under which PUB_EXT has codes of its own where PUB has others."""
+    """Return overrides under which PUB_EXT uses its own codes instead of those of PUB."""
 
     def code(command: bytes, own: str) -> str:
         return other.get(own, own) if command == PUB_EXT else own
 
-    return (coded(code),)
+    return (code_refusals(code),)
 
 
 def _is_unknown_topic(command: bytes, code: str) -> bool:

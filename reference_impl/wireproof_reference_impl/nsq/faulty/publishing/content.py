@@ -1,9 +1,9 @@
-"""Faults of what messages hold when clients receive them: header and body."""
+"""Faults of the content of delivered messages: header and body."""
 
 import json
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.faulty.consuming.consume import Part, extending, with_body
+from wireproof_reference_impl.nsq.faulty.consuming.consume import Part, override_extend, with_body
 from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -20,23 +20,28 @@ from wireproof_reference_impl.overrides import Override
 
 
 def _stored_header(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which headers are stored so."""
+    """Return overrides that change headers when they are stored."""
     return (storing_header(lambda header, topic: change(header)),)
 
 
 def _limited_length(most: int) -> Part:
-    """Return an ext part whose header is cut to what its writer can count."""
+    """Return an ext part whose header is cut to `most` bytes."""
     return lambda version, header: packed.extend_part(version, header[:most])
 
 
-def _marshalled_anew(header: bytes) -> bytes:
-    return json.dumps(json.loads(header), sort_keys=True, separators=(",", ":")).encode()
+def _lowered(header: bytes) -> bytes:
+    try:
+        fields = json.loads(header)
+    except ValueError:
+        return header
+    if not isinstance(fields, dict) or all(name == name.lower() for name in fields):
+        return header
+    lowered = {name.lower(): value for name, value in fields.items()}
+    return json.dumps(lowered, separators=(",", ":")).encode()
 
 
-def _without_internal_names(header: bytes) -> bytes:
-    fields = json.loads(header)
-    kept = {name: value for name, value in fields.items() if not name.startswith("##")}
-    return header if kept == fields else json.dumps(kept, separators=(",", ":")).encode()
+def _changed(header: bytes) -> bytes:
+    return header[:-3] + b"!" + header[-2:] if header.endswith(b'"}') else header
 
 
 def _first_byte_lost_behind_odd_header(message: Message) -> bytes:
@@ -55,52 +60,12 @@ _VERSION = "consume.version"
 
 FAULTS: tuple[Preset, ...] = (
     fault(
-        "header-marshalled-anew",
-        "a header published over TCP is parsed and serialized again, with its names sorted",
-        way=WRONG_VALUE,
-        breaks=_HEADER,
-        may_break="disk.layout",
-        overrides=_stored_header(_marshalled_anew),
-    ),
-    fault(
-        "header-stripped",
-        "white space around a header is removed",
-        way=BOUNDARY,
-        breaks=_HEADER,
-        may_break="disk.layout",
-        overrides=_stored_header(bytes.strip),
-    ),
-    fault(
-        "header-without-internal-names",
-        "header names that begin with ## are removed",
-        way=MISSING,
-        breaks=_HEADER,
-        may_break="consume.batch disk.layout publish.mpub-ext upgrade.subscribe-rules",
-        overrides=_stored_header(_without_internal_names),
-    ),
-    fault(
-        "header-unescaped",
-        "escaped slashes in a header lose their backslash",
-        way=WRONG_VALUE,
-        breaks=_HEADER,
-        may_break="disk.layout",
-        overrides=_stored_header(lambda header: header.replace(rb"\/", b"/")),
-    ),
-    fault(
-        "header-markup-escaped",
-        "<, > and & in a header are escaped",
-        way=WRONG_VALUE,
-        breaks=_HEADER,
-        may_break="disk.layout",
-        overrides=_stored_header(lambda header: header.replace(b"<", rb"\u003c")),
-    ),
-    fault(
         "header-cut-at-255",
         "headers are truncated to 255 bytes",
         way=BOUNDARY,
         breaks=f"{_HEADER} {_LAYOUT}",
         may_break="consume.batch consume.body-intact http.header-stored parser.header-length",
-        settings=extending(_limited_length(255)),
+        settings=override_extend(_limited_length(255)),
     ),
     fault(
         "header-cut-at-4096",
@@ -108,7 +73,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=f"{_HEADER} {_LAYOUT}",
         may_break="consume.body-intact parser.header-length",
-        settings=extending(_limited_length(4096)),
+        settings=override_extend(_limited_length(4096)),
     ),
     fault(
         "header-cut-at-32767",
@@ -116,7 +81,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_LAYOUT,
         may_break="consume.body-intact parser.header-length",
-        settings=extending(_limited_length(32767)),
+        settings=override_extend(_limited_length(32767)),
     ),
     fault(
         "header-lost",
@@ -124,7 +89,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=f"{_HEADER} {_VERSION} {_LAYOUT}",
         may_break=READERS,
-        settings=extending(lambda version, header: b"\0"),
+        settings=override_extend(lambda version, header: b"\0"),
     ),
     fault(
         "body-without-last-line-feed",
@@ -185,6 +150,34 @@ FAULTS: tuple[Preset, ...] = (
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
         overrides=with_body(
             lambda message: message.body[:-1] if len(message.body) > 4096 else message.body
+        ),
+    ),
+    fault(
+        "body-cut-when-sent",
+        "the last byte of a body is left out when the message is sent to a client",
+        way=MISSING,
+        breaks=_BODY,
+        may_break=f"{READERS} {_LAYOUT} consume.attempts {_HEADER} {_VERSION}",
+        overrides=with_body(lambda message: message.body[:-1]),
+    ),
+    fault(
+        "header-names-in-lower-case",
+        "header names are sent to clients in lower case",
+        way=WRONG_VALUE,
+        breaks=_HEADER,
+        may_break=READERS,
+        settings=override_extend(
+            lambda version, header: packed.extend_part(version, _lowered(header))
+        ),
+    ),
+    fault(
+        "header-value-changed-when-sent",
+        "the last letter of a header's last value is another when it is sent to a client",
+        way=WRONG_VALUE,
+        breaks=_HEADER,
+        may_break=READERS,
+        settings=override_extend(
+            lambda version, header: packed.extend_part(version, _changed(header))
         ),
     ),
 )

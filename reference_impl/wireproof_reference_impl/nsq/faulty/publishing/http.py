@@ -20,20 +20,20 @@ from wireproof_reference_impl.nsq.preset import (
     fault,
 )
 from wireproof_reference_impl.nsq.requests import http_header
-from wireproof_reference_impl.nsq.requests.http_header import Fields, added, compact
+from wireproof_reference_impl.nsq.requests.http_header import Fields, collect_added, compact
 from wireproof_reference_impl.nsq.requests.http_request import Answer, Request
 from wireproof_reference_impl.nsq.wire import header
-from wireproof_reference_impl.nsq.wire.go_text import marshalled
+from wireproof_reference_impl.nsq.wire.go_text import marshal
 from wireproof_reference_impl.nsq.wire.header import Header, checked_object, reader
-from wireproof_reference_impl.nsq.wire.message import Entry
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.nsq.wire.message import NewMessage
+from wireproof_reference_impl.overrides import Override, replace_function
 from wireproof_spec.strict_json import JsonValue
 
 Object = dict[str, JsonValue]
 
 
-def _merged(merge: Callable[[Object, Fields], object]) -> Settings:
-    """Return settings under which ext and request headers are put together so."""
+def _merge_with(merge: Callable[[Object, Fields], object]) -> Settings:
+    """Return settings that change how ext and request headers are merged."""
 
     def build(ext: bytes, extra: Fields) -> bytes:
         fields = checked_object(ext)
@@ -43,21 +43,21 @@ def _merged(merge: Callable[[Object, Fields], object]) -> Settings:
     return {"http.build_header": build}
 
 
-def _taking(wrong: Callable[[bytes], bool], stored: bytes = b"{}") -> Settings:
-    """Return settings under which an ext that passes a test is taken for another one."""
+def _take_wrong(wrong: Callable[[bytes], bool], stored: bytes = b"{}") -> Settings:
+    """Return settings under which an ext that passes a test is replaced by another one."""
 
     def build(ext: bytes, extra: Fields) -> bytes:
-        return http_header.published(stored if wrong(ext) else ext, extra)
+        return http_header.make_stored(stored if wrong(ext) else ext, extra)
 
     return {"http.build_header": build}
 
 
-def _entry(change: Callable[[Entry], Entry]) -> tuple[Override, ...]:
+def _entry(change: Callable[[NewMessage], NewMessage]) -> tuple[Override, ...]:
     """Return overrides under which another message is stored."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def ext_entry(request: Request, stored_header: bytes, header: Header) -> Entry:
-            return change(cast(Entry, original(request, stored_header, header)))
+        def ext_entry(request: Request, stored_header: bytes, header: Header) -> NewMessage:
+            return change(cast(NewMessage, original(request, stored_header, header)))
 
         return ext_entry
 
@@ -71,27 +71,27 @@ def _status_202(original: Callable[..., object]) -> Callable[..., object]:
     return untraced_answer
 
 
-def _spelled(extra: Fields) -> Object:
-    """Return request headers with their names as they were spelled."""
+def _spell(extra: Fields) -> Object:
+    """Return request headers with their names in the spelling of the request."""
     return {name.decode("latin-1"): http_header.text(value) for name, value in extra}
 
 
 def _as_numbers(extra: Fields) -> Object:
-    fields = added(extra)
+    fields = collect_added(extra)
     return {name: int(value) if value.isdigit() else value for name, value in fields.items()}
 
 
 def _upper_prefix_only(extra: Fields) -> Object:
-    return {name: value for name, value in added(extra).items() if len(name) > 1}
+    return {name: value for name, value in collect_added(extra).items() if len(name) > 1}
 
 
 def _unescaped_again(ext: bytes, extra: Fields) -> bytes:
     twice = unquote_plus(ext.decode("utf-8", "surrogateescape"), errors="surrogateescape")
-    return http_header.published(twice.encode("utf-8", "surrogateescape"), extra)
+    return http_header.make_stored(twice.encode("utf-8", "surrogateescape"), extra)
 
 
 def _digits_as_numbers(fields: Object) -> Object:
-    """Turn values of digits into numbers, but for those of internal names."""
+    """Turn values of digits into numbers, except for internal names."""
     return {
         name: int(value) if name[:1] != "#" and str(value).isdigit() else value
         for name, value in fields.items()
@@ -102,7 +102,7 @@ def _digits_as_numbers(fields: Object) -> Object:
 def _numbers_through_floats(ext: bytes, extra: Fields) -> bytes:
     """Accept any JSON values, with numbers as floats."""
     checked_object(ext)
-    return marshalled({**json.loads(ext), **added(extra)}).encode()
+    return marshal({**json.loads(ext), **collect_added(extra)}).encode()
 
 
 def _is_json(ext: bytes) -> bool:
@@ -111,6 +111,10 @@ def _is_json(ext: bytes) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _first_partition(request: Request) -> int | None:
+    return None
 
 
 def _taken_anywhere(topic: Topic) -> None:
@@ -198,7 +202,9 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_STORED,
         may_break="http.value-exact",
-        settings=_merged(lambda fields, extra: dict([*fields.items()][:1]) | added(extra)),
+        settings=_merge_with(
+            lambda fields, extra: dict([*fields.items()][:1]) | collect_added(extra)
+        ),
     ),
     fault(
         "http-header-lower-case",
@@ -206,8 +212,8 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_STORED,
         may_break="http.value-exact",
-        settings=_merged(
-            lambda fields, extra: {k.lower(): v for k, v in fields.items()} | added(extra)
+        settings=_merge_with(
+            lambda fields, extra: {k.lower(): v for k, v in fields.items()} | collect_added(extra)
         ),
     ),
     fault(
@@ -235,7 +241,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_STORED,
         may_break=_EXACT,
         settings={
-            **_merged(lambda fields, extra: _digits_as_numbers(fields) | added(extra)),
+            **_merge_with(lambda fields, extra: _digits_as_numbers(fields) | collect_added(extra)),
             **_ANY_VALUES,
         },
     ),
@@ -252,7 +258,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override",
-        settings=_merged(lambda fields, extra: fields | _spelled(extra)),
+        settings=_merge_with(lambda fields, extra: fields | _spell(extra)),
     ),
     fault(
         "x-nsqext-overlooked",
@@ -260,7 +266,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override publish.header-name",
-        settings=_merged(lambda fields, extra: fields),
+        settings=_merge_with(lambda fields, extra: fields),
     ),
     fault(
         "x-nsqext-as-numbers",
@@ -269,7 +275,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_X,
         may_break="http.value-exact",
         settings={
-            **_merged(lambda fields, extra: fields | _as_numbers(extra)),
+            **_merge_with(lambda fields, extra: fields | _as_numbers(extra)),
             **_ANY_VALUES,
         },
     ),
@@ -279,7 +285,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_X,
         may_break="http.value-exact",
-        settings=_merged(lambda fields, extra: fields | added(extra[:1])),
+        settings=_merge_with(lambda fields, extra: fields | collect_added(extra[:1])),
     ),
     fault(
         "x-nsqext-instead-of-ext",
@@ -287,7 +293,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_X,
         may_break="http.value-exact",
-        settings=_merged(lambda fields, extra: added(extra) if extra else fields),
+        settings=_merge_with(lambda fields, extra: collect_added(extra) if extra else fields),
     ),
     fault(
         "x-nsqext-with-prefix",
@@ -295,8 +301,10 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override",
-        settings=_merged(
-            lambda fields, extra: fields | {f"x-nsqext-{k}": v for k, v in added(extra).items()}
+        settings=_merge_with(
+            lambda fields, extra: (
+                fields | {f"x-nsqext-{k}": v for k, v in collect_added(extra).items()}
+            )
         ),
     ),
     fault(
@@ -305,14 +313,14 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override",
-        settings=_merged(lambda fields, extra: fields | _upper_prefix_only(extra)),
+        settings=_merge_with(lambda fields, extra: fields | _upper_prefix_only(extra)),
     ),
     fault(
         "http-ext-text",
         "an HTTP parameter ext that is not JSON is read as an empty object",
         way=MISSING,
         breaks=_JSON,
-        settings=_taking(lambda ext: ext[:1].isalpha() and not _is_json(ext)),
+        settings=_take_wrong(lambda ext: ext[:1].isalpha() and not _is_json(ext)),
     ),
     fault(
         "http-ext-array",
@@ -320,20 +328,32 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_JSON,
         may_break="http.header-stored",
-        settings=_taking(lambda ext: _is_json(ext) and not ext.startswith((b"{", b"null"))),
+        settings=_take_wrong(lambda ext: _is_json(ext) and not ext.startswith((b"{", b"null"))),
     ),
     fault(
         "http-ext-cut",
         "an HTTP parameter ext that ends too early is read as an empty object",
         way=BOUNDARY,
         breaks=_JSON,
-        settings=_taking(lambda ext: ext.startswith(b"{") and not ext.endswith(b"}")),
+        settings=_take_wrong(lambda ext: ext.startswith(b"{") and not ext.endswith(b"}")),
     ),
     fault(
         "http-plain-topic-takes-headers",
         "a header published over HTTP to a topic without ext support is dropped without an error",
         way=MISSING,
         breaks="http.plain-topic",
-        overrides=(replaced(publish, "check_support", _taken_anywhere),),
+        overrides=(replace_function(publish, "check_support", _taken_anywhere),),
+    ),
+    fault(
+        "http-partition-ignored",
+        "a message published over HTTP goes to the first partition of the node, whatever it names",
+        way=MISSING,
+        breaks="http.accept",
+        may_break=(
+            "consume.layout consume.header-intact consume.body-intact consume.attempts "
+            "consume.version consume.plain-topic dispatch.to-matching smart.order.layout "
+            "smart.partition.own-messages"
+        ),
+        overrides=(replace_function(publish, "_partition_number", _first_partition),),
     ),
 )

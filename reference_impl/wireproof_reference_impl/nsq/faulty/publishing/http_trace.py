@@ -19,24 +19,24 @@ from wireproof_reference_impl.nsq.preset import (
 from wireproof_reference_impl.nsq.requests.http_header import trace_answer
 from wireproof_reference_impl.nsq.wire import header
 from wireproof_reference_impl.nsq.wire.header import Header, reader
-from wireproof_reference_impl.nsq.wire.message import Stored
+from wireproof_reference_impl.nsq.wire.message import PublishResult
 
 
-def _answered(change: Callable[[Stored], dict[str, object]]) -> Settings:
+def _answer_with(change: Callable[[PublishResult], dict[str, object]]) -> Settings:
     return {"http.trace_answer": change}
 
 
-def _plus(stored: Stored, **other: object) -> dict[str, object]:
+def _plus(stored: PublishResult, **other: object) -> dict[str, object]:
     return {**trace_answer(stored), **other}
 
 
-def _without(stored: Stored, name: str) -> dict[str, object]:
+def _without(stored: PublishResult, name: str) -> dict[str, object]:
     fields = trace_answer(stored)
     del fields[name]
     return fields
 
 
-def _renamed(stored: Stored, old: str, new: str) -> dict[str, object]:
+def _rename_key(stored: PublishResult, old: str, new: str) -> dict[str, object]:
     return {new if name == old else name: value for name, value in trace_answer(stored).items()}
 
 
@@ -54,14 +54,14 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_TRACE,
         may_break="http.x-nsqext",
-        settings=_answered(lambda stored: _plus(stored, trace_id=stored.trace_id)),
+        settings=_answer_with(lambda stored: _plus(stored, trace_id=stored.trace_id)),
     ),
     fault(
         "http-rawsize-without-header",
         "rawsize in the HTTP answer omits the record's length bytes and message head",
         way=WRONG_VALUE,
         breaks=_TRACE,
-        settings=_answered(lambda stored: _plus(stored, rawsize=stored.size - 30)),
+        settings=_answer_with(lambda stored: _plus(stored, rawsize=stored.size - 30)),
     ),
     fault(
         "http-trace-without-status",
@@ -69,21 +69,21 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_TRACE,
         may_break="http.x-nsqext",
-        settings=_answered(lambda stored: _without(stored, "status")),
+        settings=_answer_with(lambda stored: _without(stored, "status")),
     ),
     fault(
         "http-trace-id-of-the-next",
         "id in the HTTP answer to a traced message is that of the next message",
         way=WRONG_VALUE,
         breaks=_TRACE,
-        settings=_answered(lambda stored: _plus(stored, id=stored.internal_id + 1)),
+        settings=_answer_with(lambda stored: _plus(stored, id=stored.internal_id + 1)),
     ),
     fault(
         "http-trace-id-of-63-bits",
         "trace ids from 2^63 on are negative in the HTTP answer",
         way=BOUNDARY,
         breaks=_TRACE,
-        settings=_answered(
+        settings=_answer_with(
             lambda stored: _plus(stored, trace_id=str((stored.trace_id ^ (1 << 63)) - (1 << 63)))
         ),
     ),
@@ -92,7 +92,7 @@ FAULTS: tuple[Preset, ...] = (
         "queue_offset in the HTTP answer is the end of the message instead of its beginning",
         way=WRONG_VALUE,
         breaks=_TRACE,
-        settings=_answered(
+        settings=_answer_with(
             lambda stored: _plus(stored, queue_offset=stored.offset + 2 * stored.size)
         ),
     ),
@@ -102,7 +102,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_TRACE,
         may_break="http.x-nsqext",
-        settings=_answered(lambda stored: _renamed(stored, "rawsize", "raw_size")),
+        settings=_answer_with(lambda stored: _rename_key(stored, "rawsize", "raw_size")),
     ),
     fault(
         "http-trace-not-answered",

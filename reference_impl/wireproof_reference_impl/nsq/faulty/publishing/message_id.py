@@ -1,9 +1,10 @@
-"""Faults of message ids, of FIN and TOUCH that say them, and of heartbeats."""
+"""Faults of message ids, of FIN and TOUCH, and of heartbeats."""
 
 from collections.abc import Callable, Mapping, Sequence
 
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.core.channel import Channel
+from wireproof_reference_impl.nsq.core.commands import identify
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.delivery import message_parts
 from wireproof_reference_impl.nsq.delivery.in_flight import Held, InFlight
@@ -14,6 +15,7 @@ from wireproof_reference_impl.nsq.preset import (
     CONDITION,
     EXTRA,
     MISSING,
+    READERS,
     TRACED,
     WRONG_VALUE,
     Preset,
@@ -21,14 +23,16 @@ from wireproof_reference_impl.nsq.preset import (
 )
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import Message
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_spec.nsq import names
 from wireproof_spec.nsq.names import HEARTBEAT, IDENTIFY, MPUB
 
 _U63 = 1 << 63
+_KNOWN = {name for name in vars(names).values() if isinstance(name, bytes)}
 
 
 def _head(trace_id: Callable[[Message, int], int]) -> tuple[Override, ...]:
-    """Return overrides under which the low half of delivered ids is this, given the attempts."""
+    """Return overrides that change the low half of delivered message ids."""
 
     def head(message: Message, attempts: int) -> bytes:
         return packed.message_head(
@@ -38,10 +42,10 @@ def _head(trace_id: Callable[[Message, int], int]) -> tuple[Override, ...]:
             trace_id=trace_id(message, attempts),
         )
 
-    return (replaced(message_parts, "head", head),)
+    return (replace_function(message_parts, "head", head),)
 
 
-def _turned(message: Message, attempts: int) -> int:
+def _turn(message: Message, attempts: int) -> int:
     return int.from_bytes(message.trace_id.to_bytes(8), "little")
 
 
@@ -49,8 +53,8 @@ def _forgotten_again(message: Message, attempts: int) -> int:
     return message.trace_id if attempts == 1 else 0
 
 
-def _finishing(finishes: Callable[[Held, InFlight], bool]) -> tuple[Override, ...]:
-    """Return overrides under which FIN ends only such messages."""
+def _finish_when(finishes: Callable[[Held, InFlight], bool]) -> tuple[Override, ...]:
+    """Return overrides under which FIN finishes only some messages."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         def finish(in_flight: InFlight, internal_id: int, subscriber: Subscriber) -> None:
@@ -77,8 +81,8 @@ def _not_every_third(held: Held, in_flight: InFlight) -> bool:
     return held.message.internal_id % 3 != 0 or held.attempts > 1
 
 
-def _numbered(number: Callable[[int], int]) -> tuple[Override, ...]:
-    """Return overrides under which internal ids are this function of the next number."""
+def _number_with(number: Callable[[int], int]) -> tuple[Override, ...]:
+    """Return overrides that compute internal ids from the next number with a function."""
 
     def wrap(original: Callable[..., Sequence[int]]) -> Callable[..., object]:
         def next_ids(partition: Partition, count: int) -> Sequence[int]:
@@ -119,7 +123,7 @@ def _without_heartbeats(frame_type: int, data: bytes) -> bytes:
 
 
 def _in_a_response(is_meant: Callable[[bytes], bool]) -> tuple[Override, ...]:
-    """Return overrides under which refusals of some commands are no errors."""
+    """Return overrides under which some commands are refused without an error frame."""
     return (answered_with_a_response(lambda command, code: is_meant(command)),)
 
 
@@ -128,6 +132,17 @@ def _at_once_below_2_s(original: Callable[..., object]) -> Callable[..., object]
         original(channel, held, now_ns, delay_ns=delay_ns if delay_ns >= 2_000_000_000 else 0)
 
     return put_back
+
+
+def _below_99(original: Callable[..., object]) -> Callable[..., object]:
+    return lambda value: original(value if value < 99 else value + 1)
+
+
+def _one_more(original: Callable[..., object]) -> Callable[..., object]:
+    def set_ready(channel: Channel, subscriber: Subscriber, count: int) -> None:
+        original(channel, subscriber, count + (count > 0))
+
+    return set_ready
 
 
 def _with_compression(fields: Mapping[str, object]) -> bytes:
@@ -185,14 +200,39 @@ FAULTS: tuple[Preset, ...] = (
         "nothing-in-a-response",
         "an empty line and a wrong magic are refused in a response frame instead of an error "
         "frame",
-        breaks="smart.connection.unknown-command smart.connection.wrong-magic",
+        breaks="smart.connection.odd-command smart.connection.wrong-magic",
         overrides=_in_a_response(lambda command: not command),
+        way=BOUNDARY,
+    ),
+    fault(
+        "unknown-in-a-response",
+        "an unknown command is refused in a response frame instead of an error frame",
+        breaks="smart.connection.unknown-command",
+        may_break="smart.connection.odd-command smart.connection.wrong-magic",
+        overrides=_in_a_response(lambda command: command not in _KNOWN),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "identify-sample-rate-below-99",
+        "IDENTIFY with sample_rate 99, the highest legal value, is refused",
+        breaks="smart.connection.identify",
+        overrides=(Override(identify, "_sample_rate", _below_99),),
+        way=BOUNDARY,
+    ),
+    fault(
+        "ready-allows-one-more",
+        "a client may hold one message more than its RDY count",
+        breaks="smart.connection.ready",
+        may_break=(
+            f"{TRACED} {READERS} smart.history.kept dispatch.history smart.partition.own-messages"
+        ),
+        overrides=(Override(Channel, "set_ready", _one_more),),
         way=BOUNDARY,
     ),
     fault(
         "identify-tells-of-compression",
         "the answer to IDENTIFY lists a compression that the client did not request",
-        breaks="smart.connection.identify",
+        breaks="smart.connection.identify-told",
         settings={"output.identify_json": _with_compression},
         way=EXTRA,
     ),
@@ -200,6 +240,7 @@ FAULTS: tuple[Preset, ...] = (
         "unidentified-without-a-code",
         "an IDENTIFY is refused in a response frame instead of an error frame",
         breaks="smart.connection.identify-refused",
+        may_break="smart.connection.identify-odd smart.connection.identify-refused-limits",
         overrides=_in_a_response(lambda command: command == IDENTIFY),
         way=WRONG_VALUE,
     ),
@@ -207,6 +248,7 @@ FAULTS: tuple[Preset, ...] = (
         "batch-without-a-code",
         "a batch is refused in a response frame instead of an error frame",
         breaks="smart.connection.batch-refused",
+        may_break="smart.connection.batch-of-none",
         overrides=_in_a_response(lambda command: command == MPUB),
         way=WRONG_VALUE,
     ),
@@ -215,7 +257,7 @@ FAULTS: tuple[Preset, ...] = (
         "the trace id of delivered messages is in little-endian byte order",
         breaks=_HALVES,
         may_break=f"{_ANY} {_INTERNAL} {_BATCH} publish.trace-response http.trace-response",
-        overrides=_head(_turned),
+        overrides=_head(_turn),
         way=WRONG_VALUE,
     ),
     fault(
@@ -238,14 +280,23 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
     ),
     fault(
+        "id-of-untraced-counts-deliveries",
+        "the low half of an untraced message's id is the number of times it came again",
+        breaks="smart.message-id.again",
+        may_break="smart.partition.stored-once",
+        overrides=_head(lambda message, attempts: message.trace_id or attempts - 1),
+        way=CONDITION,
+    ),
+    fault(
         "finish-not-from-2-to-the-63",
         "FIN is ignored for messages with trace ids from 2^63 on",
         breaks=_FINISH,
         may_break=(
+            "smart.connection.ready-again "
             f"{TRACED} smart.order.in-order smart.order.layout smart.order.increasing "
             "smart.order.position smart.order.rdy"
         ),
-        overrides=_finishing(_only_low_trace_ids),
+        overrides=_finish_when(_only_low_trace_ids),
         way=BOUNDARY,
     ),
     fault(
@@ -253,10 +304,11 @@ FAULTS: tuple[Preset, ...] = (
         "FIN is ignored unless it names the oldest message in flight to the client",
         breaks=_FINISH,
         may_break=(
+            "smart.connection.ready-again "
             "dispatch.to-matching dispatch.fallback dispatch.leave smart.history.kept "
             "dispatch.history smart.partition.own-messages"
         ),
-        overrides=_finishing(_only_the_oldest),
+        overrides=_finish_when(_only_the_oldest),
         way=CONDITION,
     ),
     fault(
@@ -264,6 +316,7 @@ FAULTS: tuple[Preset, ...] = (
         "the first FIN of every third message is ignored",
         breaks=_FINISH,
         may_break=(
+            "smart.connection.ready-again "
             f"{TRACED} consume.batch consume.layout consume.no-header smart.order.in-order "
             "smart.order.one-in-flight smart.order.rdy smart.order.again smart.order.is-must "
             "smart.order.increasing smart.order.position smart.order.partition smart.order.layout "
@@ -271,7 +324,7 @@ FAULTS: tuple[Preset, ...] = (
             "dispatch.to-matching dispatch.never-other-tag "
             "dispatch.fallback dispatch.leave dispatch.untagged smart.partition.publish"
         ),
-        overrides=_finishing(_not_every_third),
+        overrides=_finish_when(_not_every_third),
         way=MISSING,
     ),
     fault(
@@ -288,7 +341,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=f"{_GROW} smart.order.increasing",
         may_break="disk.layout",
         settings={"publish.first_id": _by_partition},
-        overrides=_numbered(_one_of_a_pair_ahead),
+        overrides=_number_with(_one_of_a_pair_ahead),
         way=CONDITION,
     ),
     fault(
@@ -296,7 +349,7 @@ FAULTS: tuple[Preset, ...] = (
         "every tenth internal id is greater than the ids after it",
         breaks=f"{_GROW} smart.order.increasing",
         may_break="disk.layout",
-        overrides=_numbered(_every_tenth_ahead),
+        overrides=_number_with(_every_tenth_ahead),
         way=BOUNDARY,
     ),
 )

@@ -1,4 +1,4 @@
-"""Faults of partitions: whose messages come to whom, and of PUB and SUB that name one."""
+"""Faults of partitions: messages in the wrong one, and PUB and SUB that name one."""
 
 from collections.abc import Callable, Sequence
 from weakref import WeakSet
@@ -9,7 +9,7 @@ from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.delivery import subscribe_rules
 from wireproof_reference_impl.nsq.faulty.shared_overrides import (
     Choose,
-    storing,
+    change_stored,
     storing_elsewhere,
     storing_elsewhere_late,
 )
@@ -23,13 +23,13 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
-from wireproof_reference_impl.nsq.wire.message import Entry, Stored
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.nsq.wire.message import NewMessage, PublishResult
+from wireproof_reference_impl.overrides import Override, replace_function
 from wireproof_spec.nsq.names import OK, PUB, is_valid_name
 
 
 def _stray(name: str, text: str, choose: Choose, *, breaks: str, way: str) -> Preset:
-    """Return a fault that lets messages stray, and late ones as well."""
+    """Return a fault that stores messages in the wrong partition, and its late twin."""
     return fault(
         name,
         text,
@@ -41,31 +41,31 @@ def _stray(name: str, text: str, choose: Choose, *, breaks: str, way: str) -> Pr
     )
 
 
-def _first(partition: Partition, entries: Sequence[Entry]) -> int:
+def _first(partition: Partition, entries: Sequence[NewMessage]) -> int:
     return 0
 
 
-def _every_fourth_next_door(partition: Partition, entries: Sequence[Entry]) -> int:
+def _every_fourth_next_door(partition: Partition, entries: Sequence[NewMessage]) -> int:
     return partition.number ^ (partition.log.count % 4 == 3)
 
 
-def _batches_first(partition: Partition, entries: Sequence[Entry]) -> int:
+def _batches_first(partition: Partition, entries: Sequence[NewMessage]) -> int:
     return 0 if len(entries) > 1 else partition.number
 
 
-def _traced(entries: Sequence[Entry]) -> bool:
+def _is_traced(entries: Sequence[NewMessage]) -> bool:
     return any(entry.trace_id for entry in entries)
 
 
-def _traced_first(partition: Partition, entries: Sequence[Entry]) -> int:
-    return 0 if _traced(entries) else partition.number
+def _traced_first(partition: Partition, entries: Sequence[NewMessage]) -> int:
+    return 0 if _is_traced(entries) else partition.number
 
 
-def _traced_last(partition: Partition, entries: Sequence[Entry]) -> int:
-    return 1 if _traced(entries) else partition.number
+def _traced_last(partition: Partition, entries: Sequence[NewMessage]) -> int:
+    return 1 if _is_traced(entries) else partition.number
 
 
-def _odd_trace_ids_next_door(partition: Partition, entries: Sequence[Entry]) -> int:
+def _odd_trace_ids_next_door(partition: Partition, entries: Sequence[NewMessage]) -> int:
     return partition.number ^ (entries[0].trace_id % 2)
 
 
@@ -81,10 +81,10 @@ def _always_first(original: Callable[..., object]) -> Callable[..., object]:
 def _line_feed_above_200() -> tuple[Override, ...]:
     large = WeakSet[Connection]()
 
-    def note(original: Callable[..., Stored]) -> Callable[..., object]:
+    def note(original: Callable[..., PublishResult]) -> Callable[..., object]:
         def store(
-            connection: Connection, partition: Partition, entries: Sequence[Entry]
-        ) -> Stored:
+            connection: Connection, partition: Partition, entries: Sequence[NewMessage]
+        ) -> PublishResult:
             stored = original(connection, partition, entries)
             if connection.command == PUB and stored.size > 200:
                 large.add(connection)
@@ -104,14 +104,21 @@ def _line_feed_above_200() -> tuple[Override, ...]:
 
 
 def _bodies(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which the bodies of PUB are stored otherwise."""
+    """Return overrides that change the bodies of PUB before they are stored."""
 
-    def stored(connection: Connection, entries: Sequence[Entry]) -> Sequence[Entry]:
+    def store_changed(
+        connection: Connection, entries: Sequence[NewMessage]
+    ) -> Sequence[NewMessage]:
         if connection.command != PUB:
             return entries
         return [each._replace(body=change(each.body)) for each in entries]
 
-    return (storing(stored),)
+    return (change_stored(store_changed),)
+
+
+def _twice_in_a_row(connection: Connection, entries: Sequence[NewMessage]) -> Sequence[NewMessage]:
+    more_waits = connection.command == PUB and connection.place < len(connection.buffer)
+    return [*entries, *entries] if more_waits else entries
 
 
 def _last_byte_lost_above_4096(data: bytes) -> bytes:
@@ -137,12 +144,21 @@ _SUBSCRIBE = "smart.partition.subscribe"
 _PUBLISH = "smart.partition.publish"
 _STRAYED = (
     f"{_OWN} {_TRACE} {_ORDER} {_SUBSCRIBE} {_PUBLISH} smart.partition.required "
-    "smart.partition.stored-once smart.trace.layout smart.history.kept smart.history.order"
+    "smart.partition.stored-once smart.partition.subscribe-blank smart.trace.layout "
+    "smart.history.kept smart.history.order"
 )
-_TRACED_STRAYED = f"{_STRAYED} {TRACED} smart.trace.position"
+_TRACED_STRAYED = f"{_STRAYED} {TRACED} smart.trace.offset smart.connection.ready-again"
 
 
 FAULTS: tuple[Preset, ...] = (
+    fault(
+        "publish-in-a-row-stored-twice",
+        "a PUB that is followed by another command in the same write is stored twice",
+        breaks="smart.partition.stored-once",
+        may_break=f"{_PUBLISH} {_OWN}",
+        overrides=(change_stored(_twice_in_a_row),),
+        way=CONDITION,
+    ),
     _stray(
         "partition-first-for-all",
         "every publish goes to the first partition, whichever partition it names",
@@ -197,7 +213,7 @@ FAULTS: tuple[Preset, ...] = (
         "channel-of-64-letters-refused",
         "a channel of 64 letters is refused",
         breaks=_SUBSCRIBE,
-        overrides=(replaced(subscribe_rules, "is_channel_name", _short_names),),
+        overrides=(replace_function(subscribe_rules, "is_channel_name", _short_names),),
         way=BOUNDARY,
     ),
     fault(
@@ -205,7 +221,7 @@ FAULTS: tuple[Preset, ...] = (
         "an ephemeral channel is refused",
         breaks=_SUBSCRIBE,
         may_break="consume.layout",
-        overrides=(replaced(subscribe_rules, "is_channel_name", _lasting_names),),
+        overrides=(replace_function(subscribe_rules, "is_channel_name", _lasting_names),),
         way=CONDITION,
     ),
     fault(

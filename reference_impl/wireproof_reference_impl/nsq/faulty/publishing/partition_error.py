@@ -1,4 +1,4 @@
-"""Faults of the errors that SUB and PUB are refused with."""
+"""Faults of the errors with which SUB and PUB are refused."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,7 +9,7 @@ from wireproof_reference_impl.nsq.delivery import subscribe_rules
 from wireproof_reference_impl.nsq.faulty.errors import (
     When,
     answered_with_a_response,
-    coded,
+    code_refusals,
     ended_without_a_word,
 )
 from wireproof_reference_impl.nsq.preset import (
@@ -22,8 +22,8 @@ from wireproof_reference_impl.nsq.preset import (
     fault,
 )
 from wireproof_reference_impl.nsq.wire import packed
-from wireproof_reference_impl.nsq.wire.words import shown
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.nsq.wire.words import show
+from wireproof_reference_impl.overrides import Override, replace_function
 from wireproof_spec.nsq.error_codes import (
     E_BAD_BODY,
     E_BAD_CHANNEL,
@@ -38,13 +38,13 @@ from wireproof_spec.nsq.error_codes import (
 from wireproof_spec.nsq.names import MPUB, PUB, SUB, is_valid_name
 
 
-def _coded(command: bytes, code: str, said: str) -> tuple[Override, ...]:
-    """Return overrides under which one command is refused with another code."""
+def _change_code(command: bytes, code: str, said: str) -> tuple[Override, ...]:
+    """Return overrides that change the code with which one command is refused."""
 
     def error_code(name: bytes, found: str) -> str:
         return said if name == command and found == code else found
 
-    return (coded(error_code),)
+    return (code_refusals(error_code),)
 
 
 def _is(command: bytes, code: str) -> When:
@@ -68,9 +68,9 @@ def _any_letter(name: str) -> bool:
     return is_valid_name(name) or (0 < len(name) <= 64)
 
 
-def _zero_taken(original: Callable[..., object]) -> Callable[..., object]:
+def _negative_taken(original: Callable[..., object]) -> Callable[..., object]:
     def check_size(size: int, *, limit: int, invalid: Refuse, too_big: Refuse) -> None:
-        if size:
+        if size >= 0:
             original(size, limit=limit, invalid=invalid, too_big=too_big)
 
     return check_size
@@ -78,7 +78,7 @@ def _zero_taken(original: Callable[..., object]) -> Callable[..., object]:
 
 def _only_on_plain(original: Callable[..., object]) -> Callable[..., object]:
     def needs_partition(connection: Connection, words: Sequence[bytes]) -> bool:
-        topic = connection.node.topics.get(shown(words[1]))
+        topic = connection.node.topics.get(show(words[1]))
         return bool(original(connection, words)) and (topic is None or not topic.extend)
 
     return needs_partition
@@ -86,11 +86,12 @@ def _only_on_plain(original: Callable[..., object]) -> Callable[..., object]:
 
 _REFUSED = (
     "publish.error-same-as-pub smart.trace.errors smart.partition.pub-wrong-partition "
-    "smart.partition.pub-failed smart.partition.required parser.size parser.truncated"
+    "smart.partition.pub-failed smart.partition.pub-empty smart.partition.required parser.size "
+    "parser.truncated"
 )
 
 
-def _refused(
+def _make_refusal_faults(
     name: str,
     command: bytes,
     code: str,
@@ -100,9 +101,9 @@ def _refused(
     text: str,
     as_well: str = "",
 ) -> tuple[Preset, ...]:
-    """Return the faults of one refusal: another code, no word, no error frame.
+    """Return three faults of one refusal: another code, no code, no error frame.
 
-    Those without an error break the clauses `as_well` that ask for any error.
+    The faults without an error also break the clauses `as_well`, which require some error.
     """
     return (
         fault(
@@ -110,7 +111,7 @@ def _refused(
             f"{text} is refused with {said}",
             breaks=clause,
             may_break=_REFUSED,
-            overrides=_coded(command, code, said),
+            overrides=_change_code(command, code, said),
             way=WRONG_VALUE,
         ),
         fault(
@@ -140,7 +141,7 @@ FAULTS: tuple[Preset, ...] = (
         overrides=(Override(publish, "needs_partition", _only_on_plain),),
         way=CONDITION,
     ),
-    *_refused(
+    *_make_refusal_faults(
         "pub-invalid",
         PUB,
         E_INVALID,
@@ -149,7 +150,7 @@ FAULTS: tuple[Preset, ...] = (
         text="PUB with a word missing, or with a partition that is no number,",
         as_well="smart.partition.required smart.partition.pub-wrong-partition",
     ),
-    *_refused(
+    *_make_refusal_faults(
         "pub-bad-topic",
         PUB,
         E_BAD_TOPIC,
@@ -161,7 +162,7 @@ FAULTS: tuple[Preset, ...] = (
         "batch-topic-not-exist-other-code",
         "MPUB to a topic or partition that a node does not have is refused with E_PUB_FAILED",
         breaks="smart.partition.topic-not-exist smart.cluster.elsewhere",
-        overrides=_coded(MPUB, E_TOPIC_NOT_EXIST, E_PUB_FAILED),
+        overrides=_change_code(MPUB, E_TOPIC_NOT_EXIST, E_PUB_FAILED),
         way=CONDITION,
     ),
     fault(
@@ -177,10 +178,10 @@ FAULTS: tuple[Preset, ...] = (
         "PUB accepts topic names of more than 64 letters",
         breaks="smart.partition.pub-bad-topic",
         may_break=_REFUSED,
-        overrides=(replaced(publish, "is_valid_name", _long_too),),
+        overrides=(replace_function(publish, "is_valid_name", _long_too),),
         way=BOUNDARY,
     ),
-    *_refused(
+    *_make_refusal_faults(
         "pub-bad-message",
         PUB,
         E_BAD_MESSAGE,
@@ -189,14 +190,14 @@ FAULTS: tuple[Preset, ...] = (
         text="PUB with a size that cannot be, or cut,",
     ),
     fault(
-        "pub-size-zero-taken",
-        "an empty message is accepted",
+        "pub-negative-size-taken",
+        "a PUB with a negative size is accepted as an empty message",
         breaks="smart.partition.pub-bad-message",
-        may_break=f"{_REFUSED} parser.empty-body smart.trace.short",
-        overrides=(Override(sized, "check_size", _zero_taken),),
+        may_break=f"{_REFUSED} parser.empty-body smart.trace.short smart.partition.pub-empty",
+        overrides=(Override(sized, "check_size", _negative_taken),),
         way=BOUNDARY,
     ),
-    *_refused(
+    *_make_refusal_faults(
         "pub-topic-not-exist",
         PUB,
         E_TOPIC_NOT_EXIST,
@@ -204,7 +205,7 @@ FAULTS: tuple[Preset, ...] = (
         said=E_PUB_FAILED,
         text="PUB to a topic that does not exist",
     ),
-    *_refused(
+    *_make_refusal_faults(
         "sub-invalid",
         SUB,
         E_INVALID,
@@ -212,7 +213,7 @@ FAULTS: tuple[Preset, ...] = (
         said=E_BAD_PROTOCOL,
         text="SUB with a word missing, or a second one,",
     ),
-    *_refused(
+    *_make_refusal_faults(
         "sub-bad-topic",
         SUB,
         E_BAD_TOPIC,
@@ -224,10 +225,10 @@ FAULTS: tuple[Preset, ...] = (
         "sub-long-topic-names-taken",
         "SUB accepts topic names of more than 64 letters",
         breaks="smart.partition.sub-bad-topic",
-        overrides=(replaced(subscribe_rules, "is_topic_name", _long_too),),
+        overrides=(replace_function(subscribe_rules, "is_topic_name", _long_too),),
         way=BOUNDARY,
     ),
-    *_refused(
+    *_make_refusal_faults(
         "sub-bad-channel",
         SUB,
         E_BAD_CHANNEL,
@@ -237,12 +238,12 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "sub-any-channel-letter",
-        "SUB accepts channel names with any characters",
-        breaks="smart.partition.sub-bad-channel",
-        overrides=(replaced(subscribe_rules, "is_channel_name", _any_letter),),
+        "SUB and SUB_ORDER accept channel names with any characters",
+        breaks="smart.partition.sub-bad-channel smart.order.command-refused",
+        overrides=(replace_function(subscribe_rules, "is_channel_name", _any_letter),),
         way=CONDITION,
     ),
-    *_refused(
+    *_make_refusal_faults(
         "sub-missing",
         SUB,
         E_TOPIC_NOT_EXIST,
@@ -254,7 +255,7 @@ FAULTS: tuple[Preset, ...] = (
         "sub-bad-partition-other-code",
         "SUB to a partition that is no number is refused with E_BAD_CHANNEL",
         breaks="smart.partition.sub-missing",
-        overrides=_coded(SUB, E_BAD_PARTITION, E_BAD_CHANNEL),
+        overrides=_change_code(SUB, E_BAD_PARTITION, E_BAD_CHANNEL),
         way=CONDITION,
     ),
 )

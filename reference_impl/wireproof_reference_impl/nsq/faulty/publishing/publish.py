@@ -1,4 +1,4 @@
-"""Faults of PUB_EXT: which headers are taken, which are refused, and with which codes."""
+"""Faults of PUB_EXT: which headers are accepted, which are refused, and with which codes."""
 
 import json
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import cast
 
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
-from wireproof_reference_impl.nsq.faulty.consuming.consume import losing
+from wireproof_reference_impl.nsq.faulty.consuming.consume import lose
 from wireproof_reference_impl.nsq.faulty.shared_overrides import taking_header
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -28,8 +28,8 @@ from wireproof_spec.strict_json import read as read_strictly
 Test = Callable[[bytes], bool]
 
 
-def _taking(wrong: Test) -> Settings:
-    """Return settings under which headers that pass a test are taken, whatever they are."""
+def _take_wrong(wrong: Test) -> Settings:
+    """Return settings under which all headers that pass a test are accepted."""
 
     def read(data: bytes) -> Header:
         try:
@@ -42,8 +42,8 @@ def _taking(wrong: Test) -> Settings:
     return {"publish.header": read}
 
 
-def _refusing(unwanted: Test) -> Settings:
-    """Return settings under which headers that pass a test are refused, legal or not."""
+def _refuse_unwanted(unwanted: Test) -> Settings:
+    """Return settings under which all headers that pass a test are refused."""
 
     def read(data: bytes) -> Header:
         if unwanted(data):
@@ -78,18 +78,18 @@ def _begins_well(data: bytes) -> bool:
 
 
 def _lax(data: bytes) -> Fields:
-    """Read an object, overlooking what strict readers hold against its text."""
+    """Read an object without reporting faults in its JSON."""
     try:
         value = json.loads(data.decode("utf-8", "replace"), strict=False)
     except ValueError as error:
-        raise header.refused(str(error)) from error
+        raise header.refuse_header(str(error)) from error
     if not isinstance(value, dict):
-        raise header.refused("not an object")
+        raise header.refuse_header("not an object")
     return cast(Fields, value)
 
 
-def _overlooking(*kinds: str) -> Callable[[bytes], Fields]:
-    """Return a reader that overlooks some kinds of faults in an object."""
+def _overlook(*kinds: str) -> Callable[[bytes], Fields]:
+    """Return a reader that ignores some kinds of JSON faults."""
 
     def parse(data: bytes) -> Fields:
         try:
@@ -106,30 +106,30 @@ def _overlooking(*kinds: str) -> Callable[[bytes], Fields]:
 
 
 def _nothing(fields: Fields) -> None:
-    """Let everything through."""
+    """Accept every header."""
 
 
 def _first_character(fields: Fields) -> None:
     for name in fields:
         if not is_header_name(name[:1]):
-            raise header.refused("bad first character")
+            raise header.refuse_header("bad first character")
 
 
 def _unknown_reserved(fields: Fields) -> None:
     for name in fields:
         if not is_header_name(name):
-            raise header.refused("bad name")
+            raise header.refuse_header("bad name")
 
 
 def _numbers(fields: Fields) -> None:
     for value in fields.values():
         if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
-            raise header.refused("neither text nor number")
+            raise header.refuse_header("neither text nor number")
 
 
 def _not_null(fields: Fields) -> None:
     if None in fields.values():
-        raise header.refused("null")
+        raise header.refuse_header("null")
 
 
 def _taken_anywhere(data: bytes, topic: TopicKind) -> bool:
@@ -161,7 +161,7 @@ FAULTS: tuple[Preset, ...] = (
         "a header that is an empty JSON object is refused",
         way=BOUNDARY,
         breaks=_ACCEPT,
-        settings=_refusing(lambda data: data == b"{}"),
+        settings=_refuse_unwanted(lambda data: data == b"{}"),
     ),
     fault(
         "accept-not-signs",
@@ -169,14 +169,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_ACCEPT,
         may_break="publish.ok-response",
-        settings=_refusing(lambda data: b"-" in data or b'"#' in data.replace(b'"##', b"")),
-    ),
-    fault(
-        "accept-not-above-4096",
-        "headers above 4096 bytes are refused",
-        way=BOUNDARY,
-        breaks=_ACCEPT,
-        settings=_refusing(lambda data: len(data) > 4096),
+        settings=_refuse_unwanted(lambda data: b"-" in data or b'"#' in data.replace(b'"##', b"")),
     ),
     fault(
         "accept-not-escapes",
@@ -184,14 +177,14 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_ACCEPT,
         may_break="publish.ok-response publish.trace-response",
-        settings=_refusing(lambda data: b"\\" in data),
+        settings=_refuse_unwanted(lambda data: b"\\" in data),
     ),
     fault(
         "accept-not-spaces",
         "a header with white space between its JSON tokens is refused",
         way=WRONG_VALUE,
         breaks=_ACCEPT,
-        settings=_refusing(lambda data: data[:1] in b" \t\r\n"),
+        settings=_refuse_unwanted(lambda data: data[:1] in b" \t\r\n"),
     ),
     fault(
         "accept-but-lose-many-names",
@@ -199,7 +192,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_ACCEPT,
         may_break="consume.header-intact",
-        overrides=losing(_lost_with_many_names),
+        overrides=lose(_lost_with_many_names),
     ),
     fault(
         "accept-but-lose-tagged",
@@ -211,7 +204,7 @@ FAULTS: tuple[Preset, ...] = (
             "dispatch.shared-tag http.header-stored http.x-nsqext publish.accept "
             "publish.mpub-ext"
         ),
-        overrides=losing(_lost_with_tag),
+        overrides=lose(_lost_with_tag),
     ),
     fault(
         "header-anything",
@@ -219,7 +212,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=f"{_JSON} {_NAME} {_STRICT}",
         may_break="publish.error-same-as-pub publish.reserved-name",
-        settings=_taking(lambda data: True),
+        settings=_take_wrong(lambda data: True),
     ),
     fault(
         "header-cut",
@@ -227,7 +220,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_JSON,
         may_break="publish.error-same-as-pub",
-        settings=_taking(_is_cut),
+        settings=_take_wrong(_is_cut),
     ),
     fault(
         "header-with-tail",
@@ -235,7 +228,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_JSON,
         may_break="publish.header-name",
-        settings=_taking(_has_tail),
+        settings=_take_wrong(_has_tail),
     ),
     fault(
         "header-judged-by-its-beginning",
@@ -243,28 +236,28 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_JSON,
         may_break="publish.header-name publish.header-strict",
-        settings=_taking(_begins_well),
+        settings=_take_wrong(_begins_well),
     ),
     fault(
         "header-text",
         "a header that is not JSON is accepted as text",
         way=WRONG_VALUE,
         breaks=_JSON,
-        settings=_taking(lambda data: data[:1].isalpha() and not _is_json(data)),
+        settings=_take_wrong(lambda data: data[:1].isalpha() and not _is_json(data)),
     ),
     fault(
         "header-single-quotes",
         "single quotes are accepted in place of double quotes in a header",
         way=WRONG_VALUE,
         breaks=_JSON,
-        settings=_taking(lambda data: data.startswith(b"{'")),
+        settings=_take_wrong(lambda data: data.startswith(b"{'")),
     ),
     fault(
         "header-byte-order-mark",
         "a byte order mark before the header is accepted",
         way=BOUNDARY,
         breaks=_JSON,
-        settings=_taking(lambda data: data.startswith(b"\xef\xbb\xbf")),
+        settings=_take_wrong(lambda data: data.startswith(b"\xef\xbb\xbf")),
     ),
     fault(
         "name-not-checked",
@@ -287,7 +280,7 @@ FAULTS: tuple[Preset, ...] = (
         "an empty header name is accepted",
         way=BOUNDARY,
         breaks=_NAME,
-        settings=_taking(lambda data: _is_json(data) and b'"":' in data),
+        settings=_take_wrong(lambda data: _is_json(data) and b'"":' in data),
     ),
     fault(
         "value-may-not-be-null",
@@ -317,7 +310,7 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks=_STRICT,
         may_break="publish.header-json",
-        settings={"publish.header": reader(parse=_overlooking("duplicate-name"))},
+        settings={"publish.header": reader(parse=_overlook("duplicate-name"))},
     ),
     fault(
         "strict-but-for-control-bytes",
@@ -325,7 +318,7 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks=_STRICT,
         may_break="parser.header-length publish.header-json",
-        settings=_taking(lambda data: b"\n" in data or b"\x01" in data or b"\x00" in data),
+        settings=_take_wrong(lambda data: b"\n" in data or b"\x01" in data or b"\x00" in data),
     ),
     fault(
         "reserved-names-taken",

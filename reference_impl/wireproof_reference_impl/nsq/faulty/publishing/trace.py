@@ -1,4 +1,4 @@
-"""Faults of the answer to PUB_EXT: OK where it is due, and the 30 bytes of a traced message."""
+"""Faults of the answer to PUB_EXT: OK, and the 30 bytes for a traced message."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from wireproof_reference_impl.nsq.preset import (
 )
 from wireproof_reference_impl.nsq.wire import header, packed
 from wireproof_reference_impl.nsq.wire.header import Header, reader
-from wireproof_reference_impl.nsq.wire.message import Stored
+from wireproof_reference_impl.nsq.wire.message import PublishResult
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Override
 from wireproof_spec.nsq.error_codes import E_INVALID, E_PUB_FAILED
@@ -30,16 +30,16 @@ from wireproof_spec.strict_json import JsonValue
 _U64 = 1 << 64
 
 
-def _answering(traced: Callable[[Stored], bytes]) -> Settings:
-    """Return settings under which a traced PUB_EXT is answered so."""
+def _answer_with(traced: Callable[[PublishResult], bytes]) -> Settings:
+    """Return settings that change the answer to a traced PUB_EXT."""
     return {"publish.ext_trace_response": traced}
 
 
 def _from_the_fourth(said: bytes) -> tuple[Override, ...]:
-    """Return overrides under which an untraced PUB_EXT is answered so, but for the first three."""
+    """Return overrides that change the answer to an untraced PUB_EXT from the fourth on."""
 
     def wrap(original: Callable[..., bytes]) -> Callable[..., object]:
-        def answer(connection: Connection, read: Header, stored: Stored) -> bytes:
+        def answer(connection: Connection, read: Header, stored: PublishResult) -> bytes:
             if read.trace_id is None and stored.internal_id > 3:
                 return said
             return original(connection, read, stored)
@@ -50,11 +50,11 @@ def _from_the_fourth(said: bytes) -> tuple[Override, ...]:
 
 
 def _answering_as_traced(traced: Callable[[Header | None], bool]) -> tuple[Override, ...]:
-    """Return overrides under which PUB_EXT is answered as traced behind some other headers."""
+    """Return overrides under which PUB_EXT with some other headers gets a trace response."""
     headers = WeakKeyDictionary[Connection, Header]()
 
     def wrap(original: Callable[..., bytes]) -> Callable[..., object]:
-        def answer(connection: Connection, read: Header, stored: Stored) -> bytes:
+        def answer(connection: Connection, read: Header, stored: PublishResult) -> bytes:
             before = headers.get(connection)
             headers[connection] = read
             if traced(before):
@@ -66,7 +66,7 @@ def _answering_as_traced(traced: Callable[[Header | None], bool]) -> tuple[Overr
     return (Override(publish_ext, "answer", wrap),)
 
 
-def _response(stored: Stored, **other: int) -> bytes:
+def _response(stored: PublishResult, **other: int) -> bytes:
     """Return a trace response with some parts replaced."""
     parts = stored._replace(**other)
     return packed.trace_response(
@@ -75,7 +75,7 @@ def _response(stored: Stored, **other: int) -> bytes:
 
 
 def _by_text(data: bytes) -> Header:
-    """Read a header, its trace id by looking for the name anywhere in the text."""
+    """Read a header; find the trace id by searching the text for its name."""
     read = header.published(data)
     found = re.search(rb'##trace_id\W*"?(\d+)?', data)
     return read._replace(trace_id=int(found[1] or 0) if found else None)
@@ -97,7 +97,7 @@ def empty_is_zero(value: JsonValue) -> int | None:
 
 
 def empty_fails(value: JsonValue) -> int | None:
-    """Let an empty trace id fail."""
+    """Refuse an empty trace id."""
     if value == "":
         raise Refusal(E_PUB_FAILED, "empty trace id", fatal=False)
     return header.empty_is_none(value)
@@ -110,25 +110,25 @@ def _empty_ends_the_connection(value: JsonValue) -> int | None:
 
 
 def empty_beside_others(data: bytes) -> Header:
-    """Read a header; an empty trace id among other names counts as one."""
+    """Read a header; an empty trace id beside other names is read as 1."""
     read = header.published(data)
     among_others = b'"##trace_id":""' in data and b"," in data
     return read._replace(trace_id=1) if among_others else read
 
 
-def _little_endian(stored: Stored) -> bytes:
+def _little_endian(stored: PublishResult) -> bytes:
     return pack("<2sQQQI", OK, stored.internal_id, stored.trace_id, stored.offset, stored.size)
 
 
-def _ids_swapped(stored: Stored) -> bytes:
+def _ids_swapped(stored: PublishResult) -> bytes:
     return _response(stored, internal_id=stored.trace_id, trace_id=stored.internal_id)
 
 
-def _offset_and_size_swapped(stored: Stored) -> bytes:
+def _offset_and_size_swapped(stored: PublishResult) -> bytes:
     return pack(">2sQQIQ", OK, stored.internal_id, stored.trace_id, stored.size, stored.offset)
 
 
-def _size_of_8_bytes(stored: Stored) -> bytes:
+def _size_of_8_bytes(stored: PublishResult) -> bytes:
     return pack(">2sQQQQ", OK, stored.internal_id, stored.trace_id, stored.offset, stored.size)
 
 
@@ -143,14 +143,14 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_TRACE,
         may_break="disk.position",
-        settings=_answering(_little_endian),
+        settings=_answer_with(_little_endian),
     ),
     fault(
         "trace-ids-swapped",
         "the trace response has the trace id before the internal id",
         way=WRONG_VALUE,
         breaks=_TRACE,
-        settings=_answering(_ids_swapped),
+        settings=_answer_with(_ids_swapped),
     ),
     fault(
         "trace-offset-size-swapped",
@@ -158,14 +158,14 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_TRACE,
         may_break="disk.position",
-        settings=_answering(_offset_and_size_swapped),
+        settings=_answer_with(_offset_and_size_swapped),
     ),
     fault(
         "trace-size-of-8-bytes",
         "the data size in the trace response takes 8 bytes",
         way=EXTRA,
         breaks=_TRACE,
-        settings=_answering(_size_of_8_bytes),
+        settings=_answer_with(_size_of_8_bytes),
     ),
     fault(
         "trace-size-without-length",
@@ -173,14 +173,14 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_TRACE,
         may_break="disk.position",
-        settings=_answering(lambda stored: _response(stored, size=stored.size - 4)),
+        settings=_answer_with(lambda stored: _response(stored, size=stored.size - 4)),
     ),
     fault(
         "trace-offset-of-the-end",
         "the offset in the trace response is the end of the record instead of its beginning",
         way=WRONG_VALUE,
         breaks=_TRACE,
-        settings=_answering(
+        settings=_answer_with(
             lambda stored: _response(stored, offset=stored.offset + 2 * stored.size)
         ),
     ),
@@ -189,14 +189,16 @@ FAULTS: tuple[Preset, ...] = (
         "the internal id in the trace response is that of the next message",
         way=WRONG_VALUE,
         breaks=_TRACE,
-        settings=_answering(lambda stored: _response(stored, internal_id=stored.internal_id + 1)),
+        settings=_answer_with(
+            lambda stored: _response(stored, internal_id=stored.internal_id + 1)
+        ),
     ),
     fault(
         "trace-id-of-63-bits",
         "the trace response clears the highest bit of trace ids from 2^63 on",
         way=BOUNDARY,
         breaks=_TRACE,
-        settings=_answering(
+        settings=_answer_with(
             lambda stored: _response(stored, trace_id=stored.trace_id % (1 << 63))
         ),
     ),
@@ -205,7 +207,7 @@ FAULTS: tuple[Preset, ...] = (
         "the trace response rounds trace ids above 2^53",
         way=BOUNDARY,
         breaks=_TRACE,
-        settings=_answering(
+        settings=_answer_with(
             lambda stored: _response(stored, trace_id=int(float(stored.trace_id)))
         ),
     ),
@@ -214,7 +216,7 @@ FAULTS: tuple[Preset, ...] = (
         "a message with trace id 0 is answered as if it had no trace id",
         way=BOUNDARY,
         breaks=_TRACE,
-        settings=_answering(lambda stored: _response(stored) if stored.trace_id else OK),
+        settings=_answer_with(lambda stored: _response(stored) if stored.trace_id else OK),
     ),
     fault(
         "trace-not-answered",
@@ -222,7 +224,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_TRACE,
         may_break="parser.segmentation publish.trace-id-form",
-        settings=_answering(lambda stored: OK),
+        settings=_answer_with(lambda stored: OK),
     ),
     fault(
         "trace-found-when-first",

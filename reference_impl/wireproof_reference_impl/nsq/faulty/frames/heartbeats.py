@@ -1,0 +1,29 @@
+"""Faults of heartbeats: they stay out, or nobody minds that they are not answered."""
+
+from wireproof_reference_impl.nsq.core.heartbeat import Heartbeat
+from wireproof_reference_impl.nsq.preset import MISSING, Preset, fault
+from wireproof_reference_impl.overrides import replace_function
+
+_HEARTBEAT = "smart.connection.heartbeat"
+
+
+def _nothing(heartbeat: Heartbeat, now_ns: int) -> None:
+    """Do nothing."""
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "heartbeat-never",
+        "no heartbeat is ever sent",
+        way=MISSING,
+        breaks=_HEARTBEAT,
+        overrides=(replace_function(Heartbeat, "_arm", _nothing),),
+    ),
+    fault(
+        "heartbeat-unanswered-tolerated",
+        "a client that answers no heartbeat stays connected",
+        way=MISSING,
+        breaks=_HEARTBEAT,
+        overrides=(replace_function(Heartbeat, "_check_silence", _nothing),),
+    ),
+)

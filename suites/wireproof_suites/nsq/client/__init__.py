@@ -1,0 +1,1 @@
+"""Cases for clients: what a client does to lookup servers and nodes that the kit plays."""
