@@ -4,6 +4,7 @@
 
 core     what `make run` needs
 dev      core, every extra, and what the tests and checks need; Java as in all, and tshark likewise
+         Delta's jars for Spark, 13 MB, once, into the user's cache
 pynsq    dev, and the client of that name
 clients  pynsq, and Go for go-nsq and Rust for crate iggy likewise
 all      pynsq, and Java for Spark found, installed where the system allows, or named
@@ -52,8 +53,9 @@ def main(arguments: list[str]) -> int:
         code = prepare(kind)
         if code:
             return code
-        if kind != "core" and java_version() < OLDEST_JAVA:
+        if kind != "core":
             report_java()  # a few of the tests ask Spark
+            fetch_jars()
         if kind != "core" and shutil.which("tshark") is None:
             report_tshark()  # a few show it captures and the dissectors of docs/
     return REPORTS.get(kind, lambda: 0)()
@@ -129,6 +131,15 @@ def report_java() -> int:
     else:
         found = f"found {version}" if version else "none found"
         print(f"Java for Spark: MISSING ({found}, expected {OLDEST_JAVA} or newer); install it")
+    return 0
+
+
+def fetch_jars() -> int:
+    """Have Delta's jars, so that the first ingest need not fetch them; missing is no failure."""
+    if java_version() < OLDEST_JAVA:
+        return 0
+    print("Delta for Spark: 13 MB of jars are fetched unless they are there …", file=sys.stderr)
+    subprocess.run([VENV / "bin" / "python", "-m", "wireproof_reports.pipeline.jars"], check=False)
     return 0
 
 

@@ -11,6 +11,9 @@ from types import ModuleType
 
 from msgspec import Struct
 
+Original = Callable[..., object]
+"""What a function is called with first that stands in the place of another: that other one."""
+
 
 class Override(Struct, frozen=True):
     """A function of a module, or a method of a class, and its wrapper.
@@ -32,6 +35,18 @@ def replace_function(
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         return value
+
+    return Override(owner, name, wrap)
+
+
+def around(owner: ModuleType | type, name: str, value: Callable[..., object]) -> Override:
+    """Return an override that calls a function in the place of another, with that one first."""
+
+    def wrap(original: Original) -> Callable[..., object]:
+        def call(*args: object, **named: object) -> object:
+            return value(original, *args, **named)
+
+        return call
 
     return Override(owner, name, wrap)
 

@@ -47,7 +47,8 @@ class Bundle:
         Raises:
             BundleFault: this version does not know the protocol.
         """
-        return law_of(self.name, self.header.target.protocol)
+        target = self.header.target
+        return law_of(self.name, target.protocol).for_target(is_client=target.is_client())
 
 
 def law_of(name: str, protocol: str) -> Catalogue:

@@ -41,10 +41,28 @@ DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def open_bundle(path: Path) -> BinaryIO:
-    """Open a bundle for reading its bytes; told from its first bytes, whatever its name."""
-    with path.open("rb") as file:
-        is_compressed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-    return cast(BinaryIO, gzip.open(path, "rb")) if is_compressed else path.open("rb")
+    """Open a bundle for reading its lines; told from its first bytes, whatever its name."""
+    file = path.open("rb")
+    try:
+        return unpacked(file)
+    except BaseException:
+        file.close()
+        raise
+
+
+def unpacked(file: BinaryIO) -> BinaryIO:
+    """Return the file for reading its lines; uncompressed if its first bytes are those of gzip.
+
+    Closing what is returned closes the file.
+    """
+    is_compressed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    file.seek(0)
+    if not is_compressed:
+        return file
+    inflating = gzip.GzipFile(fileobj=file, mode="rb")
+    # Closed with it, as gzip closes files that it opens itself.
+    inflating.myfileobj = file  # type: ignore[assignment]  # it closes it, and does nothing else
+    return cast(BinaryIO, inflating)
 
 
 def read_lines(file: BinaryIO) -> Iterator[bytes]:

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
-
-from wireproof_reports.pipeline.manifest import Manifest, TableFile, read_manifest, write_manifest
+from wireproof_reports.pipeline.manifest import Manifest, Part, read_manifest, write_manifest
 from wireproof_reports.pipeline.parquet import schema
+
 from wireproof_reports.pipeline.target import version_key
 from wireproof_spec.history import TABLES
 
@@ -87,14 +87,14 @@ def generate(history: Path, rows: int) -> None:
     days = max(1, min(MOST_DAYS, rows // ROWS_A_DAY))
     runs = max(days, rows // CASES)
     history.mkdir(parents=True, exist_ok=True)
-    parts: list[TableFile] = []
+    parts: list[Part] = []
     for day in range(days):
         count = runs * (day + 1) // days - runs * day // days
         parts.extend(_day(history, known, rng, day=day, days=days, count=count))
     write_manifest(history, Manifest(sequence=REVISION, parts=tuple(parts)))
 
 
-def _day(history, known, rng, *, day: int, days: int, count: int) -> list[TableFile]:
+def _day(history, known, rng, *, day: int, days: int, count: int) -> list[Part]:
     when = (FIRST_DAY + timedelta(days=day)).isoformat()
     vendor = rng.choice(VENDORS, count, p=known.weight)
     # A version a tenth of the time; some still test the one before.
@@ -106,8 +106,8 @@ def _day(history, known, rng, *, day: int, days: int, count: int) -> list[TableF
     runs = {**head, "not_judged": pa.array([[] for _ in range(count)], pa.list_(pa.string()))}
     runs["cases"] = pa.array(np.full(count, CASES))
     return [
-        _write_day(history, "results", when, results, count * CASES),
-        _write_day(history, "runs", when, runs, count),
+        _written(history, "results", when, results, count * CASES),
+        _written(history, "runs", when, runs, count),
     ]
 
 
@@ -181,13 +181,13 @@ def _lists(count: int, only: str) -> pa.ListArray:
     )
 
 
-def _write_day(history: Path, table: str, day: str, columns, rows: int) -> TableFile:
+def _written(history: Path, table: str, day: str, columns, rows: int) -> Part:
     """Write a day; columns that the questions do not read, and that are not here, are empty."""
     types = schema(TABLES[table])
     for name in types.names:
         if name not in columns:
             columns[name] = pa.nulls(rows, types.field(name).type)
-    part = TableFile(table, PROTOCOL, day, "part-00000001.parquet", rows, 1)
+    part = Part(table, PROTOCOL, day, "part-00000001.parquet", rows, 1)
     path = history / part.place
     path.parent.mkdir(parents=True, exist_ok=True)
     whole = pa.table({name: columns[name] for name in types.names})

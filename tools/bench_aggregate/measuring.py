@@ -12,8 +12,8 @@ from pathlib import Path
 
 import duck  # beside this file
 import tuned
-
 from wireproof_reports.pipeline.manifest import read_manifest
+
 from wireproof_reports.pipeline.session import session
 from wireproof_reports.pipeline.tables import open_tables
 from wireproof_reports.questions.answers import answer

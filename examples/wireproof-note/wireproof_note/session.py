@@ -4,15 +4,8 @@ import time
 from collections.abc import Mapping, Sequence
 
 from wireproof_kit.errors import KitError
-from wireproof_kit.observation import observed
 from wireproof_kit.runner.patience import Patience
-from wireproof_kit.targets.session import (
-    Control,
-    Probe,
-    Session,
-    SessionOptions,
-    control_round_trip,
-)
+from wireproof_kit.targets.session import Control, Session, SessionOptions, control_round_trip
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.answers import Closed, Nonsense, Silent
 from wireproof_kit.wire.connection import Wire, accepts, connect_socket
@@ -71,12 +64,6 @@ class NoteSession(Session):
         self.patience = options.patience or Patience(seconds, seconds, seconds)
         self._round_trip(seconds)  # a target that does not answer ends the run here
 
-    def probe_capability(self, name: str) -> Probe:
-        """Show nothing: the catalogue has neither capabilities nor readings."""
-        return Probe(observed("unavailable"), Transcript())
-
-    probe_reading = probe_capability
-
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
         """Return a new connection for each name."""
         return {name: self.notebook(transcript) for name in names}
@@ -99,10 +86,6 @@ class NoteSession(Session):
         """Return True if the target accepts a connection."""
         return accepts(self.address)
 
-    def fingerprint(self) -> dict[str, str]:
-        """Return nothing: a server of this protocol does not describe itself."""
-        return {}
-
     def _round_trip(self, seconds: float) -> float:
         started = time.monotonic()
         notebook = Notebook(self.address, Transcript(), seconds)
@@ -114,10 +97,5 @@ class NoteSession(Session):
 
 
 def _cut_off(pending: bytes) -> WireError:
-    return WireError(
-        clause="note.store.frame",
-        field="frame",
-        offset=0,
-        expected="a whole frame",
-        found=f"{len(pending)} bytes",
-    )
+    size = f"{len(pending)} bytes"
+    return WireError(clause=FRAME.clause, field="frame", offset=0, expected="a frame", found=size)

@@ -12,12 +12,19 @@ from bundle_fixture import write_bundle
 from wireproof.options.global_options import OutputStyle
 from wireproof.view.banner import banner
 from wireproof.view.choose_display import choose_display
-from wireproof.view.closing import verdict
-from wireproof.view.display import EventDisplay, LineDisplay, LiveDisplay, Progress
+from wireproof.view.display import (
+    SIGNS,
+    EventDisplay,
+    LineDisplay,
+    LiveDisplay,
+    Progress,
+    by_interface,
+    counts,
+    row,
+)
 from wireproof.view.exchange import whole_exchange
-from wireproof.view.rows import SIGNS, by_interface, counts, row
 from wireproof.view.style import PLAIN, Style, flow_pieces, wrap_after_heading
-from wireproof.view.summary import Result, summary
+from wireproof.view.summary import Result, summary, verdict
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_spec.record import VERDICTS, FooterRecord, StepRecord, TranscriptRecord, Verdict
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import hostile_bundles as hostile
 import hostile_runs
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,8 +21,11 @@ from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.bundle_file import read_bundle as read_for_reports
+from wireproof_reports.pipeline.columns import arrow_schema
+from wireproof_reports.pipeline.incoming import read_in
 from wireproof_reports.render.html import render as rendered
 from wireproof_reports.render.markdown import render as markdown
+from wireproof_spec.record_file import BundleTooLarge, open_bundle
 
 MOST_CPU_S = 60.0
 MOST_MB = 1200
@@ -43,7 +47,20 @@ REFUSED = [
     "cases-too-many",
     "numbers-huge",
     "texts-surrogate",
+    "repeats-others",
+    "observation-long",
+    "numbers-large",
+    "numbers-float",
+    "numbers-negative",
 ]
+PUT_ASIDE = (
+    "level-unknown",
+    "repeats-negative",
+    "parts-outside",
+    "step-inflates",
+    "step-length-negative",
+)
+"""What a history takes without the one damaged line."""
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +108,24 @@ def _acting(text: str) -> set[str]:
     """Return the control, format and separating signs of a text but for its line ends."""
     kinds = {sign: unicodedata.category(sign) for sign in set(text) - {"\n"}}
     return {sign for sign, kind in kinds.items() if kind in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", hostile.corpus())
+def test_a_history_takes_or_refuses_a_hostile_bundle(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "sent.jsonl"
+    path.write_bytes(hostile.corpus()[name]())
+
+    try:
+        with open_bundle(path) as file:
+            incoming = read_in(str(path), file)
+    except (BundleFault, BundleTooLarge):
+        assert name in (*REFUSED, "protocol-is-a-place")
+        return
+    assert name not in REFUSED or (name in PUT_ASIDE and incoming.rows["quarantine"])
+    for table, rows in incoming.rows.items():
+        whole = [{**incoming.shared, **row} for row in rows]
+        assert pa.Table.from_pylist(whole, arrow_schema(table)).num_rows == len(rows)
 
 
 @pytest.mark.slow

@@ -164,7 +164,7 @@ SENTENCES: dict[str, tuple[Callable[[], list[str]], str]] = {
     "unknown-host": (lambda: ["run", "nsq://no-such-host.invalid:4150"], "no-such-host"),
     "typo-in-id": (lambda: ["run", "--reference", "nsq/publsh"], "nsq/publish"),
     "typo-in-clause": (lambda: ["run", "--reference", "ext.publsh"], "ext.publish"),
-    "untested-clause": (lambda: ["run", "--reference", "ext.client.identify"], "not yet tested"),
+    "untested-clause": (lambda: ["run", "--reference", "ext.client.identify"], "not for brokers"),
     "all-excluded": (
         lambda: ["run", "--reference", "--exclude", "nsq", "--exclude", "iggy"],
         "excluded",

@@ -32,7 +32,6 @@ RUNS: dict[str, tuple[str, ...]] = {
     "replay": ("replay", ID, "--bundle", "B", "--to", "nsq://127.0.0.1:1"),
     "replay-nearest": ("replay", "nsq/publish/nosuch", "--bundle", "B"),
     "baseline": ("baseline", "update", "known.toml", "--bundle", "B", "--reason", "x"),
-    "ingest": ("ingest", "B", "--history", "history"),
 }
 MOST_S = 120
 MOST_BYTES = 3 << 30
@@ -87,8 +86,6 @@ def serve() -> None:
     """Answer each name of a line on stdin."""
     for entry in COMMANDS.values():
         resolve(entry.command)
-    import pyarrow.parquet  # noqa: F401  # before the forks, which would each take a second for it
-
     for line in sys.stdin:
         print(json.dumps(run_all(line.strip())), flush=True)
 

@@ -46,7 +46,7 @@ from wireproof_kit.runner.last_failed import write_last_failed
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run_cases import Listener, RunRecords, run_cases
 from wireproof_kit.verdicts.revision import check_revision
-from wireproof_spec.catalogue import CLIENT, is_below, load_catalogue
+from wireproof_spec.catalogue import is_below, load_catalogue
 
 OUT = Path("out")
 BEGINNING = b'{"kind":"header"'
@@ -231,14 +231,13 @@ def list_chosen(named: NamedTarget, options: RunParameters) -> int:
 def _own(named: NamedTarget, options: RunParameters) -> list[Instance]:
     """Return the cases of the target's protocol, one for each thing that it has several of."""
     if named.url == REFERENCE:
-        return [item for item in collect_narrowed(options) if item.clause.role != CLIENT]
+        return [item for item in collect_narrowed(options) if not item.is_for_clients]
     target = read_target(named.url)
     collected = () if options["last_failed"] else (target.protocol,)
     return [
         item
         for item in collect_narrowed(options, *collected, url=named.url)
-        if is_below(item.id, target.protocol)
-        and (item.clause.role == CLIENT) == target.is_client()
+        if is_below(item.id, target.protocol) and item.is_for_clients == target.is_client()
     ]
 
 

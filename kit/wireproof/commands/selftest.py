@@ -143,5 +143,6 @@ def _trials(
     if dimensions:
         trials = corner_trials(protocol, faults)
     if ids:
-        trials = select_trials(trials, ids, collect(protocol))
+        own = [item for item in collect(protocol) if not item.is_for_clients]
+        trials = select_trials(trials, ids, own)
     return sample_trials(trials, seed=seed) if sampled else trials

@@ -56,5 +56,12 @@ COMMANDS = {
     "aggregate": CommandEntry(
         "wireproof.commands.aggregate:aggregate", "Analyse a history and write a static site."
     ),
+    "ask": CommandEntry("wireproof.commands.ask:ask", "Ask a history a question in SQL."),
+    "vacuum": CommandEntry(
+        "wireproof.commands.vacuum:vacuum", "Merge the files of a history, remove unused ones."
+    ),
+    "migrate": CommandEntry(
+        "wireproof.commands.migrate:migrate", "Turn a history of Parquet files into Delta tables."
+    ),
     "doctor": CommandEntry("wireproof.commands.doctor:doctor", "Check this machine and a target."),
 }

@@ -1,8 +1,9 @@
 """The interface that a protocol implements for ``wireproof replay``."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from typing import Protocol, cast
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar, cast
 
 from wireproof.replaying.rename import Names
 from wireproof_kit.errors import UsageFault
@@ -17,36 +18,62 @@ Steps = tuple[StepRecord, ...]
 Frames = Sequence[bytes]
 
 
-class Links(Protocol):
-    """The connections of one repetition, by their recorded names."""
+class Link(Protocol):
+    """A connection of one repetition."""
 
-    @property
-    def transcript(self) -> Transcript:
-        """What was sent and received."""
-        ...
+    def send(self, outgoing: Outgoing, /) -> object:
+        """Send bytes as they are."""
+
+    def close(self) -> None:
+        """End the connection."""
+
+
+L = TypeVar("L", bound=Link, covariant=True)
+
+
+class Links(ABC, Generic[L]):
+    """The connections of one repetition, by their recorded names; `transcript` has all steps.
+
+    A subclass says how to connect and how to receive; without `request` it sends no HTTP.
+    """
+
+    def __init__(self) -> None:
+        self.transcript = Transcript()
+        self.links: dict[str, L] = {}
+
+    @abstractmethod
+    def connect(self, name: str) -> L:
+        """Return a new connection."""
+
+    @abstractmethod
+    def receive(self, name: str) -> None:
+        """Take what comes next on an open connection, or that there is nothing."""
 
     def open(self, name: str) -> None:
         """Connect."""
+        self.links[name] = self.connect(name)
 
     def send(self, name: str, outgoing: Outgoing) -> None:
         """Send bytes as they are."""
+        if name in self.links:
+            self.links[name].send(outgoing)
 
-    def request(self, name: str, data: bytes, what: str) -> None:
+    def request(self, name: str, data: bytes, what: str) -> None:  # may be left out
         """Send an HTTP request on a connection of its own and take the answer."""
-        return
-
-    def receive(self, name: str) -> None:
-        """Take what comes next, or that there is nothing."""
 
     def half_close(self, name: str) -> None:
-        """End the sending direction."""
-        return
+        """End the sending direction; here, the connection."""
+        self.close(name)
 
     def close(self, name: str) -> None:
         """End a connection."""
+        if name in self.links:
+            self.links[name].close()
 
     def close_all(self) -> None:
         """End every connection."""
+        for link in self.links.values():
+            link.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +96,7 @@ class Round:
 
     steps: Steps
     names: Names
-    links: Links
+    links: Links[Link]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +105,21 @@ class Arrangement:
 
     steps: Steps
     rounds: tuple[Round, ...]
+
+
+def as_it_was_sent(data: bytes, recorded: Frames, came: Frames) -> bytes:
+    """Return recorded bytes as they are."""
+    return data
+
+
+def is_no_beat(data: bytes) -> bool:
+    """Return False: nothing comes and goes by the clock."""
+    return False
+
+
+def in_one_order(data: bytes) -> bytes:
+    """Return the same for all answers: their order stays."""
+    return b""
 
 
 def as_it_came(data: bytes, sent: Frames) -> bytes:
@@ -98,11 +140,11 @@ class Replayer:
     """
 
     arrange: Callable[[Occasion], Arrangement]
-    renewed: Callable[[bytes, Frames, Frames], bytes]
-    is_beat: Callable[[bytes], bool]
-    rank: Callable[[bytes], bytes]
-    volatile: Set[str]
-    not_replayed: Mapping[str, str]
+    renewed: Callable[[bytes, Frames, Frames], bytes] = as_it_was_sent
+    is_beat: Callable[[bytes], bool] = is_no_beat
+    rank: Callable[[bytes], bytes] = in_one_order
+    volatile: Set[str] = frozenset()
+    not_replayed: Mapping[str, str] = field(default_factory=dict[str, str])
     settled: Callable[[bytes, Frames], bytes] = as_it_came
 
 

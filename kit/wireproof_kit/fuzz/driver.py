@@ -107,11 +107,11 @@ class Listener(Protocol):
 
     def is_pushed(self, kind: str) -> bool:
         """Return True if the target sends frames of this kind without a request."""
-        ...
+        return False
 
     def reply_to_unrequested(self, answer: Answer) -> bytes:
         """Return the bytes that must be sent in reply to an unrequested frame; often none."""
-        ...
+        return b""
 
 
 class Oracle(Listener, Protocol):
@@ -138,7 +138,7 @@ class Oracle(Listener, Protocol):
 
     def use_watched_names(self, case: Case) -> Case:
         """Return the case with watched names, so that the kit receives the messages it stores."""
-        ...
+        return case
 
 
 class Health(Protocol):
@@ -153,7 +153,7 @@ class Health(Protocol):
 
     def find_lingering(self, ends: Collection[End]) -> Collection[End]:
         """Return those of our closed connections that the target still lists as clients."""
-        ...
+        return ()
 
     def begin_watch(self) -> Trouble | None:
         """Start to receive the messages that are stored under watched names."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from wireproof_kit.case import CaseMark
 from wireproof_kit.observation import Observation
 from wireproof_kit.protocols import kit_part, protocol_of
-from wireproof_spec.catalogue import Catalogue, Clause, is_below
+from wireproof_spec.catalogue import CLIENT, Catalogue, Clause, is_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,11 @@ class Instance:
         of_parameters = self.mark.needs_of.get(own, ())
         needs = (*self.clause.needs, *self.mark.needs, *of_parameters, *self.argument_needs)
         return tuple(dict.fromkeys(needs))
+
+    @property
+    def is_for_clients(self) -> bool:
+        """True if the case judges a client; else it judges who serves clients."""
+        return self.clause.role == CLIENT
 
     def is_selected_by(self, prefix: str) -> bool:
         """Return True if a prefix of a case id or clause id selects this case."""

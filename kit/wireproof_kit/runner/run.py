@@ -312,7 +312,7 @@ def _of_target(protocol: str, instances: Iterable[Instance], *, is_client: bool)
     return [
         item
         for item in instances
-        if is_below(item.id, protocol) and (item.clause.role == CLIENT) == is_client
+        if is_below(item.id, protocol) and item.is_for_clients == is_client
     ]
 
 

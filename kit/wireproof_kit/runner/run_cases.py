@@ -85,6 +85,11 @@ class OpenRun:
             run.close()
             raise
 
+    @property
+    def supported(self) -> tuple[Instance, ...]:
+        """Return the cases for which the target has what they need, in the order given."""
+        return self._choice.run
+
     def start(self) -> None:
         """Start early, each in a thread, the cases that mostly wait."""
         self._engine.start(item for item in self._choice.run if item.mark.waiting)

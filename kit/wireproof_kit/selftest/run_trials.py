@@ -33,7 +33,7 @@ def run_trials(
     Cases are collected once, before the workers are forked. A trial whose worker ends or takes
     too long is in trouble, and says so.
     """
-    instances = collect(protocol)
+    instances = [item for item in collect(protocol) if not item.is_for_clients]
     with scratch(memory_folder()) as folder, BrokerForkServer(protocol) as server:
 
         def work(trial: Trial, send: Callable[[TrialResult], None]) -> None:

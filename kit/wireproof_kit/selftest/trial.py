@@ -8,12 +8,15 @@ import random
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import zip_longest
 from zlib import crc32
 
-from wireproof_kit.runner.engine import Engine, RunOptions
+from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.runner.run import Run, RunPlan
+from wireproof_kit.runner.request import RunRequest
+from wireproof_kit.runner.run import RunPlan
+from wireproof_kit.runner.run_cases import OpenRun
 from wireproof_kit.selftest.plan import (
     ALTERNATIVE,
     FAULT,
@@ -95,28 +98,19 @@ def run_trial(trial: Trial, url: str, protocol: str, instances: Sequence[Instanc
     patience = PATIENCE_S.get(trial.kind, LEGAL_PATIENCE_S)
     seed = crc32(trial.name.encode()) % SEEDS  # other histories in each, the same each time
     plan = RunPlan(url=url, protocol=protocol, seed=seed, timeout=patience, passing=True)
-    run = Run.open(plan)
-    try:
-        chosen = run.choose(cases_of(trial, instances)).run
-        run.prepare(chosen)
-        options = RunOptions(repeats=1, waiters=WAITERS, transcripts=False)
-        engine = Engine(run.session, run.bench, options)
-        cases = _TrialRun(trial, engine)
-        try:
-            cases.run(chosen)
-        finally:
-            engine.close()
+    request = RunRequest(plan, RunOptions(repeats=1, waiters=WAITERS, transcripts=False))
+    with closing(OpenRun.open(request, cases_of(trial, instances))) as opened:
+        cases = _TrialRun(trial, opened)
+        cases.run(opened.supported)
         return cases.result()
-    finally:
-        run.close()
 
 
 class _TrialRun:
     """The cases of one trial and their records; used from several threads."""
 
-    def __init__(self, trial: Trial, engine: Engine) -> None:
+    def __init__(self, trial: Trial, opened: OpenRun) -> None:
         self._trial = trial
-        self._engine = engine
+        self._opened = opened
         self._allowed = {*trial.breaks, *trial.may_break}
         self._lock = threading.Lock()
         self._records: list[CaseRecord] = []
@@ -124,7 +118,7 @@ class _TrialRun:
         self._spared = 0
         self._shown: set[str] = {
             reading_shown(name, binding.reading)
-            for name, binding in engine.bench.readings.items()
+            for name, binding in opened.run.bench.readings.items()
             if binding.reading is not None
         }
 
@@ -163,12 +157,12 @@ class _TrialRun:
             if clause in self._red and clause in self._allowed:
                 self._spared += 1
                 return
-        self._keep(self._engine.run(instance))
+        self._keep(self._opened.run_case(instance))
 
     def _keep(self, record: CaseRecord) -> None:
         with self._lock:
             self._records.append(record)
-            self._shown.update(patterns_shown(record, self._engine.bench.catalogue))
+            self._shown.update(patterns_shown(record, self._opened.run.catalogue))
             if record.verdict == "fail":
                 self._red.setdefault(record.clause, record.case)
 

@@ -1,6 +1,7 @@
 """Faults of the NSQ reference: how a fault is made, and which clauses share cases."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -92,6 +93,13 @@ def fault(
         overrides=tuple(overrides),
         late_overrides=tuple(late_overrides),
     )
+
+
+missing = partial(fault, way=MISSING)
+boundary = partial(fault, way=BOUNDARY)
+wrong_value = partial(fault, way=WRONG_VALUE)
+extra = partial(fault, way=EXTRA)
+condition = partial(fault, way=CONDITION)
 
 
 def late_twin(preset: Preset) -> Preset | None:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from fleet import Shape, fleet, write_history
+from fleet import Shape, fleet, write_fleet
 from history_fixture import tree
 from spark_cluster import QUICK, SUBMIT_S, cluster, submitted
 
 import wireproof_reports.job
-from wireproof_reports.pipeline.session import SparkFault, session
+from wireproof_reports.pipeline.session import SparkFault, Wanted, session
 from wireproof_reports.pipeline.shipping import archive
 
 SHAPE = Shape(
@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.process, pytest.mark.spark, pytest.mark.timeout(2000)]
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("history") / "history"
-    write_history(folder, fleet([SHAPE]))
+    write_fleet(folder, fleet([SHAPE]))
     return folder
 
 
@@ -97,7 +97,7 @@ def test_workers_have_the_code_that_was_shipped(master: str, tmp_path: Path) -> 
             found = [shipped.__file__], [shipped.version_key("1.10")]
             yield pa.RecordBatch.from_pydict({"file": found[0], "key": found[1]})
 
-    with session(master, tmp_path / "spark.log", settings=QUICK, code=[code]) as spark:
+    with session(Wanted(master, settings=QUICK, code=[code]), tmp_path / "spark.log") as spark:
         rows = spark.range(2).mapInArrow(where, "file string, key string").collect()
 
     assert rows
@@ -112,6 +112,6 @@ def test_a_master_without_workers_is_said_to_be(
     with (
         cluster(tmp_path, workers=0) as url,
         pytest.raises(SparkFault, match=r"gave no worker to a job of one row within 5 s"),
-        session(url, tmp_path / "spark.log", settings=QUICK),
+        session(Wanted(url, settings=QUICK), tmp_path / "spark.log"),
     ):
         raise AssertionError("there was a worker")

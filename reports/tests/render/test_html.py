@@ -184,7 +184,7 @@ def test_sections_tell_the_rest(page: PageReader) -> None:
     assert "HTTP 404" in part(page, "claims")
     assert "POST /topic/meta/update" in part(page, "unsupported")
     assert "target died at" in part(page, "undecided")
-    assert "clients are judged when client mode exists" in part(page, "coverage")
+    assert "ext.client" not in part(page, "coverage")
     assert "--seed 7319" in part(page, "repeat")
 
 

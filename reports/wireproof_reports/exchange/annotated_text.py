@@ -7,7 +7,6 @@ from wireproof_reports.exchange.evidence import Exchange, StepView
 from wireproof_reports.wording import count_noun, readable
 
 ROW = 16
-NAME_COLUMN = 4 + 6 + 3 * ROW
 LEFT_OUT = "…"
 
 

@@ -1,7 +1,9 @@
 """Three ways to reproduce a failure: a command, hex for a socket, and a Python script."""
 
+import base64
 import re
 import shlex
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qs
@@ -9,9 +11,46 @@ from urllib.parse import parse_qs
 import jinja2
 
 from wireproof_reports.exchange.evidence import read_bytes
-from wireproof_reports.exchange.literal import literal
 from wireproof_reports.exchange.protocol import Act, Plan, report_part
 from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
+
+LONG_RUN = 40
+LONGEST_SOURCE = 1600
+PIECE = 64
+INDENT = "\n        "
+
+_RUN = re.compile(rb"(.)\1{%d,}" % (LONG_RUN - 1), re.DOTALL)
+
+
+def literal(data: bytes) -> str:
+    """Return a Python expression for the bytes; it may use `zlib` and `base64`."""
+    terms = list(_terms(data)) or ["b''"]
+    if sum(map(len, terms)) > LONGEST_SOURCE:
+        return _deflate(data)
+    whole = f"{INDENT}+ ".join(terms)
+    return f"({INDENT}{whole}{INDENT[:-4]})" if INDENT in whole else whole
+
+
+def _terms(data: bytes) -> Iterator[str]:
+    end = 0
+    for run in _RUN.finditer(data):
+        if run.start() > end:
+            yield _pieces(data[end : run.start()])
+        yield f"{run[1]!r} * {len(run[0])}"
+        end = run.end()
+    if end < len(data):
+        yield _pieces(data[end:])
+
+
+def _pieces(data: bytes) -> str:
+    starts = range(0, len(data), PIECE)
+    return INDENT.join(repr(data[start : start + PIECE]) for start in starts)
+
+
+def _deflate(data: bytes) -> str:
+    packed = base64.b64encode(zlib.compress(data, 9)).decode()
+    return f"zlib.decompress(base64.b64decode({packed!r}))"
+
 
 REFERENCE = "reference"
 """What stands in place of a URL when the embedded reference was judged."""

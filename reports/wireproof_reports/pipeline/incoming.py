@@ -1,9 +1,12 @@
 """Reads a bundle for a history: checks all of it and sets damaged lines aside."""
 
 import hashlib
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from datetime import date
+from typing import BinaryIO
 
 import msgspec
 
@@ -14,7 +17,6 @@ from wireproof_reports.bundle_file import (
     law_of,
 )
 from wireproof_reports.pipeline import target
-from wireproof_reports.pipeline.grammar import Grammar
 from wireproof_reports.pipeline.rows import (
     BadRecord,
     Row,
@@ -27,24 +29,92 @@ from wireproof_reports.pipeline.rows import (
     result_row,
     run_row,
 )
-from wireproof_spec.history import NO_DAY
 from wireproof_spec.record import (
     CampaignRecord,
     CaseRecord,
     FindingRecord,
     FooterRecord,
     HeaderRecord,
+    StepRecord,
 )
 from wireproof_spec.record_file import (
     DAMAGED,
-    UNREADABLE,
     count_inflated,
-    open_bundle,
     read_lines,
     refuse_inflated,
     why_damaged,
-    why_unreadable,
 )
+
+_SENT = frozenset({"send", "request"})
+_CUT = " (cut)"
+_INDEX = re.compile(r"\[\d+\]")
+_CODE = re.compile(r"^code = \d+ \((\w+)\)")
+_WORDS = re.compile(rb"^([A-Z][A-Z_]+)(?: (/[\w/.-]*))?(?=[ ?\n\r]|$)")
+_HEAD_BYTES = 256
+
+VALUES_KEPT = 1000
+"""Different values of one field that are told apart; more of them count as so many."""
+
+
+class Grammar:
+    """The fields that the cases of one bundle sent, with counts."""
+
+    def __init__(self) -> None:
+        self._sent: Counter[tuple[str, str, str]] = Counter()
+        self._values: dict[tuple[str, str, str], set[str]] = {}
+
+    def add(self, record: CaseRecord) -> None:
+        """Count the frames of one case."""
+        for step in record.transcript.steps:
+            if step.kind in _SENT and step.parts:
+                self._add(step)
+
+    def add_campaign(self, record: CampaignRecord) -> None:
+        """Add the counts of a fuzz campaign, by frame, field, mutation and state."""
+        for frame, fields in record.coverage.items():
+            for path, mutations in fields.items():
+                for mutation, states in mutations.items():
+                    key = frame, _INDEX.sub("[]", path), mutation
+                    self._sent[key] += sum(states.values())
+
+    def rows(self) -> Iterator[Row]:
+        """Return a row for each field of each frame, sorted by name."""
+        for key, sent in sorted(self._sent.items()):
+            frame, field, way = key
+            told: Row = {"frame": frame, "field": field, "way": way, "sent": sent}
+            yield {**told, "values": len(self._values.get(key, ()))}
+
+    def _add(self, step: StepRecord) -> None:
+        frame = frame_of(step)
+        for _, _, label, is_wrong in step.parts:
+            told = label.removesuffix(_CUT)
+            name, _, value = told.partition(" = ")
+            way = "wrong" if is_wrong else "cut" if told != label else "whole"
+            key = frame, _INDEX.sub("[]", name), way
+            self._sent[key] += 1
+            kept = self._values.setdefault(key, set())
+            if len(kept) < VALUES_KEPT:
+                kept.add(value)
+
+
+def frame_of(step: StepRecord) -> str:
+    """Return the command that a step sends: the name of its code, or its first words."""
+    for _, _, label, _ in step.parts:
+        coded = _CODE.match(label)
+        if coded:
+            return coded[1]
+    words = _WORDS.match(_head(step))
+    if words is None:
+        return ""
+    return " ".join(word.decode() for word in words.groups() if word)
+
+
+def _head(step: StepRecord) -> bytes:
+    try:
+        return bytes.fromhex(step.hex[: 2 * _HEAD_BYTES]) if step.hex else step.data()
+    except ValueError:
+        return b""
+
 
 _CASE = msgspec.json.Decoder(CaseRecord)
 _FINDING = msgspec.json.Decoder(FindingRecord)
@@ -60,30 +130,30 @@ _KIND = msgspec.json.Decoder(_Kind)
 
 
 @dataclass(frozen=True, slots=True)
-class BundleOpening:
-    """A bundle's path and header, read before the rest to know the partition of its rows."""
+class Glance:
+    """What one reading of a bundle's bytes tells: its SHA-256, uncompressed, and its header."""
 
-    path: Path
+    sha256: str
     header: HeaderRecord
 
     @property
     def protocol(self) -> str:
-        """The partition folder of the bundle's protocol."""
+        """The protocol that the bundle is about."""
         return self.header.target.protocol
 
     @property
-    def day(self) -> str:
-        """The partition folder of the day on which the run began."""
+    def day(self) -> date | None:
+        """The day on which the run began, in UTC; None where the header does not tell it."""
         moment = read_start(self.header)
-        return moment.date().isoformat() if moment else NO_DAY
+        return moment.date() if moment else None
 
 
 @dataclass(slots=True)
 class IncomingBundle:
-    """A complete bundle as rows by table; ``sha256`` is the hash of its uncompressed bytes."""
+    """A whole bundle as rows by table; ``shared`` are the columns that all rows have."""
 
-    opening: BundleOpening
-    sha256: str
+    glance: Glance
+    shared: Row
     rows: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
 
 
@@ -98,64 +168,39 @@ class TargetNaming:
 NO_NAMING = TargetNaming()
 
 
-def open_one(path: Path) -> BundleOpening:
-    """Read the header of a bundle.
+def glance_at(name: str, file: BinaryIO) -> Glance:
+    """Read a bundle's header, and all of its bytes for their hash.
 
     Raises:
-        BundleFault: the file cannot be read, is no bundle, newer, or of an unknown protocol.
+        BundleFault: it is no bundle, newer, or of an unknown protocol.
     """
-    try:
-        with open_bundle(path) as file:
-            header = header_of(str(path), next(read_lines(file), b""))
-    except UNREADABLE as error:
-        raise BundleFault(f"cannot read {path}: {why_unreadable(error)}") from error
-    law_of(str(path), header.target.protocol)
-    return BundleOpening(path, header)
+    lines = read_lines(file)
+    first = next(lines, b"")
+    header = header_of(name, first)
+    law_of(name, header.target.protocol)
+    digest = hashlib.sha256(first)
+    for line in lines:
+        digest.update(line)
+    return Glance(digest.hexdigest(), header)
 
 
-def bundle_hash(path: Path) -> str:
-    """Return the SHA-256 of a bundle's uncompressed bytes.
+def read_in(name: str, file: BinaryIO, naming: TargetNaming = NO_NAMING) -> IncomingBundle:
+    """Read and check all of a bundle.
 
     Raises:
-        BundleFault: the file cannot be read.
+        BundleFault: it is no bundle, cut off, or was changed after the run.
     """
-    digest = hashlib.sha256()
-    try:
-        with open_bundle(path) as file:
-            for line in read_lines(file):
-                digest.update(line)
-    except UNREADABLE as error:
-        raise BundleFault(f"cannot read {path}: {why_unreadable(error)}") from error
-    return digest.hexdigest()
-
-
-def read_in(
-    opening: BundleOpening, sha256: str, naming: TargetNaming = NO_NAMING
-) -> IncomingBundle:
-    """Read and check a complete bundle.
-
-    Raises:
-        BundleFault: it is cut off, was changed after the run, or cannot be read.
-    """
-    reading = _Reading(opening, sha256, naming)
-    try:
-        with open_bundle(opening.path) as file:
-            return reading.read(read_lines(file))
-    except UNREADABLE as error:
-        raise BundleFault(f"cannot read {opening.path}: {why_unreadable(error)}") from error
+    lines = read_lines(file)
+    return _Reading(name, next(lines, b""), naming).read(lines)
 
 
 class _Reading:
-    def __init__(self, opening: BundleOpening, sha256: str, naming: TargetNaming) -> None:
-        header = opening.header
-        self._opening = opening
-        self._name = str(opening.path)
-        self._subject = Subject(
-            bundle=sha256,
-            vendor=naming.vendor or target.vendor(header.target),
-            version=naming.version or target.version(header.target),
-            started=read_start(header),
-        )
+    def __init__(self, name: str, first: bytes, naming: TargetNaming) -> None:
+        self._name = name
+        self._naming = naming
+        self._header = header_of(name, first)
+        self._digest = hashlib.sha256(first)
+        self._law = law_of(name, self._header.target.protocol)
         self._grammar = Grammar()
         self._inflated = 0
         self._seen: set[str] = set()
@@ -165,30 +210,45 @@ class _Reading:
         self._take_in: dict[str, Callable[[bytes], None]] = {
             "": self._case,
             "case": self._case,
-            "finding": self._read_finding,
+            "finding": self._finding,
             "campaign": self._campaign,
         }
 
     def read(self, lines: Iterator[bytes]) -> IncomingBundle:
-        digest = hashlib.sha256(next(lines, b""))
         number = 1
         for number, line in enumerate(lines, start=2):
             if not line.endswith(b"\n") and not line.rstrip().endswith(b"}"):
                 raise BundleFault(f"{self._name} is cut off in line {number}")
             kind = _kind(line)
             if kind == "footer":
-                check_end(self._name, self._footer(line), digest.hexdigest(), rest=lines)
-                return self._finish(self._footer(line))
+                return self._end(line, lines)
             if kind == "header":
                 raise BundleFault(
                     f"{self._name}: line {number} is a second header; is this two bundles?"
                 )
             self._take(number, line, kind)
-            digest.update(line)
+            self._digest.update(line)
         raise BundleFault(
             f"{self._name} is cut off: it ends after {number - 1} records without a footer; "
             "was the run killed before it could close its bundle?"
         )
+
+    def _end(self, line: bytes, rest: Iterator[bytes]) -> IncomingBundle:
+        """Hold the lines against the footer; the hash of all bytes names the bundle."""
+        try:
+            footer = _FOOTER.decode(line)
+        except DAMAGED as error:
+            why = why_damaged(error)
+            raise BundleFault(f"{self._name}: its footer is damaged: {why}") from error
+        before = self._digest.hexdigest()
+        self._digest.update(line)
+        check_end(self._name, footer, before, rest=self._hashed(rest))
+        return self._whole(footer)
+
+    def _hashed(self, lines: Iterator[bytes]) -> Iterator[bytes]:
+        for line in lines:
+            self._digest.update(line)
+            yield line
 
     def _take(self, number: int, line: bytes, kind: str) -> None:
         try:
@@ -197,52 +257,44 @@ class _Reading:
                 raise BadRecord(f"records of kind {kind!r} are unknown to this version")
             take_in(line)
         except (*DAMAGED, BadRecord) as error:
-            self._put_aside(number, line, why_damaged(error))
+            row: Row = {"line": number, "reason": why_damaged(error), "record": line}
+            self._rows["quarantine"].append(row)
 
     def _case(self, line: bytes) -> None:
         record = _CASE.decode(line)
         self._inflated += count_inflated(record)
         refuse_inflated(self._inflated)
-        check_case(record, self._opening.protocol)
+        check_case(record, self._header.target.protocol)
         if record.case in self._seen:
             raise BadRecord(f"{record.case} stands in this bundle twice")
-        self._rows["results"].append(result_row(record, self._subject))
+        clause = self._law.clause(record.clause)
+        self._rows["results"].append(result_row(record, clause.role if clause else ""))
         self._seen.add(record.case)
         self._grammar.add(record)
 
-    def _read_finding(self, line: bytes) -> None:
-        self._rows["findings"].append(finding_row(_FINDING.decode(line), self._subject))
+    def _finding(self, line: bytes) -> None:
+        self._rows["findings"].append(finding_row(_FINDING.decode(line)))
 
     def _campaign(self, line: bytes) -> None:
         record = _CAMPAIGN.decode(line)
-        self._rows["campaigns"].append(campaign_row(record, self._subject))
+        self._rows["campaigns"].append(campaign_row(record))
         self._grammar.add_campaign(record)
 
-    def _put_aside(self, number: int, line: bytes, reason: str) -> None:
-        row: Row = {
-            "bundle": self._subject.bundle,
-            "file": self._opening.path.name,
-            "line": number,
-            "reason": reason,
-            "record": line,
-        }
-        self._rows["quarantine"].append(row)
-
-    def _footer(self, line: bytes) -> FooterRecord:
-        try:
-            return _FOOTER.decode(line)
-        except DAMAGED as error:
-            raise BundleFault(
-                f"{self._name}: its footer is damaged: {why_damaged(error)}"
-            ) from error
-
-    def _finish(self, footer: FooterRecord) -> IncomingBundle:
-        told = self._rows
+    def _whole(self, footer: FooterRecord) -> IncomingBundle:
+        told, header = self._rows, self._header
         totals = Totals(len(told["results"]), len(told["findings"]), len(told["quarantine"]))
-        file = self._opening.path.name
-        run = run_row(self._opening.header, footer, self._subject, file=file, totals=totals)
-        rows = {**told, "runs": [run], "grammar": list(self._grammar.rows(self._subject))}
-        return IncomingBundle(self._opening, self._subject.bundle, rows)
+        file = self._name.rpartition("/")[2]
+        subject = Subject(
+            bundle=self._digest.hexdigest(),
+            vendor=self._naming.vendor or target.vendor(header.target),
+            version=self._naming.version or target.version(header.target),
+            started=read_start(header),
+        )
+        run = run_row(header, footer, file=file, totals=totals)
+        rows = {**told, "runs": [run], "grammar": list(self._grammar.rows())}
+        return IncomingBundle(
+            Glance(subject.bundle, header), {**subject.columns(), "file": file}, rows
+        )
 
 
 def _kind(line: bytes) -> str:

@@ -16,7 +16,7 @@ from wireproof_spec.record import (
     HeaderRecord,
 )
 
-Value: TypeAlias = str | int | bool | bytes | datetime | list[str] | None
+Value: TypeAlias = str | int | bool | bytes | date | datetime | list[str] | None
 Row: TypeAlias = dict[str, Value]
 
 FAILING = frozenset({"fail", "known"})
@@ -33,7 +33,7 @@ class Subject:
     started: datetime | None
 
     def columns(self) -> Row:
-        """Return the first columns of a row."""
+        """Return the columns that all rows of the bundle have in common."""
         return {
             "bundle": self.bundle,
             "vendor": self.vendor,
@@ -56,8 +56,8 @@ def read_start(header: HeaderRecord) -> datetime | None:
     return told.astimezone(UTC) if told.tzinfo else told.replace(tzinfo=UTC)
 
 
-def result_row(record: CaseRecord, subject: Subject) -> Row:
-    """Return the row of one case.
+def result_row(record: CaseRecord, role: str) -> Row:
+    """Return one case's row; ``role`` is the part of the target that its clause is about.
 
     Raises:
         BadRecord: a number is out of range, or a date is invalid.
@@ -65,7 +65,6 @@ def result_row(record: CaseRecord, subject: Subject) -> Row:
     deviation, difference = record.deviation, record.difference
     _, field, value = cause_key(record) if record.verdict in FAILING else ("", "", "")
     return {
-        **subject.columns(),
         "case": record.case,
         "case_hash": record.case_hash,
         "interface": "/".join(record.case.split("/")[:2]),
@@ -91,11 +90,12 @@ def result_row(record: CaseRecord, subject: Subject) -> Row:
         **_deviation(deviation),
         "deviation_expired": bool(deviation and deviation.expired),
         "origin": record.origin,
+        "role": role,
     }
 
 
-def finding_row(record: FindingRecord, subject: Subject) -> Row:
-    """Return the row of one finding.
+def finding_row(record: FindingRecord) -> Row:
+    """Return one finding's row.
 
     Raises:
         BadRecord: it has no id, a number is out of range, or a date is invalid.
@@ -104,7 +104,6 @@ def finding_row(record: FindingRecord, subject: Subject) -> Row:
         raise BadRecord("a finding without an id")
     first = record.cases[0] if record.cases else None
     return {
-        **subject.columns(),
         "finding": record.id,
         "violated": record.violated,
         "words": record.words,
@@ -122,15 +121,14 @@ def finding_row(record: FindingRecord, subject: Subject) -> Row:
     }
 
 
-def campaign_row(record: CampaignRecord, subject: Subject) -> Row:
-    """Return the row of one campaign.
+def campaign_row(record: CampaignRecord) -> Row:
+    """Return one campaign's row.
 
     Raises:
         BadRecord: a number is out of range.
     """
     counts = ("executed", "skipped", "left_out", "not_again", "workers")
     return {
-        **subject.columns(),
         "seed": str(record.seed),
         "duration_ms": _count("seconds", round(record.seconds * 1000)),
         **{name: _count(name, getattr(record, name)) for name in counts},
@@ -146,12 +144,9 @@ class Totals:
     quarantined: int
 
 
-def run_row(
-    header: HeaderRecord, footer: FooterRecord, subject: Subject, *, file: str, totals: Totals
-) -> Row:
-    """Return the row of the bundle: header and footer, with the numbers of its lines."""
+def run_row(header: HeaderRecord, footer: FooterRecord, *, file: str, totals: Totals) -> Row:
+    """Return the bundle's own row; counts of its lines beside what header and footer say."""
     return {
-        **subject.columns(),
         "file": file,
         "format": header.format,
         "kit": header.kit,

@@ -1,4 +1,4 @@
-"""A Spark session: its settings, a log for its output, and its failures as sentences."""
+"""A Spark session: its settings, its noise kept in a file, its failures in words."""
 
 import os
 import queue
@@ -9,14 +9,20 @@ import sys
 import tempfile
 import threading
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-# The oldest Java that pyspark 4 runs on.
+from wireproof_reports.pipeline import jars
+
+Session: TypeAlias = SparkSession
+"""For those who may not import Spark: the command line."""
+
 OLDEST_JAVA = 17
 # A standalone master and worker took 7 s to start and 21 to 24 s for a first job.
 FIRST_JOB_S = 120.0
@@ -33,13 +39,44 @@ class SparkFault(Exception):
     """Spark cannot be started or did not answer; ``str()`` is one sentence for the user."""
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Where Spark is to work, and how.
+
+    An empty master leaves it to what started this process, as spark-submit does. ``remote`` is the
+    URL of a Spark Connect server. ``settings`` are Spark's own. ``code`` are archives of Python
+    modules that the workers are to have, ``unpacked`` those that must be unpacked there.
+    """
+
+    master: str = "local[*]"
+    remote: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    code: Sequence[Path] = ()
+    unpacked: Sequence[Path] = ()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether Spark works in this machine alone."""
+        return not self.remote and is_local(self.master)
+
+    @property
+    def needs_java(self) -> bool:
+        """Whether this process starts Java."""
+        return not self.remote
+
+
 SETTINGS: Mapping[str, str] = {
     "spark.driver.memory": HEAP,
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.codegen.aggregate.map.twolevel.enabled": "false",
     "spark.sql.shuffle.partitions": "16",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -48,7 +85,8 @@ SETTINGS: Mapping[str, str] = {
 """Java's default collector follows what is kept while questions run, and takes a core for it.
 Without adaptive plans, or with many partitions, small histories take ten times as long. A first
 level of hashing pays where groups are few; here they are many, and named by long texts. A job
-that only lists the files of a year costs more than listing them one by one."""
+that only lists the files of a year costs more than listing them one by one. Each commit of Delta
+computes the table's state in so many tasks; its own 50 take 20 s on two cores."""
 
 
 def is_local(master: str) -> bool:
@@ -57,38 +95,77 @@ def is_local(master: str) -> bool:
 
 
 @contextmanager
-def session(
-    master: str, log: Path, *, settings: Mapping[str, str], code: Sequence[Path] = ()
-) -> Generator[SparkSession]:
-    """Open a Spark session; the output of Spark and Java goes to the log.
-
-    An empty master means the one that started this process, as spark-submit does. ``code`` are
-    archives of Python modules for the workers.
+def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
+    """Have a session; what Spark and Java say goes into the log.
 
     Raises:
         SparkFault: there is no Java, or the session cannot be started.
     """
+    if wanted.remote:
+        with _connected(wanted, log) as spark:
+            yield spark
+        return
     check_java()
     # Spark starts its workers with `python -m`, which imports from the current folder first.
     os.environ.setdefault("PYTHONSAFEPATH", "1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    wanted = {**SETTINGS, **_network(master), **_ship(code), **settings}
     with tempfile.TemporaryDirectory(prefix="wireproof-spark-") as scratch:
-        builder = SparkSession.Builder().appName("wireproof aggregate")
-        if master:
-            builder.master(master)
+        builder = SparkSession.Builder().appName("wireproof")
+        if wanted.master:
+            builder.master(wanted.master)
         builder.config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
-        for name, value in wanted.items():
+        settings = {**SETTINGS, **_network(wanted.master), **_shipped(wanted), **wanted.settings}
+        for name, value in {**settings, **_delta(wanted)}.items():
             builder.config(name, value)
-        spark = _start_session(builder, log)
+        spark = _started(builder, log)
         try:
             with in_words(log):
-                _refuse_without_workers(spark, master)
+                _refuse_without_workers(spark, wanted.master)
                 yield spark
         finally:
             with _quiet(log):
                 spark.stop()
+
+
+@contextmanager
+def _connected(wanted: Wanted, log: Path) -> Generator[SparkSession]:
+    """Have a session on a server of Spark Connect, whose jars are its own affair."""
+    builder = SparkSession.Builder().appName("wireproof").remote(wanted.remote)
+    for name, value in wanted.settings.items():
+        builder.config(name, value)
+    spark = _started(builder, log)
+    try:
+        with in_words(log):
+            spark.conf.set("spark.sql.session.timeZone", "UTC")
+            yield spark
+    finally:
+        spark.stop()
+
+
+def _delta(wanted: Wanted) -> dict[str, str]:
+    """Return the settings by which Spark finds Delta's jars, fetched where they are missing.
+
+    A user's own ``spark.jars`` or ``spark.jars.packages``, or what spark-submit was given, is
+    taken to have them.
+
+    Raises:
+        SparkFault: they cannot be had.
+    """
+    own = ("spark.jars", "spark.jars.packages")
+    if not wanted.master or any("delta" in wanted.settings.get(name, "") for name in own):
+        return {}
+    where = jars.folder()
+    try:
+        there = jars.found(where) or jars.fetch(where)
+    except (jars.JarFault, OSError, subprocess.TimeoutExpired) as error:
+        raise SparkFault(str(error)) from error
+    if wanted.is_local:  # nothing to copy and to serve: half a second less
+        before = wanted.settings.get("spark.driver.extraClassPath", "")
+        path = ":".join([*map(str, there), *([before] if before else [])])
+        return {"spark.driver.extraClassPath": path}
+    before = wanted.settings.get("spark.jars", "")
+    return {"spark.jars": ",".join([*map(str, there), *([before] if before else [])])}
 
 
 @contextmanager
@@ -156,11 +233,20 @@ def _network(master: str) -> dict[str, str]:
     return {}
 
 
-def _ship(code: Sequence[Path]) -> dict[str, str]:
-    return {"spark.submit.pyFiles": ",".join(map(str, code))} if code else {}
+def _shipped(wanted: Wanted) -> dict[str, str]:
+    """Return the settings by which workers get modules, those that only work unpacked included."""
+    told: dict[str, str] = {}
+    if wanted.code:
+        told["spark.submit.pyFiles"] = ",".join(map(str, wanted.code))
+    if wanted.unpacked:
+        places = [path.stem for path in wanted.unpacked]
+        pairs = zip(wanted.unpacked, places, strict=True)
+        told["spark.archives"] = ",".join(f"{path}#{place}" for path, place in pairs)
+        told["spark.executorEnv.PYTHONPATH"] = ":".join(places)
+    return told
 
 
-def _start_session(builder: SparkSession.Builder, log: Path) -> SparkSession:
+def _started(builder: SparkSession.Builder, log: Path) -> SparkSession:
     try:
         with _quiet(log):
             return builder.getOrCreate()
@@ -175,7 +261,8 @@ def first_line(error: BaseException) -> str:
     """
     told = [str(error)]
     if isinstance(error, PySparkException):
-        told.insert(0, error.getMessage() or "")
+        with suppress(Py4JError):  # Spark has no words for the classes of Delta's errors
+            told.insert(0, error.getMessage() or "")
     lines = [line.strip() for text in told for line in text.splitlines() if line.strip()]
     if any(_FULL in line for line in lines):
         return "the disk with its temporary files is full; SPARK_LOCAL_DIRS can name another"

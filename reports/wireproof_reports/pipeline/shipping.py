@@ -1,11 +1,20 @@
-"""The code that Spark workers on other machines get: this package, the spec, and protocols."""
+"""What the workers of another machine get: this package, the law and what registers it.
 
+A worker must have Python of the driver's minor version, with pyarrow and numpy, without which
+Spark hands no batches over. What else its part of the job imports is sent to it: modules in a
+zip file, and the compiled package msgspec in an archive that Spark unpacks beside the executor.
+"""
+
+import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from wireproof_reports.pipeline.session import Wanted
 from wireproof_spec.protocol import Group, find_registered
 
 PACKAGES = ("wireproof_spec", "wireproof_reports")
@@ -14,6 +23,20 @@ GROUPS = (Group.PROTOCOLS, Group.REPORTS)
 _INFO = "wireproof_protocols-1.dist-info"
 _METADATA = "Metadata-Version: 2.1\nName: wireproof-protocols\nVersion: 1\n"
 _LEFT_OUT = ("__pycache__", "golden")
+COMPILED = ("msgspec",)
+"""Cannot be imported from a zip file; the workers' machines must be of the driver's kind."""
+
+
+@contextmanager
+def shipped(wanted: Wanted) -> Generator[Wanted]:
+    """Have what is wanted with the code that the workers of another machine need."""
+    if wanted.is_local or wanted.remote or not wanted.master:
+        yield wanted
+        return
+    with tempfile.TemporaryDirectory(prefix="wireproof-code-") as scratch:
+        code = archive(Path(scratch) / "wireproof.zip")
+        unpacked = compiled(Path(scratch) / "wireproof-compiled.zip")
+        yield replace(wanted, code=[code], unpacked=[unpacked])
 
 
 def archive(path: Path) -> Path:
@@ -22,6 +45,15 @@ def archive(path: Path) -> Path:
         out.writestr(f"{_INFO}/METADATA", _METADATA)
         out.writestr(f"{_INFO}/entry_points.txt", "".join(_entry_points()))
         for package in _packages():
+            for name, file in _files(resources.files(package), package):
+                out.writestr(name, file.read_bytes())
+    return path
+
+
+def compiled(path: Path) -> Path:
+    """Write the compiled packages into a zip file for Spark to unpack."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+        for package in COMPILED:
             for name, file in _files(resources.files(package), package):
                 out.writestr(name, file.read_bytes())
     return path

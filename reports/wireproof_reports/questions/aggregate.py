@@ -1,19 +1,25 @@
 """Answers the questions of a history and writes the data of a site, all of it or nothing."""
 
-import fcntl
-import os
 import shutil
-import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from wireproof_reports.pipeline.manifest import HistoryFault, Manifest, read_manifest
-from wireproof_reports.pipeline.session import is_local, session
-from wireproof_reports.pipeline.shipping import archive
-from wireproof_reports.pipeline.tables import is_url, manifest_of, open_tables
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from wireproof_reports.pipeline.history import (
+    Published,
+    published,
+    published_as_of,
+    read_table,
+)
+from wireproof_reports.pipeline.place import HistoryFault, check_readable
+from wireproof_reports.pipeline.session import Wanted, session
+from wireproof_reports.pipeline.shipping import shipped
+from wireproof_reports.pipeline.tables import open_tables
 from wireproof_reports.questions.answers import (
     QUESTIONS,
     Tell,
@@ -30,16 +36,16 @@ LOG = "spark.log"
 class AnalysisRequest:
     """Which history to analyse, which questions to ask, and where Spark runs.
 
-    ``master`` is empty under spark-submit. ``settings`` are settings of Spark.
+    ``as_of`` is a version of ``runs`` or a date; empty is now.
     """
 
     history: str
     out: Path
-    master: str = "local[*]"
+    spark: Wanted = field(default_factory=Wanted)
+    as_of: str = ""
     today: date = field(default_factory=lambda: datetime.now(UTC).date())
     kit: str = ""
     names: Sequence[str] = QUESTIONS
-    settings: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def silent(_done: int, _name: str) -> None:
@@ -55,7 +61,7 @@ def aggregate(wish: AnalysisRequest, tell: Tell = silent) -> list[dict[str, obje
     """
     try:
         wish.out.mkdir(parents=True, exist_ok=True)
-        with _lock_shared(wish.history), _replace_folder(wish.out / DATA) as data:
+        with _replace_folder(wish.out / DATA) as data:
             return _ask(wish, data, tell)
     except OSError as error:
         raise HistoryFault(
@@ -64,60 +70,52 @@ def aggregate(wish: AnalysisRequest, tell: Tell = silent) -> list[dict[str, obje
 
 
 def _ask(wish: AnalysisRequest, data: Path, tell: Tell) -> list[dict[str, object]]:
-    if not is_url(wish.history):
-        read_manifest(Path(wish.history))  # before anybody waits for Spark
+    check_readable(wish.history)  # before anybody waits for Spark
     log = wish.out / LOG
     log.unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory(prefix="wireproof-code-") as scratch:
-        code = [] if is_local(wish.master) or not wish.master else [_code(scratch)]
-        with session(wish.master, log, settings=wish.settings, code=code) as spark:
-            manifest = manifest_of(spark, wish.history)
-            tables = open_tables(spark, wish.history, manifest, today=wish.today)
-            answers = all_answers(tables, wish.names, tell)
-            lines = [write_answer(answer, data) for answer in answers]
+    with shipped(wish.spark) as wanted, session(wanted, log) as spark:
+        state = state_of(spark, wish.history, wish.as_of)
+        tables = open_tables(spark, wish.history, state, today=wish.today)
+        told = _told(spark, wish.history, state)
+        answers = all_answers(tables, wish.names, tell)
+        lines = [write_answer(answer, data) for answer in answers]
     made = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    write_index(
-        data, {"kit": wish.kit, "made": made, "history": _describe_history(manifest)}, lines
-    )
+    write_index(data, {"kit": wish.kit, "made": made, "history": told}, lines)
     return lines
 
 
-def _code(scratch: str) -> Path:
-    return archive(Path(scratch) / "wireproof.zip")
+def state_of(spark: SparkSession, history: str, as_of: str) -> Published:
+    """Return the state that is asked: the newest, or that of a version or date.
+
+    Raises:
+        HistoryFault: there is none.
+    """
+    state = published_as_of(spark, history, as_of) if as_of else published(spark, history)
+    if state.version < 0:
+        raise HistoryFault(
+            f"{history} is no history; make one with `wireproof ingest BUNDLE --history DIR`"
+        )
+    return state
 
 
-def _describe_history(manifest: Manifest) -> dict[str, object]:
-    days = sorted(part.day for part in manifest.of("runs") if part.day[:1].isdigit())
+def _told(spark: SparkSession, history: str, state: Published) -> dict[str, object]:
+    days = read_table(spark, history, "runs", state).agg(F.min("day"), F.max("day")).first()
+    first, last = days if days is not None else (None, None)
     return {
-        "bundles": manifest.count("runs"),
-        "results": manifest.count("results"),
-        "findings": manifest.count("findings"),
-        "campaigns": manifest.count("campaigns"),
-        "quarantined": manifest.count("quarantine"),
-        "first_day": days[0] if days else None,
-        "last_day": days[-1] if days else None,
+        "bundles": state.count("runs"),
+        "results": state.count("results"),
+        "findings": state.count("findings"),
+        "campaigns": state.count("campaigns"),
+        "quarantined": state.count("quarantine"),
+        "first_day": first.isoformat() if first else None,
+        "last_day": last.isoformat() if last else None,
+        "version": state.version,
     }
 
 
 @contextmanager
-def _lock_shared(history: str) -> Generator[None]:
-    """Lock the history against ingests while its files are read."""
-    if is_url(history) or not Path(history).is_dir():
-        yield
-        return
-    number = os.open(history, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError as error:
-        raise HistoryFault(f"{history} is in use by an ingest; wait until it has ended") from error
-    finally:
-        os.close(number)
-
-
-@contextmanager
 def _replace_folder(folder: Path) -> Generator[Path]:
-    """Provide an empty folder; if no error occurs, it replaces the given one at the end."""
+    """Have an empty folder that takes the place of another one when all went well."""
     new, old = folder.with_name(f"{folder.name}.new"), folder.with_name(f"{folder.name}.old")
     for left in (new, old):
         shutil.rmtree(left, ignore_errors=True)

@@ -21,6 +21,7 @@ MOST_ROWS = 100_000
 QUESTIONS = (
     "matrix",
     "evidence",
+    "roles",
     "levels",
     "regressions",
     "flaky",

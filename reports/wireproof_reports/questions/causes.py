@@ -20,7 +20,7 @@ KEYS = ("protocol", "clause", "cause_field", "cause_value")
 def ask(tables: Tables) -> DataFrame:
     """Group failures by clause, first differing field and class of value."""
     by_run = (
-        tables.failing.where(fails())
+        tables.odd.where(fails())
         .groupBy(*KEYS, "vendor", "version", "bundle")
         .agg(
             F.count(F.lit(1)).alias("cases"),

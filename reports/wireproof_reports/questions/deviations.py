@@ -21,7 +21,7 @@ KEYS = (*TARGET, "deviation", "clause")
 def ask(tables: Tables) -> DataFrame:
     """Return the entries that have expired or soon expire, as of the last run with them."""
     by_run = (
-        tables.failing.where(F.col("deviation") != "")
+        tables.odd.where(F.col("deviation") != "")
         .groupBy(*KEYS, "bundle", "started")
         .agg(F.max("deviation_expires").alias("expires"), F.count(F.lit(1)).alias("cases"))
     )

@@ -7,6 +7,7 @@ which are the same on any number of machines, and are at most 2 % below the exac
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from wireproof_reports.pipeline.steps import DECADES
 from wireproof_reports.pipeline.tables import Tables
 from wireproof_reports.questions.question import (
     PROTOCOL,
@@ -20,23 +21,12 @@ from wireproof_reports.questions.verdicts import TARGET, version_order
 PERCENTILES = {"p50_us": 50, "p95_us": 95, "p99_us": 99}
 KEYS = (*TARGET, "interface")
 
-DECADES = 12
-"""Beyond 10^14 µs, three years, nothing more is rounded."""
-WIDTHS = tuple(
-    (below * 10**decade, width * 10**decade)
-    for decade in range(DECADES)
-    for below, width in ((200, 2), (500, 5), (1000, 10))
-)
-"""Below so many µs, durations are rounded down to multiples of so many; not at all below 100."""
-
 
 def ask(tables: Tables) -> DataFrame:
-    """Count durations by step, and take the percentiles from the counts."""
-    counted = tables.results.groupBy(*KEYS, round_down(F.col("duration_us")).alias("step")).agg(
-        F.count(F.lit(1)).alias("cases")
-    )
+    """Count durations in steps, and read the percentiles off the counts."""
+    count_noun = tables.steps.groupBy(*KEYS, "step").agg(F.sum("cases").alias("cases"))
     growing, whole = Window.partitionBy(*KEYS).orderBy("step"), Window.partitionBy(*KEYS)
-    ranked = counted.select(
+    ranked = count_noun.select(
         *KEYS,
         "step",
         "cases",
@@ -54,15 +44,6 @@ def ask(tables: Tables) -> DataFrame:
         F.collect_list(F.struct("leading", "cases")).alias("histogram"),
     )
     return _with_drift(told.join(version_order(tables), "version"))
-
-
-def round_down(duration_us: Column) -> Column:
-    """Round a duration down to one of 160 steps per decade."""
-    width = F.lit(1)
-    for below, multiple in reversed(WIDTHS):
-        width = F.when(duration_us < below, F.lit(multiple)).otherwise(width)
-    width = F.when(duration_us < 100, F.lit(1)).otherwise(width)
-    return duration_us - duration_us % width
 
 
 def _take_first_digit(step: Column) -> Column:

@@ -13,11 +13,11 @@ from wireproof_reports.questions.question import (
     AnswerColumn,
     Question,
 )
-from wireproof_reports.questions.verdicts import TARGET, version_order
+from wireproof_reports.questions.verdicts import TARGET, last_states, place, version_order
 
 KEYS = (*TARGET, "clause")
 NOT_PASSING = ("fail", "unstable", "known", "inconclusive", "unsupported", "error")
-"""Verdicts of which there is an example; of a cell's cases the first of these is shown."""
+"""Verdicts of which there is an example; of a cell's last results the first of these is shown."""
 
 MOST_CHARACTERS = 200
 MOST_OUTCOMES = 12
@@ -28,8 +28,12 @@ _COUNTS = ("same", "runs")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Return for each clause the last case with the worst verdict."""
-    seen = tables.results.where(F.col("verdict").isin(*NOT_PASSING)).withColumn("rank", _rank())
+    """Return, of each clause's cases as the last run left them, the worst one's result."""
+    moment = F.coalesce(F.unix_micros("started"), F.lit(-1))
+    odd = last_states(tables).where(F.col("verdict").isin(*NOT_PASSING))
+    rows = tables.odd.where(F.col("verdict").isin(*NOT_PASSING)).withColumn("moment", moment)
+    last = rows.join(odd, [*KEYS, "case", "verdict", "moment"], "left_semi")
+    seen = last.withColumn("rank", place(NOT_PASSING[::-1]))
     told = F.struct("rank", "started", "bundle", "case", "verdict", "accepted", *_TEXTS, *_COUNTS)
     worst = seen.groupBy(*KEYS).agg(F.max(told).alias("worst"))
     joined = worst.join(version_order(tables), "version")
@@ -43,13 +47,6 @@ def ask(tables: Tables) -> DataFrame:
         F.col("worst.started").alias("last"),
         F.col("worst.bundle").alias("bundle"),
     )
-
-
-def _rank() -> Column:
-    rank = F.lit(0)
-    for place, verdict in enumerate(reversed(NOT_PASSING)):
-        rank = F.when(F.col("verdict") == verdict, F.lit(place)).otherwise(rank)
-    return rank
 
 
 def _cut(text: Column) -> Column:

@@ -16,8 +16,8 @@ from wireproof_reports.questions.question import (
 from wireproof_reports.questions.verdicts import (
     ASSERTED,
     TARGET,
+    cases,
     conforms,
-    how_many,
     version_order,
 )
 from wireproof_spec.catalogue import LEVELS
@@ -29,8 +29,8 @@ NOT_JUDGED, NONE = "not judged", "none"
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count conforming and asserted cases by day and level."""
-    days = tables.results.groupBy(*KEYS).agg(*_counts())
+    """Count conforming and asserted cases of each day and level, and the musts by origin."""
+    days = tables.days.groupBy(*KEYS).agg(*_counts())
     joined = days.join(_not_judged(tables), _same_keys(days), "left").join(
         version_order(tables), "version"
     )
@@ -47,7 +47,7 @@ def _counts() -> Iterator[Column]:
     asserted = F.col("verdict").isin(*ASSERTED)
     for part, is_of_it in zip(PARTS, _parts(), strict=True):
         for name, condition in (("conforming", conforms()), ("asserted", asserted)):
-            yield how_many(condition & is_of_it).alias(f"{part}_{name}")
+            yield cases(condition & is_of_it).alias(f"{part}_{name}")
 
 
 def _parts() -> Iterator[Column]:

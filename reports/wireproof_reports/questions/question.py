@@ -39,5 +39,8 @@ LEVEL = AnswerColumn("level", "text", "must, should, may or observed")
 ORIGIN = AnswerColumn(
     "origin", "text", "text, base, premise, inference or deployed; empty if untold"
 )
+ROLE = AnswerColumn(
+    "role", "text", "part of the target: broker, lookup, client, disk, ...; empty if untold"
+)
 FIRST = AnswerColumn("first", "time", "start of the first run that showed it")
 LAST = AnswerColumn("last", "time", "start of the last run that showed it")

@@ -1,5 +1,7 @@
 """Classes of verdicts, and other expressions that several questions share."""
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -10,6 +12,20 @@ FAILING = ("fail", "known")
 UNSTABLE = ("unstable",)
 TESTED = (*CONFORMING, *FAILING, *UNSTABLE)
 ASSERTED = (*CONFORMING, *FAILING)
+
+STANDINGS = {
+    "fail": "fails",
+    "unstable": "unstable",
+    "known": "known",
+    "reading": "reading",
+    "pass": "conforms",
+    "inconclusive": "open",
+    "unsupported": "unsupported",
+    "error": "error",
+}
+"""What a clause stands at, by the first of these verdicts that the last run of a case came to."""
+SEVERITY = tuple(STANDINGS)
+"""Verdicts in the order in which they count where several say something of the same thing."""
 
 TARGET = ("protocol", "vendor", "version")
 
@@ -32,6 +48,42 @@ def is_tested() -> Column:
 def cases(condition: Column) -> Column:
     """Return the sum of counted results that meet a condition."""
     return F.sum(F.when(condition, F.col("cases")).otherwise(F.lit(0)))
+
+
+def last_states(tables: Tables) -> DataFrame:
+    """Return the state of each case in each version: its verdict in the last run, and when.
+
+    A run in which the case came to something counts before one in which it did not, as where
+    versions are compared; of runs that began at the same moment the worst counts.
+    """
+    rank = place(SEVERITY[::-1])
+    moment = F.coalesce(F.unix_micros("last"), F.lit(-1))
+    state = F.max(
+        F.struct(is_tested().alias("tested"), moment.alias("moment"), rank.alias("rank"))
+    )
+    states = tables.counts.groupBy(*TARGET, "clause", "case").agg(state.alias("state"))
+    verdict = F.element_at(F.array(*map(F.lit, SEVERITY[::-1])), F.col("state.rank") + 1)
+    moment = F.col("state.moment").alias("moment")
+    return states.select(*TARGET, "clause", "case", verdict.alias("verdict"), moment)
+
+
+def standings(tables: Tables) -> DataFrame:
+    """Return what each clause stands at: the worst that a case of it came to in its last run."""
+    worst = (
+        last_states(tables).groupBy(*TARGET, "clause").agg(F.min(place(SEVERITY)).alias("place"))
+    )
+    words = F.array(*(F.lit(STANDINGS[verdict]) for verdict in SEVERITY))
+    return worst.select(
+        *TARGET, "clause", F.element_at(words, F.col("place") + 1).alias("standing")
+    )
+
+
+def place(verdicts: Sequence[str]) -> Column:
+    """Return where a row's verdict stands among these."""
+    found = F.lit(0)
+    for number, verdict in enumerate(verdicts):
+        found = F.when(F.col("verdict") == verdict, F.lit(number)).otherwise(found)
+    return found
 
 
 def how_many(condition: Column) -> Column:

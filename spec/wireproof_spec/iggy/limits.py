@@ -24,9 +24,6 @@ MAX_PARTITIONS = 100_000
 """Partitions of one request to create them; a topic may begin with none."""
 MAX_NAME_SIZE = 255
 
-MAX_SEGMENT_SIZE = 1024 * 1024 * 1024
-"""`segment.size_bytes` at most; a request is never split, so that a file may be larger."""
-
 
 def max_payloads_size(generation: Generation) -> int:
     """Return the maximum total size of the payloads in one request."""

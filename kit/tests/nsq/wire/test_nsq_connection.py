@@ -20,7 +20,8 @@ from scripted_peer import (
 
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import connection as connections
-from wireproof_kit.nsq.wire import frames, incoming
+from wireproof_kit.nsq.wire import connection as nsq_connection
+from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.answers import Closed, ErrorFrame, Nonsense, Pushed, Response, Silent
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.outgoing import join_pieces
@@ -198,7 +199,7 @@ def test_a_target_that_never_stops_is_bounded(
     piece: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bounds, "VALUES_LIMIT", 500)
-    monkeypatch.setattr(incoming, "BYTES_LIMIT", 50_000)
+    monkeypatch.setattr(nsq_connection, "BYTES_LIMIT", 50_000)
     with connected(flood(piece)) as (connection, transcript):
         seen = [connection.receive() for _ in range(600)]
         assert isinstance(seen[-1], Nonsense)

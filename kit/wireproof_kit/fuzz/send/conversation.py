@@ -133,11 +133,6 @@ class Conversation:
         """Return True if the rest of a slow step is held back until `wake`."""
         return bool(self._slow)
 
-    @property
-    def is_certain(self) -> bool:
-        """Return True if the grammar gives a meaning to every byte sent."""
-        return all(line.expected.certain for line in self._lines.values())
-
     def _line(self, connection: int) -> _ConnectionState:
         line = self._lines.get(connection)
         if line is None:

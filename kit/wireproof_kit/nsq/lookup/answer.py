@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from wireproof_kit.decoding.printable import printable
-from wireproof_kit.nsq.lookup.errors import LookupRequest, Unusable, read_payload, short
+from wireproof_kit.nsq.lookup.errors import LookupRequest, read_payload, short
 from wireproof_kit.nsq.topics.topic import Address
 from wireproof_kit.nsq.wire.http import HttpAnswer
 from wireproof_spec.strict_json import JsonValue
@@ -89,14 +89,6 @@ def read_topic(answer: HttpAnswer, asked: LookupRequest) -> TopicInfo:
         is_partitioned="partitions" in data,
         is_disabled="partitions" in data and data["partitions"] is None,
     )
-
-
-def read_lookup(answer: HttpAnswer, asked: LookupRequest | None = None) -> TopicInfo | None:
-    """Decode an answer of /lookup; return None when it is not one."""
-    try:
-        return read_topic(answer, asked or LookupRequest(("", 0), "GET /lookup"))
-    except Unusable:
-        return None
 
 
 def read_nodes(answer: HttpAnswer, asked: LookupRequest) -> tuple[Node, ...]:

@@ -14,7 +14,6 @@ from wireproof_spec.nsq.names import OK
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
 from wireproof_spec.wire_error import WireError
 
-PUBLISHED_LENGTH = 30
 FIELDS = ("internal_id", "trace_id", "disk_queue_offset", "disk_queue_data_size")
 LENGTHS = (28, 30, 32, 34)
 # A stored record is at least its 4-byte length, 26 bytes of message head and a body.

@@ -10,7 +10,7 @@ from collections import deque
 from itertools import islice
 from socket import socket
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from wireproof_kit.nsq.topics.topic import Address, Topic
 from wireproof_kit.nsq.wire import frames
@@ -24,7 +24,6 @@ from wireproof_kit.nsq.wire.answers import (
     Silent,
     refusal,
 )
-from wireproof_kit.nsq.wire.incoming import Frames
 from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.runner.patience import ANSWER, Patience, Wait, machine_load
 from wireproof_kit.wire.connection import Wire
@@ -36,10 +35,48 @@ from wireproof_spec.nsq.frame import (
     FRAME_TYPE_MESSAGE,
     FRAME_TYPE_RESPONSE,
     SERVER_FRAME,
+    FrameReader,
+    NeedMore,
     ServerFrame,
 )
 from wireproof_spec.nsq.names import HEARTBEAT, OK
 from wireproof_spec.wire_error import WireError
+
+# Beyond what real brokers allow in one message (1 MiB by default) and in one body (5 MiB).
+FRAME_LIMIT: Final = 16 * 1024 * 1024
+BYTES_LIMIT: Final = 64 * 1024 * 1024
+
+
+class Frames:
+    """Reads frames; the limit on received bytes is constant."""
+
+    values = "frames"
+
+    def __init__(self) -> None:
+        self._reader = FrameReader(FRAME_LIMIT)
+
+    @property
+    def bytes_limit(self) -> int:
+        """Return the number of bytes that may have arrived by now."""
+        return BYTES_LIMIT
+
+    @property
+    def pending(self) -> bytes:
+        """Return the bytes of an incomplete frame."""
+        return self._reader.pending
+
+    def feed(self, data: bytes) -> None:
+        """Add received bytes."""
+        self._reader.feed(data)
+
+    def next(self) -> ServerFrame | NeedMore:
+        """Return the next frame, or NEED_MORE.
+
+        Raises:
+            WireError: the size is below 4 or over the limit.
+        """
+        return self._reader.next_frame()
+
 
 __all__ = [
     "GOES_ON",

@@ -14,8 +14,9 @@ KILLS = int(os.environ.get("WIREPROOF_KILLS", "20"))
 ENOUGH = 60
 MOSTLY_LONG, SHORT = 0.9, 0.0
 """Positions are kept once a second: a long load has some, a channel made in a short one none."""
-ANYTHING = "after kill"
-"""What shows of records at wrong places depends on where the kill came."""
+ANYTHING = "after kill [1-9]"
+"""What shows of records at wrong places depends on where the kill came; a broker that never
+started (kill 0) was not found out."""
 
 LATE_WRITE = """
 from wireproof_reference_impl.nsq.storage.file import QueueFile
@@ -29,8 +30,8 @@ def late(self, data):
 QueueFile.write = late
 """
 TAIL_KEPT = """
-from wireproof_reference_impl.nsq import queue_recovery
-queue_recovery.os.truncate = lambda path, size: None
+from wireproof_reference_impl.nsq.storage import recovery
+recovery.os.truncate = lambda path, size: None
 """
 POSITION_LEADS = """
 from wireproof_reference_impl.nsq.core.channel import Channel
@@ -45,10 +46,10 @@ from wireproof_reference_impl.nsq.core.topic import Partition
 Partition._id_after = lambda self, count: 1
 """
 NOTED_END_TRUSTED = """
-from wireproof_reference_impl.nsq import queue_recovery
+from wireproof_reference_impl.nsq.storage import recovery
 def noted(folder, recovered):
     return folder.read_writer_meta() or recovered.end
-queue_recovery._read_last = noted
+recovery._read_last = noted
 """
 
 
@@ -71,7 +72,7 @@ def test_the_same_holds_when_every_answer_waits_for_the_disk(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("fault", "found", "long"),
     [
-        (LATE_WRITE, ANYTHING, MOSTLY_LONG),
+        (LATE_WRITE, f"{ANYTHING}|QueueFault", MOSTLY_LONG),
         (TAIL_KEPT, ANYTHING, MOSTLY_LONG),
         (POSITION_LEADS, "lost", MOSTLY_LONG),
         (CHANNEL_LATE, "lost", SHORT),

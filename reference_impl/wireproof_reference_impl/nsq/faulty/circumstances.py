@@ -23,7 +23,7 @@ from wireproof_reference_impl.nsq.http.connection import HttpConnection
 from wireproof_reference_impl.nsq.requests.http_request import Request
 from wireproof_reference_impl.nsq.wire.header import Header
 from wireproof_reference_impl.nsq.wire.message import Message, NewMessage, PublishResult
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 
 T = TypeVar("T")
 Notes = dict[int, str]
@@ -198,87 +198,75 @@ def _found(node: Node, topic: str, number: bytes) -> Partition | None:
     return found.partition(int(number) if number.isdigit() else None)
 
 
-def _around(original: Callable[..., object]) -> Callable[..., object]:
-    def call(*arguments: object, **named: object) -> object:
-        _AROUND.append(arguments)
-        try:
-            return original(*arguments, **named)
-        finally:
-            _AROUND.pop()
-
-    return call
+def _around(original: Original, *arguments: object, **named: object) -> object:
+    _AROUND.append(arguments)
+    try:
+        return original(*arguments, **named)
+    finally:
+        _AROUND.pop()
 
 
-def _noting_words(original: Callable[..., object]) -> Callable[..., object]:
-    def run_command(connection: Connection, words: Sequence[bytes]) -> object:
-        _WORDS[connection] = words
-        return original(connection, words)
-
-    return run_command
+def _noting_words(original: Original, connection: Connection, words: Sequence[bytes]) -> object:
+    _WORDS[connection] = words
+    return original(connection, words)
 
 
-def _noting_channel(original: Callable[..., Channel]) -> Callable[..., object]:
-    def open_channel(partition: Partition, name: str, offset: int, number: int) -> Channel:
-        channel = original(partition, name, offset, number)
-        _PARTITIONS[channel] = partition
-        return channel
-
-    return open_channel
-
-
-def _noting_client(original: Callable[..., object]) -> Callable[..., object]:
-    def join(channel: Channel, subscriber: Subscriber) -> object:
-        _JOINED[channel] = _JOINED.get(channel, 0) + 1
-        if isinstance(subscriber.outlet, Connection):
-            _CHANNELS[subscriber.outlet] = channel
-            _ORDINALS[subscriber.outlet] = _JOINED[channel]
-        return original(channel, subscriber)
-
-    return join
+def _noting_channel(
+    original: Callable[..., Channel], partition: Partition, name: str, offset: int, number: int
+) -> Channel:
+    channel = original(partition, name, offset, number)
+    _PARTITIONS[channel] = partition
+    return channel
 
 
-def _noting_path(original: Callable[..., PublishResult]) -> Callable[..., object]:
-    def publish_all(
-        partition: Partition, entries: Sequence[NewMessage], now_ns: int
-    ) -> PublishResult:
-        if Circumstances(()).path == "http":
-            ids = partition.next_ids(len(entries))
-            _PATHS.setdefault(partition, {}).update(dict.fromkeys(ids, "http"))
-        return original(partition, entries, now_ns)
-
-    return publish_all
+def _noting_client(original: Original, channel: Channel, subscriber: Subscriber) -> object:
+    _JOINED[channel] = _JOINED.get(channel, 0) + 1
+    if isinstance(subscriber.outlet, Connection):
+        _CHANNELS[subscriber.outlet] = channel
+        _ORDINALS[subscriber.outlet] = _JOINED[channel]
+    return original(channel, subscriber)
 
 
-def _noting_return(why: str) -> Callable[[Callable[..., object]], Callable[..., object]]:
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def come_back(channel: Channel, held: Held, now_ns: int, **delay: int) -> object:
-            _RETURNS.setdefault(channel, {})[held.message.internal_id] = why
-            return original(channel, held, now_ns, **delay)
+def _noting_path(
+    original: Callable[..., PublishResult],
+    partition: Partition,
+    entries: Sequence[NewMessage],
+    now_ns: int,
+) -> PublishResult:
+    if Circumstances(()).path == "http":
+        ids = partition.next_ids(len(entries))
+        _PATHS.setdefault(partition, {}).update(dict.fromkeys(ids, "http"))
+    return original(partition, entries, now_ns)
 
-        return come_back
 
-    return wrap
+def _noting_return(why: str) -> Callable[..., object]:
+    def come_back(
+        original: Original, channel: Channel, held: Held, now_ns: int, **delay: int
+    ) -> object:
+        _RETURNS.setdefault(channel, {})[held.message.internal_id] = why
+        return original(channel, held, now_ns, **delay)
+
+    return come_back
 
 
-def _noting_leave(original: Callable[..., object]) -> Callable[..., object]:
-    def give_back(channel: Channel, held: Sequence[Held], now_ns: int) -> object:
-        for each in held:
-            _RETURNS.setdefault(channel, {})[each.message.internal_id] = "next-client"
-        return original(channel, held, now_ns)
-
-    return give_back
+def _noting_leave(
+    original: Original, channel: Channel, held: Sequence[Held], now_ns: int
+) -> object:
+    for each in held:
+        _RETURNS.setdefault(channel, {})[each.message.internal_id] = "next-client"
+    return original(channel, held, now_ns)
 
 
 NOTES: tuple[Override, ...] = (
-    Override(Connection, "run_command", _noting_words),
-    Override(Partition, "open_channel", _noting_channel),
-    Override(Channel, "join", _noting_client),
-    Override(Partition, "publish", _noting_path),
-    Override(Channel, "put_back", _noting_return("requeued")),
-    Override(Channel, "time_out", _noting_return("timed-out")),
-    Override(Channel, "give_back", _noting_leave),
+    around(Connection, "run_command", _noting_words),
+    around(Partition, "open_channel", _noting_channel),
+    around(Channel, "join", _noting_client),
+    around(Partition, "publish", _noting_path),
+    around(Channel, "put_back", _noting_return("requeued")),
+    around(Channel, "time_out", _noting_return("timed-out")),
+    around(Channel, "give_back", _noting_leave),
     *(
-        Override(owner, name, _around)
+        around(owner, name, _around)
         for owner, name in (
             (Connection, "read"),
             (HttpConnection, "_handle"),

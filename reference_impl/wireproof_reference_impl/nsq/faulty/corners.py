@@ -14,7 +14,7 @@ from wireproof_reference_impl.addresses import BadOption
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.faulty.circumstances import NOTES, Circumstances, is_note
 from wireproof_reference_impl.nsq.wire.message import NewMessage
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override
 from wireproof_reference_impl.preset import Preset
 
 SEPARATOR = "@"
@@ -170,7 +170,7 @@ def _overridden(override: Override, holds: Sequence[Holds]) -> Override:
     if is_note(override):
         return override
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+    def wrap(original: Original) -> Callable[..., object]:
         wrong = override.wrap(original)
 
         def call(*arguments: object, **named: object) -> object:

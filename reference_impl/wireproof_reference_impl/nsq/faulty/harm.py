@@ -3,7 +3,6 @@
 The state is kept here, by connection and node, so that the core needs none of it.
 """
 
-from collections.abc import Callable
 from weakref import WeakKeyDictionary, WeakSet
 
 from wireproof_reference_impl.nsq.core.commands import publish
@@ -12,7 +11,7 @@ from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.http.connection import HttpConnection, Site
 from wireproof_reference_impl.nsq.wire.message import PublishResult
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, around
 
 _MOST_HOARDED = 3 << 30
 """Bytes; a broker that never frees memory must not take the whole machine."""
@@ -88,24 +87,21 @@ def keep_memory(data: bytes, size: int) -> None:
         hoard.append((data or b"\1") * (size // max(len(data), 1) + 1))
 
 
-def _read(original: Callable[..., object]) -> Callable[..., object]:
-    def read(connection: Connection, data: bytes) -> None:
-        if connection in _DEAF or connection.node in _STUCK:
-            return
-        _AT_HAND.append(connection)
-        try:
-            original(connection, _keep_skipped(connection, data))
-        except StopsReading:
-            _DEAF.add(connection)
-        except ProcessHangs:
-            _STUCK.add(connection.node)
-        except ProcessEnds:
-            connection.node.halted = True
-            connection.node.changed[connection] = None
-        finally:
-            _AT_HAND.pop()
-
-    return read
+def _read(original: Original, connection: Connection, data: bytes) -> None:
+    if connection in _DEAF or connection.node in _STUCK:
+        return
+    _AT_HAND.append(connection)
+    try:
+        original(connection, _keep_skipped(connection, data))
+    except StopsReading:
+        _DEAF.add(connection)
+    except ProcessHangs:
+        _STUCK.add(connection.node)
+    except ProcessEnds:
+        connection.node.halted = True
+        connection.node.changed[connection] = None
+    finally:
+        _AT_HAND.pop()
 
 
 def _keep_skipped(connection: Connection, data: bytes) -> bytes:
@@ -115,52 +111,42 @@ def _keep_skipped(connection: Connection, data: bytes) -> bytes:
     return data[skipped:]
 
 
-def _drop(original: Callable[..., object]) -> Callable[..., object]:
-    def drop(connection: Connection) -> None:
-        if connection not in _LEAKED:
-            original(connection)
-
-    return drop
+def _drop(original: Original, connection: Connection) -> None:
+    if connection not in _LEAKED:
+        original(connection)
 
 
-def _cut_off(original: Callable[..., object]) -> Callable[..., object]:
-    def cut_off(connection: Connection) -> None:
-        if connection not in _LEAKED:
-            original(connection)
-
-    return cut_off
+def _cut_off(original: Original, connection: Connection) -> None:
+    if connection not in _LEAKED:
+        original(connection)
 
 
-def _store(original: Callable[..., object]) -> Callable[..., object]:
-    def store(connection: Connection, partition: Partition, entries: object) -> object:
-        if connection.node not in _LOSING:
-            return original(connection, partition, entries)
-        _LOSING.discard(connection.node)
-        return PublishResult(1, 0, partition.log.end, 0)
+def _store(
+    original: Original, connection: Connection, partition: Partition, entries: object
+) -> object:
+    if connection.node not in _LOSING:
+        return original(connection, partition, entries)
+    _LOSING.discard(connection.node)
+    return PublishResult(1, 0, partition.log.end, 0)
 
-    return store
 
-
-def _http_go_on(original: Callable[..., object]) -> Callable[..., object]:
-    def go_on(connection: HttpConnection[Site]) -> None:
-        if connection in _DEAF:
-            return
-        try:
-            original(connection)
-        except StopsReading:
-            _DEAF.add(connection)
-        except ProcessEnds:
-            connection.site.halted = True
-            connection.site.changed[connection] = None
-
-    return go_on
+def _http_go_on(original: Original, connection: HttpConnection[Site]) -> None:
+    if connection in _DEAF:
+        return
+    try:
+        original(connection)
+    except StopsReading:
+        _DEAF.add(connection)
+    except ProcessEnds:
+        connection.site.halted = True
+        connection.site.changed[connection] = None
 
 
 HARMS = (
-    Override(Connection, "read", _read),
-    Override(Connection, "drop", _drop),
-    Override(Connection, "cut_off", _cut_off),
-    Override(publish, "store", _store),
-    Override(HttpConnection, "go_on", _http_go_on),
+    around(Connection, "read", _read),
+    around(Connection, "drop", _drop),
+    around(Connection, "cut_off", _cut_off),
+    around(publish, "store", _store),
+    around(HttpConnection, "go_on", _http_go_on),
 )
 """The overrides that every function and exception of this module needs."""

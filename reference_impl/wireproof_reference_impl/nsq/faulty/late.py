@@ -1,10 +1,9 @@
 """Faults that do something forbidden 3 s late."""
 
-from collections.abc import Callable
 from typing import Final
 
 from wireproof_reference_impl.nsq.core.channel import Channel
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 
 LATE_NS: Final = 3_000_000_000
 """Long enough that whoever waits for an answer or a sentinel has stopped waiting."""
@@ -19,11 +18,8 @@ class ServeTime:
     def note_time(self) -> Override:
         """Return the override that records the time."""
 
-        def wrap(original: Callable[..., object]) -> Callable[..., object]:
-            def serve(channel: Channel, now_ns: int) -> None:
-                self.now_ns = now_ns
-                original(channel, now_ns)
+        def serve(original: Original, channel: Channel, now_ns: int) -> None:
+            self.now_ns = now_ns
+            original(channel, now_ns)
 
-            return serve
-
-        return Override(Channel, "serve", wrap)
+        return around(Channel, "serve", serve)

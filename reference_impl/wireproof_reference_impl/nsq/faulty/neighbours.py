@@ -1,27 +1,26 @@
 """Finds the partition of a channel, and other channels near it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import cast
 from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, around
 
 _PARTITIONS: WeakKeyDictionary[Channel, Partition] = WeakKeyDictionary()
 
 
-def _note_calls(original: Callable[..., object]) -> Callable[..., object]:
-    def open_channel(partition: Partition, name: str, offset: int, number: int) -> Channel:
-        channel = cast(Channel, original(partition, name, offset, number))
-        _PARTITIONS[channel] = partition
-        return channel
+def _note_calls(
+    original: Original, partition: Partition, name: str, offset: int, number: int
+) -> Channel:
+    channel = cast(Channel, original(partition, name, offset, number))
+    _PARTITIONS[channel] = partition
+    return channel
 
-    return open_channel
 
-
-NOTED = Override(Partition, "open_channel", _note_calls)
+NOTED = around(Partition, "open_channel", _note_calls)
 """The override without which nothing is known here."""
 
 

@@ -25,6 +25,7 @@ from wireproof_kit.nsq.clients.script import (
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec import json_schema, strict_json
 from wireproof_spec.nsq.frame import error_frame
+from wireproof_spec.nsq.names import HEARTBEAT
 from wireproof_spec.wire_error import WireError
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
@@ -62,7 +63,7 @@ def test_handshake(client: Client) -> Observation:
     return unless(story, value, seen=works(story))
 
 
-@client_case("connection/identify/answer", "smart.client-connection.identify-answer")
+@client_case("connection/identify/answer", "smart.client.identify-verified")
 def test_identify_answer(client: Client) -> Observation:
     """A client sends nothing more before IDENTIFY is answered."""
     late = once("IDENTIFY", Delay(0.7))
@@ -86,7 +87,7 @@ def _has_worked_on_first(story: Story) -> bool:
     return works(story)
 
 
-@client_case("connection/identify/error", "smart.client-connection.identify-error")
+@client_case("connection/identify/error", "smart.client.identify-verified")
 def test_identify_error(client: Client) -> Observation:
     """A client whose IDENTIFY is refused does not use the connection."""
     script = Script(
@@ -142,19 +143,29 @@ def test_address(client: Client) -> Observation:
 
 @client_case("connection/heartbeat/producer", "smart.client.heartbeat", "producer")
 def test_producer_heartbeat(client: Client) -> Observation:
-    """A producer answers heartbeats with NOP."""
-    return _beaten(client, Script("producer", publishes=1, rules=_beats("PUBLISH")))
+    """A producer answers each of three heartbeats with some command."""
+    return _beaten(client, Script("producer", publishes=1, rules=_rhythm("PUBLISH")))
 
 
 @client_case("connection/heartbeat/consumer", "smart.client.heartbeat", "consumer")
 def test_consumer_heartbeat(client: Client) -> Observation:
+    """A consumer answers each of three heartbeats with some command, also just after SUB."""
+    return _beaten(client, Script("consumer", rules=_rhythm("SUBSCRIBE")))
+
+
+@client_case("connection/nop/producer", "smart.client.heartbeat-nop", "producer")
+def test_producer_nop(client: Client) -> Observation:
+    """A producer answers heartbeats with NOP."""
+    return _answers_nop(client, Script("producer", publishes=1, rules=_beats("PUBLISH")))
+
+
+@client_case("connection/nop/consumer", "smart.client.heartbeat-nop", "consumer")
+def test_consumer_nop(client: Client) -> Observation:
     """A consumer answers heartbeats with NOP, also directly after its subscription."""
-    return _beaten(client, Script("consumer", rules=_beats("SUBSCRIBE")))
+    return _answers_nop(client, Script("consumer", rules=_beats("SUBSCRIBE")))
 
 
-@client_case(
-    "connection/heartbeat/busy", "smart.client-connection.heartbeat-busy", "consumer", "driver"
-)
+@client_case("connection/heartbeat/busy", "smart.client.asynchronous", "consumer", "driver")
 def test_busy_heartbeat(client: Client) -> Observation:
     """A consumer answers heartbeats while a handler works on a message."""
     rules = (
@@ -174,7 +185,28 @@ def _beats(event: str) -> tuple[Rule, ...]:
     return once(event, Beat()), Rule("NOP", (Beat(),), last=BEATS - 1)
 
 
+def _rhythm(event: str) -> tuple[Rule, ...]:
+    """Return a rule for three heartbeats, whether they are answered or not."""
+    return (once(event, Beat(), *(After(0.4 * number, (Beat(),)) for number in range(1, BEATS))),)
+
+
 def _beaten(client: Client, script: Script) -> Observation:
+    """Observe whether each heartbeat is followed by a command on its connection."""
+    ends: dict[str, Question] = {"answered": _all_beats_answered}
+    return play(client, script, ends, "silent")
+
+
+def _all_beats_answered(story: Story) -> bool:
+    beats = story.of(Sent, lambda event: event.data == HEARTBEAT)
+    return len(beats) >= BEATS and all(_is_answered(story, beat) for beat in beats)
+
+
+def _is_answered(story: Story, beat: Sent) -> bool:
+    later = story.after(beat)
+    return any(isinstance(each, Commanded) and each.conn == beat.conn for each in later)
+
+
+def _answers_nop(client: Client, script: Script) -> Observation:
     story = client.play(script, lambda story: len(commands(story, "NOP")) >= BEATS)
     answered = len(commands(story, "NOP")) >= BEATS
     return unless(story, "answered" if answered else "silent", seen=answered)

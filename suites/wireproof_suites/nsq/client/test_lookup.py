@@ -114,6 +114,25 @@ def test_producer_shape(client: Client, shape: Shape) -> Observation:
     return play(client, script, {"found": works}, "not-found")
 
 
+@client_case("lookup/original/consumer", "smart.client.original", "consumer", "lookup")
+def test_consumer_original(client: Client) -> Observation:
+    """A consumer names no partition to a node of an original lookup answer."""
+    return _original(client, "consumer")
+
+
+@client_case("lookup/original/producer", "smart.client.original", "producer", "lookup")
+def test_producer_original(client: Client) -> Observation:
+    """A producer names no partition to a node of an original lookup answer."""
+    return _original(client, "producer")
+
+
+def _original(client: Client, role: Role) -> Observation:
+    story = client.play(Script(role, shape="original", publishes=1), works)
+    sent = [*publishes(story), *subscriptions(story)]
+    named = any(event.partition is not None for event in sent)
+    return unless(story, "partition" if named else "no-partition", seen=bool(sent))
+
+
 @client_case("lookup/form", "smart.client-lookup.form", "lookup")
 @pytest.mark.parametrize("v1", [True, False], ids=["v1", "envelope"])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -234,7 +253,7 @@ def test_producer_follow(client: Client) -> Observation:
     )
 
 
-@client_case("lookup/let-go", "smart.client-lookup.let-go", "consumer", "lookup", "refresh")
+@client_case("lookup/let-go", "smart.client.lookup-leave", "consumer", "lookup", "refresh")
 def test_let_go(client: Client) -> Observation:
     """A consumer closes its connection to a leader that lookups no longer name."""
     story = client.play(_moving("consumer"), any_of(_has_let_go, _looks_on), within=LONG)

@@ -4,7 +4,7 @@ import pytest
 
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
-from wireproof_kit.nsq.clients.events import ORDERED
+from wireproof_kit.nsq.clients.events import ORDERED, Commanded
 from wireproof_kit.nsq.clients.script import (
     NODE_1,
     NODE_2,
@@ -54,6 +54,15 @@ def test_each(client: Client) -> Observation:
     return unless(story, value, seen=seen)
 
 
+@client_case("order/handshake", "smart.client.order-handshake", "consumer", "order")
+def test_handshake(client: Client) -> Observation:
+    """A consumer in order sends SUB_ORDER after IDENTIFY."""
+    story = client.play(Script("consumer", ordered=True), lambda s: bool(subscriptions(s)))
+    sent = [event.name for event in story.of(Commanded)]
+    value = "in-order" if sent[:1] == ["IDENTIFY"] else "no-identify"
+    return unless(story, value, seen=bool(subscriptions(story)))
+
+
 @client_case("order/one-by-one", "smart.client-order.one", "consumer", "order")
 def test_one_by_one(client: Client) -> Observation:
     """A consumer in order works with one message at a time."""
@@ -61,7 +70,7 @@ def test_one_by_one(client: Client) -> Observation:
     return play(client, _ordered(*(Delivery(b"%d" % n) for n in range(3))), ends, "stuck")
 
 
-@client_case("order/ready", "smart.client-order.ready", "consumer", "order")
+@client_case("order/ready", "smart.client.order-rdy", "consumer", "order")
 def test_ready(client: Client) -> Observation:
     """A consumer in order treats RDY as fixed at 1."""
     story = client.play(_ordered(Delivery()), at_least(1, finishes))

@@ -166,7 +166,7 @@ def test_retry(client: Client, code: str) -> Observation:
     return play(client, _refused(code), _REPEATED, NO_MORE)
 
 
-@client_case("publish/retry/bound", "smart.client-publish.bound", "producer")
+@client_case("publish/retry/bound", "smart.client.retry-bound", "producer")
 @pytest.mark.parametrize("code", [*MOVED, *PASSING])
 def test_retry_bound(client: Client, code: str) -> Observation:
     """A producer whose publish is always refused with this code stops repeating it."""
@@ -189,7 +189,7 @@ def test_refresh(client: Client, code: str) -> Observation:
     return unless(story, "refreshed" if again else "guessed")
 
 
-@client_case("publish/refresh/ordered", "smart.client-publish.ordered-retry", "producer", "key")
+@client_case("publish/refresh/ordered", "smart.client.shard-retry", "producer", "key")
 def test_refresh_ordered(client: Client) -> Observation:
     """A publish by sharding key that meets no leader is repeated at the new one."""
     script = _moved(MOVED[0], keys=("a",))

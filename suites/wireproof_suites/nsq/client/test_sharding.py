@@ -87,6 +87,16 @@ def _stability(story: Story) -> Observation:
     return unless(story, value, seen=_has_gone_well(ROUNDS * len(KEYS))(story))
 
 
+@client_case("shard/metainfo", "smart.client.shard-metainfo", "producer", "key", "partition")
+def test_metainfo(client: Client) -> Observation:
+    """A producer that publishes by key asks lookup servers for metainfo."""
+    done = _has_gone_well(1)
+    story = client.play(_script(), done, within=LONG)
+    asked = [request.value("metainfo") for request in lookups(story)]
+    value = "metainfo" if "true" in asked else "no-metainfo"
+    return unless(story, value, seen=done(story))
+
+
 @client_case("shard/spread", "smart.client-publish.shards", "producer", "key", "partition")
 def test_spread(client: Client) -> Observation:
     """A producer uses both partitions for eight sharding ids."""
@@ -126,7 +136,7 @@ def test_incomplete(client: Client) -> Observation:
     return play(client, _incomplete(), ends, "not-told", within=LONG)
 
 
-@client_case("shard/refresh", "smart.client-publish.shard-refresh", "producer", "key", "partition")
+@client_case("shard/refresh", "smart.client.shard-refresh", "producer", "key", "partition")
 def test_refresh(client: Client) -> Observation:
     """A producer whose partition is missing looks up again around the failed publish."""
     story = client.play(_incomplete(), _looks_up_after_failing, within=LONG)

@@ -48,7 +48,7 @@ def test_id(client: Client, which: str) -> Observation:
     return unless(story, "as-given", seen=sent is not None)
 
 
-@client_case("trace/grammar", "smart.client-send.trace", "producer", "trace")
+@client_case("trace/grammar", "smart.client.trace-publish", "producer", "trace")
 def test_grammar(client: Client) -> Observation:
     """A producer sends PUB_TRACE with topic and partition, and 8 bytes at least."""
     story = client.play(_traced(1), _pub_trace)
@@ -137,7 +137,7 @@ def test_producer_log(client: Client) -> Observation:
     return play(client, script, ends, "unlogged")
 
 
-@client_case("trace/log/consumer", "smart.client.trace-log", "consumer", "trace")
+@client_case("trace/log/consumer", "smart.client.trace-log-consumer", "consumer", "trace")
 def test_consumer_log(client: Client) -> Observation:
     """A consumer logs the internal id and the trace id of what it consumes while it traces."""
     ids = (70_000_011, 2**63 + 70_000_012)

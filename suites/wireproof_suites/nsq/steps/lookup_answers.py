@@ -17,7 +17,6 @@ from wireproof_spec.strict_json import JsonValue
 
 ENVELOPE: Mapping[str, JsonValue] = {"status_code": 200, "status_txt": "OK"}
 PARTS: Mapping[str, type] = {"channels": list, "partitions": dict, "producers": list}
-META_SCHEMA = "nsq/lookup#/$defs/meta"
 ALL, NONE = "all", "none"
 
 Record = dict[str, JsonValue]

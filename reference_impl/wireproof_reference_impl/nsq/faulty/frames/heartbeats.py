@@ -1,7 +1,7 @@
 """Faults of heartbeats: they stay out, or nobody minds that they are not answered."""
 
 from wireproof_reference_impl.nsq.core.heartbeat import Heartbeat
-from wireproof_reference_impl.nsq.preset import MISSING, Preset, fault
+from wireproof_reference_impl.nsq.preset import Preset, missing
 from wireproof_reference_impl.overrides import replace_function
 
 _HEARTBEAT = "smart.connection.heartbeat"
@@ -12,17 +12,15 @@ def _nothing(heartbeat: Heartbeat, now_ns: int) -> None:
 
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    missing(
         "heartbeat-never",
         "no heartbeat is ever sent",
-        way=MISSING,
         breaks=_HEARTBEAT,
         overrides=(replace_function(Heartbeat, "_arm", _nothing),),
     ),
-    fault(
+    missing(
         "heartbeat-unanswered-tolerated",
         "a client that answers no heartbeat stays connected",
-        way=MISSING,
         breaks=_HEARTBEAT,
         overrides=(replace_function(Heartbeat, "_check_silence", _nothing),),
     ),

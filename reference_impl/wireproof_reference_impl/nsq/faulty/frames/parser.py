@@ -6,12 +6,11 @@ from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.faulty.harm import HARMS, ProcessEnds, StopsReading
 from wireproof_reference_impl.nsq.faulty.shared_overrides import Number, change_declared
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    MISSING,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.wire import frame_reading
 from wireproof_reference_impl.nsq.wire.frame_reading import (
@@ -135,126 +134,110 @@ _BEYOND = "parser.header-beyond-frame"
 _SIZE = "parser.size"
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    boundary(
         "length-65535-halts",
         "a header length of 65535 crashes the broker",
-        way=BOUNDARY,
         breaks=_LENGTH,
         overrides=_raise_beyond(_MOST_LENGTH - 1, ProcessEnds),
     ),
-    fault(
+    boundary(
         "length-65534-deafens",
         "after a header length above 65533, the broker reads nothing more from the connection",
-        way=BOUNDARY,
         breaks=_LENGTH,
         overrides=_raise_beyond(_MOST_LENGTH - 2, StopsReading),
     ),
-    fault(
+    condition(
         "length-65534-halts-unless-json",
         "a header length above 65533 crashes the broker if the header is not a JSON object",
-        way=CONDITION,
         breaks=_LENGTH,
         overrides=_split(_halting_unless_json),
     ),
-    fault(
+    missing(
         "length-32768-deafens",
         "after a header length above 32767, the broker reads nothing more from the connection",
-        way=MISSING,
         breaks=_LENGTH,
         may_break="consume.body-intact consume.layout",
         overrides=_raise_beyond(32767, StopsReading),
     ),
-    fault(
+    boundary(
         "length-signed",
         "header lengths from 32768 on are read as negative numbers",
-        way=BOUNDARY,
         breaks="consume.layout",
         may_break=(
             "consume.body-intact disk.layout parser.header-beyond-frame parser.header-length"
         ),
         overrides=_split(_read_signed),
     ),
-    fault(
+    boundary(
         "length-of-one-byte",
         "only the low byte of the header length is read",
-        way=BOUNDARY,
         breaks="publish.accept",
         may_break="parser.header-beyond-frame",
         overrides=_split(_of_one_byte),
     ),
-    fault(
+    wrong_value(
         "length-little-endian",
         "header lengths above 255 are read in little-endian byte order",
-        way=WRONG_VALUE,
         breaks="publish.accept",
         overrides=_split(_little_endian),
     ),
-    fault(
+    wrong_value(
         "length-counts-itself",
         "header lengths above 255 are read as including their own two bytes",
-        way=WRONG_VALUE,
         breaks="publish.accept",
         overrides=_split(_counting_itself),
     ),
-    fault(
+    wrong_value(
         "beyond-clamped",
         "a header length beyond the end of the frame is reduced to fit",
-        way=WRONG_VALUE,
         breaks=_BEYOND,
         overrides=_split(_clamp),
     ),
-    fault(
+    wrong_value(
         "beyond-no-header",
         "a header length beyond the end of the frame is read as no header",
-        way=WRONG_VALUE,
         breaks=_BEYOND,
         may_break="consume.body-intact",
         overrides=_split(_nothing_left_of_it),
     ),
-    fault(
+    boundary(
         "beyond-by-one",
         "a header length one byte beyond the end of the frame is accepted",
-        way=BOUNDARY,
         breaks=_BEYOND,
         overrides=_split(_one_beyond),
     ),
-    fault(
+    missing(
         "beyond-halts",
         "a header length beyond the end of the frame crashes the broker",
-        way=MISSING,
         breaks=_BEYOND,
         may_break="dispatch.not-ready http.header-json parser.header-length",
         overrides=_split(_halting_when_beyond),
     ),
-    fault(
+    missing(
         "beyond-deafens",
         "after a header length beyond the end of the frame, the broker reads nothing more from "
         "the connection",
-        way=MISSING,
         breaks=_BEYOND,
         may_break="parser.in-step",
         overrides=_split(_deaf_when_beyond),
     ),
-    fault(
+    wrong_value(
         "size-negative-waits",
         "a negative size is read as a huge one, and the broker waits for that many bytes",
-        way=WRONG_VALUE,
         breaks=_SIZE,
         may_break="publish.error-same-as-pub",
         overrides=_wait_for(lambda size, limit: size < 0),
     ),
-    fault(
+    missing(
         "size-negative-unanswered",
         "after a negative size the broker answers nothing and reads nothing more",
-        way=MISSING,
         breaks=_SIZE,
         may_break="parser.in-step publish.error-same-as-pub smart.partition.pub-bad-message",
         overrides=(*HARMS, change_declared(_deaf_when_negative)),
     ),
-    fault(
+    boundary(
         "size-least-waits",
         "the broker waits for a body when the size is the smallest negative number",
-        way=BOUNDARY,
         breaks=_SIZE,
         may_break="publish.error-same-as-pub",
         overrides=_wait_for(lambda size, limit: size == -(1 << 31)),

@@ -21,7 +21,7 @@ from wireproof_reference_impl.nsq.preset import Preset, parser_fault
 from wireproof_reference_impl.nsq.wire import frame_reading
 from wireproof_reference_impl.nsq.wire.frame_reading import Split, split_header
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_reference_impl.overrides import Override, around, replace_function
 from wireproof_spec.nsq.error_codes import E_INVALID_JSON_HEADER
 
 _DEEP = 250
@@ -91,13 +91,10 @@ def _refusal_loses_next(connection: Connection, refusal: Refusal) -> None:
 def _change_identify(change: Callable[[Connection, bytes], bytes]) -> tuple[Override, ...]:
     """Return overrides that pass the body of each IDENTIFY through a fault first."""
 
-    def wrap(original: Callable[..., Bytes]) -> Callable[..., object]:
-        def read_body(connection: Connection) -> Bytes:
-            return change(connection, (yield from original(connection)))
+    def read_body(original: Callable[..., Bytes], connection: Connection) -> Bytes:
+        return change(connection, (yield from original(connection)))
 
-        return read_body
-
-    return (*HARMS, Override(identify, "read_body", wrap))
+    return (*HARMS, around(identify, "read_body", read_body))
 
 
 FAULTS: tuple[Preset, ...] = (

@@ -12,7 +12,7 @@ from wireproof_reference_impl.nsq.faulty.harm import (
     reread,
 )
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.nsq.names import MAGIC
 
 _SIZE_BYTES = 4
@@ -68,27 +68,21 @@ def _cut_hoards(connection: Connection) -> None:
 def _segments(change: Callable[[Connection, bytes], bytes]) -> tuple[Override, ...]:
     """Return overrides that change how each piece of the stream is read."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def read(connection: Connection, data: bytes) -> None:
-            original(connection, change(connection, data))
+    def read(original: Original, connection: Connection, data: bytes) -> None:
+        original(connection, change(connection, data))
 
-        return read
-
-    return (Override(Connection, "read", wrap), *HARMS)
+    return (around(Connection, "read", read), *HARMS)
 
 
 def _cut(change: Callable[[Connection], None]) -> tuple[Override, ...]:
     """Return overrides that do something more when a stream ends inside a command."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def cut_off(connection: Connection) -> None:
-            if connection.reading is not None:
-                change(connection)
-            original(connection)
+    def cut_off(original: Original, connection: Connection) -> None:
+        if connection.reading is not None:
+            change(connection)
+        original(connection)
 
-        return cut_off
-
-    return (*HARMS, Override(Connection, "cut_off", wrap))
+    return (*HARMS, around(Connection, "cut_off", cut_off))
 
 
 FAULTS: tuple[Preset, ...] = (

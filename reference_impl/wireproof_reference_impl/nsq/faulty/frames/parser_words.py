@@ -16,7 +16,7 @@ from wireproof_reference_impl.nsq.faulty.harm import (
 from wireproof_reference_impl.nsq.faulty.shared_overrides import watch_refusals
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.nsq.error_codes import E_BAD_CHANNEL, E_BAD_TOPIC, E_INVALID
 from wireproof_spec.nsq.names import (
     FIN,
@@ -144,13 +144,10 @@ def _bad_topic_loses_next(connection: Connection, refusal: Refusal) -> None:
 def _lines(change: Callable[[Connection, Words], Words]) -> tuple[Override, ...]:
     """Return overrides that pass the words of each command through a fault first."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def run_command(connection: Connection, words: Words) -> None:
-            original(connection, change(connection, words))
+    def run_command(original: Original, connection: Connection, words: Words) -> None:
+        original(connection, change(connection, words))
 
-        return run_command
-
-    return (*HARMS, Override(Connection, "run_command", wrap))
+    return (*HARMS, around(Connection, "run_command", run_command))
 
 
 def _change_refusals(change: Callable[[Connection, Refusal], None]) -> tuple[Override, ...]:

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from wireproof_reference_impl.nsq.faulty.consuming.consume import Part, override_extend, with_body
 from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    MISSING,
     READERS,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import Message
@@ -59,50 +58,44 @@ _BODY = "consume.body-intact"
 _VERSION = "consume.version"
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    boundary(
         "header-cut-at-255",
         "headers are truncated to 255 bytes",
-        way=BOUNDARY,
         breaks=f"{_HEADER} {_LAYOUT}",
         may_break="consume.batch consume.body-intact http.header-stored parser.header-length",
         settings=override_extend(_limited_length(255)),
     ),
-    fault(
+    boundary(
         "header-cut-at-4096",
         "headers are truncated to 4096 bytes",
-        way=BOUNDARY,
         breaks=f"{_HEADER} {_LAYOUT}",
         may_break="consume.body-intact parser.header-length",
         settings=override_extend(_limited_length(4096)),
     ),
-    fault(
+    boundary(
         "header-cut-at-32767",
         "headers are truncated to 32767 bytes",
-        way=BOUNDARY,
         breaks=_LAYOUT,
         may_break="consume.body-intact parser.header-length",
         settings=override_extend(_limited_length(32767)),
     ),
-    fault(
+    missing(
         "header-lost",
         "a message with a header is delivered without the header",
-        way=MISSING,
         breaks=f"{_HEADER} {_VERSION} {_LAYOUT}",
         may_break=READERS,
         settings=override_extend(lambda version, header: b"\0"),
     ),
-    fault(
+    boundary(
         "body-without-last-line-feed",
         "a line feed at the end of a body is removed",
-        way=BOUNDARY,
         breaks=_BODY,
         may_break="upgrade.old-messages",
         overrides=with_body(lambda message: message.body.removesuffix(b"\n")),
     ),
-    fault(
+    condition(
         "body-behind-odd-header",
         "the first body byte is lost if the header's length is odd and above 200",
-        way=CONDITION,
         breaks=_BODY,
         may_break=(
             "consume.header-intact consume.layout dispatch.to-matching parser.header-length "
@@ -110,70 +103,62 @@ FAULTS: tuple[Preset, ...] = (
         ),
         overrides=with_body(_first_byte_lost_behind_odd_header),
     ),
-    fault(
+    condition(
         "body-without-header",
         "on ext topics, a message without a header loses its first body byte",
-        way=CONDITION,
         breaks=_BODY,
         may_break=READERS,
         overrides=with_body(_first_byte_lost_without_header),
     ),
-    fault(
+    boundary(
         "body-cut-at-nul",
         "bodies are truncated at the first NUL byte",
-        way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
         overrides=with_body(lambda message: message.body.partition(b"\0")[0]),
     ),
-    fault(
+    boundary(
         "body-cut-at-65535",
         "bodies are truncated to 65535 bytes",
-        way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
         overrides=with_body(lambda message: message.body[:65535]),
     ),
-    fault(
+    wrong_value(
         "body-as-text",
         "body bytes that are not valid UTF-8 are replaced",
-        way=WRONG_VALUE,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
         overrides=with_body(lambda message: message.body.decode("utf-8", "replace").encode()),
     ),
-    fault(
+    boundary(
         "body-wrong-above-4096",
         "bodies above 4096 bytes lose their last byte",
-        way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
         overrides=with_body(
             lambda message: message.body[:-1] if len(message.body) > 4096 else message.body
         ),
     ),
-    fault(
+    missing(
         "body-cut-when-sent",
         "the last byte of a body is left out when the message is sent to a client",
-        way=MISSING,
         breaks=_BODY,
         may_break=f"{READERS} {_LAYOUT} consume.attempts {_HEADER} {_VERSION}",
         overrides=with_body(lambda message: message.body[:-1]),
     ),
-    fault(
+    wrong_value(
         "header-names-in-lower-case",
         "header names are sent to clients in lower case",
-        way=WRONG_VALUE,
         breaks=_HEADER,
         may_break=READERS,
         settings=override_extend(
             lambda version, header: packed.extend_part(version, _lowered(header))
         ),
     ),
-    fault(
+    wrong_value(
         "header-value-changed-when-sent",
         "the last letter of a header's last value is another when it is sent to a client",
-        way=WRONG_VALUE,
         breaks=_HEADER,
         may_break=READERS,
         settings=override_extend(

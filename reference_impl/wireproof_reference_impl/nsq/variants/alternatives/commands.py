@@ -8,7 +8,7 @@ from wireproof_reference_impl.nsq.core.commands import partition_word, sized
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.wire.line import Line
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_reference_impl.preset import Preset, alternative
 from wireproof_spec.nsq import error_codes, names
 
@@ -26,15 +26,14 @@ _BY_WORD: Mapping[tuple[bytes, str], str] = {
 }
 
 
-def _split_at_blanks(original: Callable[..., Line | None]) -> Callable[..., object]:
-    def read_line(buffer: bytearray, place: int) -> Line | None:
-        line = original(buffer, place)
-        if line is None or line.words[0] in _RAW:
-            return line
-        words = _BLANKS.split(b" ".join(line.words).strip(b" \t"))
-        return Line(words, line.end)
-
-    return read_line
+def _split_at_blanks(
+    original: Callable[..., Line | None], buffer: bytearray, place: int
+) -> Line | None:
+    line = original(buffer, place)
+    if line is None or line.words[0] in _RAW:
+        return line
+    words = _BLANKS.split(b" ".join(line.words).strip(b" \t"))
+    return Line(words, line.end)
 
 
 def _by_word(command: bytes, text: str) -> str | None:
@@ -55,16 +54,13 @@ def _invalid_for_partition(command: bytes, text: str) -> str | None:
 def _coded(code: Callable[[bytes, str], str | None]) -> tuple[Override, ...]:
     """Return overrides under which some refusals have another code."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def refuse(connection: Connection, refusal: Refusal) -> None:
-            other = code(connection.command, refusal.text or "")
-            if other is not None:
-                refusal.code = other
-            original(connection, refusal)
+    def refuse(original: Original, connection: Connection, refusal: Refusal) -> None:
+        other = code(connection.command, refusal.text or "")
+        if other is not None:
+            refusal.code = other
+        original(connection, refusal)
 
-        return refuse
-
-    return (Override(Connection, "refuse", wrap),)
+    return (around(Connection, "refuse", refuse),)
 
 
 def _list_codes(command: bytes, code: str, text: str) -> str:
@@ -75,12 +71,9 @@ def _list_codes(command: bytes, code: str, text: str) -> str:
     return error_codes.E_INVALID if code == error_codes.E_EXT_NOT_SUPPORT else code
 
 
-def _listed_codes(original: Callable[..., object]) -> Callable[..., object]:
-    def refuse(connection: Connection, refusal: Refusal) -> None:
-        refusal.code = _list_codes(connection.command, refusal.code, refusal.text or "")
-        original(connection, refusal)
-
-    return refuse
+def _listed_codes(original: Original, connection: Connection, refusal: Refusal) -> None:
+    refusal.code = _list_codes(connection.command, refusal.code, refusal.text or "")
+    original(connection, refusal)
 
 
 _SUB_CODES = {
@@ -91,44 +84,38 @@ _SUB_CODES = {
 }
 
 
-def _listed_sub_codes(original: Callable[..., object]) -> Callable[..., object]:
-    def refuse(connection: Connection, refusal: Refusal) -> None:
-        if connection.command.startswith(names.SUB):
-            refusal.code = _SUB_CODES.get(refusal.code, refusal.code)
-        original(connection, refusal)
-
-    return refuse
+def _listed_sub_codes(original: Original, connection: Connection, refusal: Refusal) -> None:
+    if connection.command.startswith(names.SUB):
+        refusal.code = _SUB_CODES.get(refusal.code, refusal.code)
+    original(connection, refusal)
 
 
-def _no_minus_one(original: Callable[..., int | None]) -> Callable[..., object]:
-    def optional(words: Sequence[bytes], at: int, code: str) -> int | None:
-        if len(words) == at + 1 and words[at] == b"-1":
-            raise Refusal(code, "topic partition is not valid: -1")
-        return original(words, at, code)
-
-    return optional
-
-
-def _waits_for_it(original: Callable[..., object]) -> Callable[..., object]:
-    def check_size(size: int, *, limit: int, invalid: sized.Refuse, too_big: sized.Refuse) -> None:
-        original(min(size, limit), limit=limit, invalid=invalid, too_big=too_big)
-
-    return check_size
+def _no_minus_one(
+    original: Callable[..., int | None], words: Sequence[bytes], at: int, code: str
+) -> int | None:
+    if len(words) == at + 1 and words[at] == b"-1":
+        raise Refusal(code, "topic partition is not valid: -1")
+    return original(words, at, code)
 
 
-def _takes_nothing(original: Callable[..., object]) -> Callable[..., object]:
-    def check_size(size: int, *, limit: int, invalid: sized.Refuse, too_big: sized.Refuse) -> None:
-        if size:
-            original(size, limit=limit, invalid=invalid, too_big=too_big)
+def _waits_for_it(
+    original: Original, size: int, *, limit: int, invalid: sized.Refuse, too_big: sized.Refuse
+) -> None:
+    original(min(size, limit), limit=limit, invalid=invalid, too_big=too_big)
 
-    return check_size
+
+def _takes_nothing(
+    original: Original, size: int, *, limit: int, invalid: sized.Refuse, too_big: sized.Refuse
+) -> None:
+    if size:
+        original(size, limit=limit, invalid=invalid, too_big=too_big)
 
 
 ALTERNATIVES: tuple[Preset, ...] = (
     alternative(
         "lines-split-at-blanks",
         "words of a line may be parted by tabs and several blanks, also at its end",
-        overrides=(Override(connections, "read_line", _split_at_blanks),),
+        overrides=(around(connections, "read_line", _split_at_blanks),),
     ),
     alternative(
         "codes-by-missing-word",
@@ -148,28 +135,28 @@ ALTERNATIVES: tuple[Preset, ...] = (
     alternative(
         "codes-of-pub",
         "PUB_EXT is refused with codes of PUB's list only",
-        overrides=(Override(Connection, "refuse", _listed_codes),),
+        overrides=(around(Connection, "refuse", _listed_codes),),
     ),
     alternative(
         "codes-of-sub",
         "SUB is refused with codes of its list only",
-        overrides=(Override(Connection, "refuse", _listed_sub_codes),),
+        overrides=(around(Connection, "refuse", _listed_sub_codes),),
     ),
     alternative(
         "minus-one-refused",
         "a partition may be left out, but is not -1",
         {"publish.partition_required": False},
-        overrides=(Override(partition_word, "optional", _no_minus_one),),
+        overrides=(around(partition_word, "optional", _no_minus_one),),
     ),
     alternative(
         "huge-size-awaited",
         "a message larger than the limit is waited for, and stored",
-        overrides=(Override(sized, "check_size", _waits_for_it),),
+        overrides=(around(sized, "check_size", _waits_for_it),),
     ),
     alternative(
         "empty-body-stored",
         "PUB with size 0 publishes an empty message",
-        overrides=(Override(sized, "check_size", _takes_nothing),),
+        overrides=(around(sized, "check_size", _takes_nothing),),
     ),
     alternative(
         "base-commands-unknown",

@@ -7,7 +7,7 @@ from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.delivery.in_flight import Held, InFlight
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_reference_impl.overrides import Original, around, replace_function
 from wireproof_reference_impl.preset import Preset, alternative
 from wireproof_spec.nsq.error_codes import (
     E_BAD_BODY,
@@ -24,13 +24,10 @@ _LEAST_TIMEOUT_MS = 2_000
 _MOST_TAG_BYTES = 16
 
 
-def _identify_first(original: Callable[..., object]) -> Callable[..., object]:
-    def run_command(connection: Connection, words: Sequence[bytes]) -> None:
-        if not connection.identified and words[0] not in _BEFORE_IDENTIFY:
-            raise Refusal(E_INVALID, "IDENTIFY is needed first")
-        original(connection, words)
-
-    return run_command
+def _identify_first(original: Original, connection: Connection, words: Sequence[bytes]) -> None:
+    if not connection.identified and words[0] not in _BEFORE_IDENTIFY:
+        raise Refusal(E_INVALID, "IDENTIFY is needed first")
+    original(connection, words)
 
 
 def _always_fatal(command: bytes, code: str, fatal: bool) -> bool:
@@ -50,40 +47,31 @@ def _takes_none(in_flight: InFlight, subscriber: Subscriber) -> list[Held]:
     return []
 
 
-def _answer_ok(original: Callable[..., object]) -> Callable[..., object]:
-    def respond(connection: Connection, data: bytes) -> None:
-        original(connection, OK if connection.command == IDENTIFY else data)
-
-    return respond
+def _answer_ok(original: Original, connection: Connection, data: bytes) -> None:
+    original(connection, OK if connection.command == IDENTIFY else data)
 
 
-def _longer_timeout(original: Callable[..., int]) -> Callable[..., object]:
-    def message_timeout(value: int) -> int:
-        return max(original(value), _LEAST_TIMEOUT_MS)
-
-    return message_timeout
+def _longer_timeout(original: Callable[..., int], value: int) -> int:
+    return max(original(value), _LEAST_TIMEOUT_MS)
 
 
-def _short_plain_tag(original: Callable[..., str]) -> Callable[..., object]:
-    def desired_tag(value: str) -> str:
-        plain = value.isascii() and value.replace("_", "").isalnum()
-        if value and not (plain and len(value) <= _MOST_TAG_BYTES):
-            raise Refusal(E_BAD_BODY, "IDENTIFY desired_tag is not valid")
-        return original(value)
-
-    return desired_tag
+def _short_plain_tag(original: Callable[..., str], value: str) -> str:
+    plain = value.isascii() and value.replace("_", "").isalnum()
+    if value and not (plain and len(value) <= _MOST_TAG_BYTES):
+        raise Refusal(E_BAD_BODY, "IDENTIFY desired_tag is not valid")
+    return original(value)
 
 
 ALTERNATIVES: tuple[Preset, ...] = (
     alternative(
         "identify-first",
         "every command before IDENTIFY is refused",
-        overrides=(Override(Connection, "run_command", _identify_first),),
+        overrides=(around(Connection, "run_command", _identify_first),),
     ),
     alternative(
         "identify-always-ok",
         "IDENTIFY is answered with OK, also where JSON is asked for",
-        overrides=(Override(Connection, "respond", _answer_ok),),
+        overrides=(around(Connection, "respond", _answer_ok),),
         not_with="identify-always-json json-backwards",
     ),
     alternative(
@@ -105,11 +93,11 @@ ALTERNATIVES: tuple[Preset, ...] = (
     alternative(
         "time-out-two-seconds",
         "a message times out after two seconds at the earliest",
-        overrides=(Override(identify_command, "_message_timeout", _longer_timeout),),
+        overrides=(around(identify_command, "_message_timeout", _longer_timeout),),
     ),
     alternative(
         "tags-short-and-plain",
         "IDENTIFY refuses a desired_tag that is long or has other than letters and digits",
-        overrides=(Override(identify_command, "_desired_tag", _short_plain_tag),),
+        overrides=(around(identify_command, "_desired_tag", _short_plain_tag),),
     ),
 )

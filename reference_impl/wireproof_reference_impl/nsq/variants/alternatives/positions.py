@@ -7,7 +7,7 @@ from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.requests import http_header
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import Message, PublishResult
-from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_reference_impl.overrides import Original, around, replace_function
 from wireproof_reference_impl.preset import Preset, alternative
 from wireproof_reference_impl.settings import Settings
 
@@ -69,11 +69,8 @@ def _ids_of_the_node(partition: Partition, number: int) -> Sequence[int]:
     return [next(_EVERY_ID) for _ in range(number)]
 
 
-def _coarse(original: Callable[..., object]) -> Callable[..., object]:
-    def publish(partition: Partition, entries: object, now_ns: int) -> object:
-        return original(partition, entries, now_ns - now_ns % _MILLISECOND)
-
-    return publish
+def _coarse(original: Original, partition: Partition, entries: object, now_ns: int) -> object:
+    return original(partition, entries, now_ns - now_ns % _MILLISECOND)
 
 
 ALTERNATIVES: tuple[Preset, ...] = (
@@ -111,6 +108,6 @@ ALTERNATIVES: tuple[Preset, ...] = (
     alternative(
         "timestamps-coarse",
         "timestamps are whole milliseconds, counted in nanoseconds",
-        overrides=(Override(Partition, "publish", _coarse),),
+        overrides=(around(Partition, "publish", _coarse),),
     ),
 )

@@ -16,7 +16,7 @@ from wireproof_reference_impl.nsq.wire.go_text import marshal
 from wireproof_reference_impl.nsq.wire.header import Header
 from wireproof_reference_impl.nsq.wire.message import Message, NewMessage
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_reference_impl.preset import Preset, alternative
 from wireproof_spec.nsq.error_codes import E_BAD_MESSAGE
 
@@ -76,21 +76,19 @@ def _without_internal(message: Message) -> bytes:
 def _storing(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
     """Return overrides under which headers are stored so, over TCP and over HTTP."""
 
-    def wrap_tcp(original: Callable[..., NewMessage]) -> Callable[..., object]:
-        def entry(partition: Partition, read: Header, split: Split) -> NewMessage:
-            return _with_header(original(partition, read, split), change)
+    def entry(
+        original: Callable[..., NewMessage], partition: Partition, read: Header, split: Split
+    ) -> NewMessage:
+        return _with_header(original(partition, read, split), change)
 
-        return entry
-
-    def wrap_http(original: Callable[..., NewMessage]) -> Callable[..., object]:
-        def ext_entry(request: object, stored: bytes, read: Header) -> NewMessage:
-            return _with_header(original(request, stored, read), change)
-
-        return ext_entry
+    def ext_entry(
+        original: Callable[..., NewMessage], request: object, stored: bytes, read: Header
+    ) -> NewMessage:
+        return _with_header(original(request, stored, read), change)
 
     return (
-        Override(publish_ext, "entry", wrap_tcp),
-        Override(http_publish, "ext_entry", wrap_http),
+        around(publish_ext, "entry", entry),
+        around(http_publish, "ext_entry", ext_entry),
     )
 
 
@@ -117,22 +115,18 @@ def _no_values(fields: header.Fields) -> None:
     """Let every value through."""
 
 
-def _small_bodies(original: Callable[..., object]) -> Callable[..., object]:
-    def store(connection: Connection, partition: Partition, entries: list[NewMessage]) -> object:
-        if any(len(entry.body) > _MOST_BODY_BYTES for entry in entries):
-            raise Refusal(E_BAD_MESSAGE, "message too big", fatal=False)
-        return original(connection, partition, entries)
+def _small_bodies(
+    original: Original, connection: Connection, partition: Partition, entries: list[NewMessage]
+) -> object:
+    if any(len(entry.body) > _MOST_BODY_BYTES for entry in entries):
+        raise Refusal(E_BAD_MESSAGE, "message too big", fatal=False)
+    return original(connection, partition, entries)
 
-    return store
 
-
-def _split_empty(original: Callable[..., Split | None]) -> Callable[..., object]:
-    def split_header(data: bytes) -> Split | None:
-        length = int.from_bytes(data[:2])
-        whole = len(data) == 2 + length
-        return Split(data[2:], b"") if whole and length else original(data)
-
-    return split_header
+def _split_empty(original: Callable[..., Split | None], data: bytes) -> Split | None:
+    length = int.from_bytes(data[:2])
+    whole = len(data) == 2 + length
+    return Split(data[2:], b"") if whole and length else original(data)
 
 
 def _single_quotes(ext: bytes, extra: Fields) -> bytes:
@@ -204,12 +198,12 @@ ALTERNATIVES: tuple[Preset, ...] = (
     alternative(
         "body-limit",
         "bodies of more than 100000 bytes are refused over TCP",
-        overrides=(Override(publish, "store", _small_bodies),),
+        overrides=(around(publish, "store", _small_bodies),),
     ),
     alternative(
         "ext-body-may-be-empty",
         "PUB_EXT with nothing behind its header publishes an empty message",
-        overrides=(Override(frame_reading, "split_header", _split_empty),),
+        overrides=(around(frame_reading, "split_header", _split_empty),),
     ),
     alternative(
         "http-single-quotes",

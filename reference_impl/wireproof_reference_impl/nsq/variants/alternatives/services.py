@@ -8,41 +8,32 @@ from wireproof_reference_impl.nsq.lookup_changes import Data, is_lookup
 from wireproof_reference_impl.nsq.lookupd import parameters, topics
 from wireproof_reference_impl.nsq.requests import lookup_rules
 from wireproof_reference_impl.nsq.requests.http_request import Answer, HttpRefusal, Request
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, around
 from wireproof_reference_impl.preset import Preset, alternative
 
 _KNOWN = frozenset({"topic", "partition_num", "replicator", "extend", "upgradeext"})
 _MOST_PARTITIONS = 2
 
 
-def _flag_of(names: frozenset[str]) -> Callable[[Callable[..., bool]], Callable[..., object]]:
-    def wrap(original: Callable[..., bool]) -> Callable[..., object]:
-        def flag(request: Request, name: str) -> bool:
-            return name in names and original(request, name)
+def _flag_of(names: frozenset[str]) -> Callable[..., object]:
+    def flag(original: Callable[..., bool], request: Request, name: str) -> bool:
+        return name in names and original(request, name)
 
-        return flag
-
-    return wrap
+    return flag
 
 
-def _refuse_unknown(original: Callable[..., object]) -> Callable[..., object]:
-    def read(request: Request) -> object:
-        for name in request.query:
-            if name not in _KNOWN:
-                raise HttpRefusal(400, f"INVALID_ARG_{name.upper()}")
-        return original(request)
-
-    return read
+def _refuse_unknown(original: Original, request: Request) -> object:
+    for name in request.query:
+        if name not in _KNOWN:
+            raise HttpRefusal(400, f"INVALID_ARG_{name.upper()}")
+    return original(request)
 
 
-def _two_partitions(original: Callable[..., object]) -> Callable[..., object]:
-    def read(request: Request) -> object:
-        word = request.text("partition_num")
-        if len(word) < 10 and word.isdigit() and int(word) > _MOST_PARTITIONS:
-            raise HttpRefusal(400, "INVALID_ARG_TOPIC_PARTITION_NUM")
-        return original(request)
-
-    return read
+def _two_partitions(original: Original, request: Request) -> object:
+    word = request.text("partition_num")
+    if len(word) < 10 and word.isdigit() and int(word) > _MOST_PARTITIONS:
+        raise HttpRefusal(400, "INVALID_ARG_TOPIC_PARTITION_NUM")
+    return original(request)
 
 
 def _extend_only_when_true(request: Request, data: object) -> object:
@@ -55,11 +46,8 @@ def _extend_only_when_true(request: Request, data: object) -> object:
     return found
 
 
-def _server_errors(original: Callable[..., Answer]) -> Callable[..., object]:
-    def error(status: int, code: str, *, v1: bool) -> Answer:
-        return original(max(status, 500), code, v1=v1)
-
-    return error
+def _server_errors(original: Callable[..., Answer], status: int, code: str, *, v1: bool) -> Answer:
+    return original(max(status, 500), code, v1=v1)
 
 
 ALTERNATIVES: tuple[Preset, ...] = (
@@ -67,24 +55,24 @@ ALTERNATIVES: tuple[Preset, ...] = (
         "create-ignores-other-parameters",
         "creation of topics knows the published parameters only, and ignores others",
         overrides=(
-            Override(parameters, "flag", _flag_of(_KNOWN | {"force", "restore"})),
-            Override(standalone, "_flag", _flag_of(_KNOWN | {"force"})),
+            around(parameters, "flag", _flag_of(_KNOWN | {"force", "restore"})),
+            around(standalone, "_flag", _flag_of(_KNOWN | {"force"})),
         ),
     ),
     alternative(
         "create-refuses-other-parameters",
         "creation of topics knows the published parameters only, and refuses others",
         overrides=(
-            Override(topics, "read_settings", _refuse_unknown),
-            Override(standalone, "_partition_count", _refuse_unknown),
+            around(topics, "read_settings", _refuse_unknown),
+            around(standalone, "_partition_count", _refuse_unknown),
         ),
     ),
     alternative(
         "two-partitions-at-most",
         "a topic of more than two partitions is refused",
         overrides=(
-            Override(topics, "read_settings", _two_partitions),
-            Override(standalone, "_partition_count", _two_partitions),
+            around(topics, "read_settings", _two_partitions),
+            around(standalone, "_partition_count", _two_partitions),
         ),
     ),
     alternative(
@@ -120,6 +108,6 @@ ALTERNATIVES: tuple[Preset, ...] = (
     alternative(
         "http-server-errors",
         "HTTP requests are refused with status 500 and above",
-        overrides=(Override(http_connection, "error", _server_errors),),
+        overrides=(around(http_connection, "error", _server_errors),),
     ),
 )
