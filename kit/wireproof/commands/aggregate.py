@@ -19,7 +19,7 @@ from wireproof.options.spark_options import (
     spark_options,
     wanted_spark,
 )
-from wireproof.view.output import write_lines
+from wireproof.view.output import echo, write_lines
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.pipeline.place import HistoryFault, check_readable, is_history, is_url
@@ -72,9 +72,9 @@ def aggregate(
     answered = _answered(history, out, spark, as_of)
     _write_pages(out)
     if manner().json:
-        click.echo(json.dumps({"event": "aggregated", "site": str(out), "questions": answered}))
+        echo(json.dumps({"event": "aggregated", "site": str(out), "questions": answered}))
     elif not manner().quiet:
-        click.echo("\n".join(_lines(out, answered)))
+        echo("\n".join(_lines(out, answered)))
     return code
 
 

@@ -1,7 +1,6 @@
 """``wireproof client --check-driver``: checks a driver against the driver protocol."""
 
-import click
-
+from wireproof.view.output import echo
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import kit_part
 
@@ -19,5 +18,5 @@ def report(command: str, protocol: str) -> int:
     for finding in check(command):
         wrong += bool(finding.wrong)
         told = f"FAIL {finding.rule}: {finding.wrong}" if finding.wrong else f"ok   {finding.rule}"
-        click.echo(told)
+        echo(told)
     return 1 if wrong else 0

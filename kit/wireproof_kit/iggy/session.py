@@ -126,13 +126,15 @@ class IggySession:
         self._head: Head = COUNT
         if greeting.login.generation == "tagged":
             self._head = PARTITION_OFFSET_COUNT
+        token, _, control = (target.control or "").rpartition("@")
         self._access = Access(
             address=self._address,
             login=greeting.login,
             identifiers=self._identifiers,
             head=lambda: self._head,
             http=address_of(target.http) if target.http else None,
-            control=address_of(target.control) if target.control else None,
+            control=address_of(control) if control else None,
+            control_token=token,
             data=target.data,
             http_seconds=options.timeout or HTTP_SECONDS,
         )

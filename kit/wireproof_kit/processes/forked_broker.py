@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import IO, Self
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.processes.fork_server import MOST_BYTES
 from wireproof_kit.targets.embedded import LIFE, start_reference
+from wireproof_kit.targets.interpreter import module_command
 
 END_WITHIN_S = 10.0
 POLL_S = 0.005
@@ -37,7 +37,7 @@ class BrokerForkServer:
         module = "wireproof_kit.processes.fork_server"
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", module, protocol, setup],
+                module_command(module, protocol, setup),
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 env=environment,

@@ -35,7 +35,7 @@ Keys: TypeAlias = Mapping[str, TargetKey]
 USUAL_KEYS: Keys = {
     "http": TargetKey("address", "The broker's HTTP port."),
     "data": TargetKey("directory", "The broker's data directory."),
-    "control": TargetKey("address", "The broker's control API."),
+    "control": TargetKey("address", "The broker's control API, [TOKEN@]HOST:PORT."),
     "tls": TargetKey("flag", "Use TLS on every connection to the broker."),
     "cacert": TargetKey("file", "Certificate authority to trust (PEM)."),
     "cert": TargetKey("file", "Client certificate (PEM)."),
@@ -179,7 +179,8 @@ def _with_value(target: Target, key: str, value: str, form: Form) -> Target:
     if key == "http":
         return replace(target, http=host_and_port(value, key))
     if key == "control":
-        return replace(target, control=host_and_port(value, key))
+        token, at, address = value.rpartition("@")
+        return replace(target, control=f"{token}{at}{host_and_port(address, key)}")
     if key == "data":
         return replace(target, data=_directory(value))
     if key == "tls":

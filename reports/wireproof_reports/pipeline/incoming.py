@@ -11,7 +11,6 @@ from typing import BinaryIO
 import msgspec
 
 from wireproof_reports.bundle_file import (
-    LONGEST_LINE,
     BundleFault,
     check_end,
     header_of,
@@ -37,6 +36,13 @@ from wireproof_spec.record import (
     FooterRecord,
     HeaderRecord,
     StepRecord,
+)
+from wireproof_spec.record_file import (
+    DAMAGED,
+    count_inflated,
+    read_lines,
+    refuse_inflated,
+    why_damaged,
 )
 
 _SENT = frozenset({"send", "request"})
@@ -114,8 +120,6 @@ _CASE = msgspec.json.Decoder(CaseRecord)
 _FINDING = msgspec.json.Decoder(FindingRecord)
 _CAMPAIGN = msgspec.json.Decoder(CampaignRecord)
 _FOOTER = msgspec.json.Decoder(FooterRecord)
-_DAMAGED = (msgspec.DecodeError, UnicodeDecodeError)
-_PIECE = 1 << 20
 
 
 class _Kind(msgspec.Struct, frozen=True):
@@ -170,12 +174,13 @@ def glance_at(name: str, file: BinaryIO) -> Glance:
     Raises:
         BundleFault: the bytes are no bundle, or a newer one, or one of an unknown protocol.
     """
-    first = file.readline(LONGEST_LINE)
+    lines = read_lines(file)
+    first = next(lines, b"")
     header = header_of(name, first)
     law_of(name, header.target.protocol)
     digest = hashlib.sha256(first)
-    while piece := file.read(_PIECE):
-        digest.update(piece)
+    for line in lines:
+        digest.update(line)
     return Glance(digest.hexdigest(), header)
 
 
@@ -185,8 +190,8 @@ def read_in(name: str, file: BinaryIO, naming: TargetNaming = NO_NAMING) -> Inco
     Raises:
         BundleFault: the bytes are no bundle, or an incomplete one, or were changed after the run.
     """
-    reading = _Reading(name, file.readline(LONGEST_LINE), naming)
-    return reading.read(iter(lambda: file.readline(LONGEST_LINE), b""))
+    lines = read_lines(file)
+    return _Reading(name, next(lines, b""), naming).read(lines)
 
 
 class _Reading:
@@ -197,6 +202,7 @@ class _Reading:
         self._digest = hashlib.sha256(first)
         self._law = law_of(name, self._header.target.protocol)
         self._grammar = Grammar()
+        self._inflated = 0
         self._seen: set[str] = set()
         self._rows: dict[str, list[Row]] = {
             table: [] for table in ("results", "findings", "campaigns", "quarantine")
@@ -231,8 +237,9 @@ class _Reading:
         """Compare the lines with the footer; the hash of all bytes names the bundle."""
         try:
             footer = _FOOTER.decode(line)
-        except _DAMAGED as error:
-            raise BundleFault(f"{self._name}: its footer is damaged: {error}") from error
+        except DAMAGED as error:
+            why = why_damaged(error)
+            raise BundleFault(f"{self._name}: its footer is damaged: {why}") from error
         before = self._digest.hexdigest()
         self._digest.update(line)
         check_end(self._name, footer, before, rest=self._hashed(rest))
@@ -249,12 +256,14 @@ class _Reading:
             if take_in is None:
                 raise BadRecord(f"records of kind {kind!r} are unknown to this version")
             take_in(line)
-        except (*_DAMAGED, BadRecord) as error:
-            row: Row = {"line": number, "reason": str(error), "record": line}
+        except (*DAMAGED, BadRecord) as error:
+            row: Row = {"line": number, "reason": why_damaged(error), "record": line}
             self._rows["quarantine"].append(row)
 
     def _case(self, line: bytes) -> None:
         record = _CASE.decode(line)
+        self._inflated += count_inflated(record)
+        refuse_inflated(self._inflated)
         check_case(record, self._header.target.protocol)
         if record.case in self._seen:
             raise BadRecord(f"{record.case} stands in this bundle twice")
@@ -294,5 +303,5 @@ def _kind(line: bytes) -> str:
     """Return the kind of a line; empty if the line is no record."""
     try:
         return _KIND.decode(line).kind
-    except _DAMAGED:
+    except DAMAGED:
         return ""

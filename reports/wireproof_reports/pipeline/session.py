@@ -108,6 +108,8 @@ def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
         return
     check_java()
     own = wanted.settings.get("spark.pyspark.python", sys.executable)
+    # Spark starts its workers with `python -m`, which imports from the current folder first.
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     os.environ.setdefault("PYSPARK_PYTHON", own)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     with tempfile.TemporaryDirectory(prefix="wireproof-spark-") as scratch:
