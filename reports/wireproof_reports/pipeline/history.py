@@ -26,6 +26,7 @@ from pyspark.sql import functions as F
 from wireproof_reports.pipeline.columns import BATCH, spark_schema
 from wireproof_reports.pipeline.owner import in_words, is_alive, own_name
 from wireproof_reports.pipeline.place import HistoryFault, root_of
+from wireproof_reports.pipeline.session import run_sql
 from wireproof_spec.history import FIRST, FORMAT, LAST, PARTITIONS, TABLES, VERSION
 
 TRANSACTIONS = "wireproof-ingest"
@@ -110,7 +111,7 @@ def quoted(history: str, table: str) -> str:
 def entries(spark: SparkSession, history: str, table: str, most: int) -> list[Entry]:
     """Return a table's last commits, the last one first; empty if the table does not exist."""
     try:
-        rows = spark.sql(f"DESCRIBE HISTORY {quoted(history, table)} LIMIT {most}").collect()
+        rows = run_sql(spark, f"DESCRIBE HISTORY {quoted(history, table)} LIMIT {most}").collect()
     except PySparkException as error:
         if is_missing(error):
             return []
@@ -282,7 +283,7 @@ class Attempt:
             if table != LAST and head and head[0].version > base:
                 with self._noted(Note(CLAIMED, attempt=self.number, owner=own_name())):
                     name = quoted(self.history, table)
-                    self.spark.sql(f"RESTORE TABLE {name} TO VERSION AS OF {base}")
+                    run_sql(self.spark, f"RESTORE TABLE {name} TO VERSION AS OF {base}")
                 self._check(table, head[0].version + 1)
                 self._versions[table] = head[0].version + 1
 
@@ -295,7 +296,7 @@ class Attempt:
         note = Note(CLAIMED, attempt=self.number, owner=own_name())
         for table in sorted(self._versions, key=lambda name: name != FIRST):
             with self._noted(note):
-                self.spark.sql(f"OPTIMIZE {quoted(self.history, table)}")
+                run_sql(self.spark, f"OPTIMIZE {quoted(self.history, table)}")
             head = entries(self.spark, self.history, table, 1)[0]
             if head.version != self._versions[table]:
                 self._check(table, self._versions[table] + 1)
@@ -321,9 +322,10 @@ class Attempt:
         }
         told = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
         with self._noted(Note(CLAIMED, attempt=self.number, owner=own_name())):
-            self.spark.sql(
+            run_sql(
+                self.spark,
                 f"CREATE TABLE IF NOT EXISTS {quoted(self.history, table)} ({columns}) "
-                f"USING delta PARTITIONED BY ({', '.join(PARTITIONS)}) TBLPROPERTIES ({told})"
+                f"USING delta PARTITIONED BY ({', '.join(PARTITIONS)}) TBLPROPERTIES ({told})",
             )
 
     def _write(self, table: str, rows: DataFrame, note: Note) -> None:

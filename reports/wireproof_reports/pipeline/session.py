@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from wireproof_reports.pipeline import jars
 
@@ -168,6 +168,12 @@ def _delta(wanted: Wanted) -> dict[str, str]:
         return {"spark.driver.extraClassPath": path}
     before = wanted.settings.get("spark.jars", "")
     return {"spark.jars": ",".join([*map(str, there), *([before] if before else [])])}
+
+
+def run_sql(spark: SparkSession, statement: str) -> DataFrame:
+    """Return what a SQL statement gives."""
+    # pyspark leaves the elements of the unused parameter `args` untyped.
+    return spark.sql(statement)  # pyright: ignore[reportUnknownMemberType]
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 
 from wireproof_reports.pipeline import history as h
 from wireproof_reports.pipeline.place import HistoryFault
+from wireproof_reports.pipeline.session import run_sql
 
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 _LOGGING = "spark.databricks.delta.vacuum.logging.enabled"
@@ -70,7 +71,7 @@ def vacuum(
     spark.conf.set(_LOGGING, "false")  # its commits would change no table, but its version
     for table in [*now.note.versions, "runs"]:
         name = h.quoted(history, table)
-        spark.sql(f"VACUUM {name} RETAIN {keep_days * 24:g} HOURS")
+        run_sql(spark, f"VACUUM {name} RETAIN {keep_days * 24:g} HOURS")
     told = [
         (state.version, state.when.isoformat(timespec="seconds") if state.when else "")
         for state in lost

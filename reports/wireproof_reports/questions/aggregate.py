@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import cast
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -100,7 +101,7 @@ def state_of(spark: SparkSession, history: str, as_of: str) -> Published:
 
 def _told(spark: SparkSession, history: str, state: Published) -> dict[str, object]:
     days = read_table(spark, history, "runs", state).agg(F.min("day"), F.max("day")).first()
-    first, last = days if days is not None else (None, None)
+    first, last = cast(tuple[date | None, date | None], days or (None, None))
     return {
         "bundles": state.count("runs"),
         "results": state.count("results"),

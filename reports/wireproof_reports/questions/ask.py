@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import cast
 
 from pyspark.sql import SparkSession
 
 from wireproof_reports.pipeline.history import Published, read_table
+from wireproof_reports.pipeline.session import run_sql
 from wireproof_spec.history import TABLES
 
 
@@ -27,9 +29,9 @@ def name_tables(spark: SparkSession, history: str, state: Published) -> None:
 
 def ask_sql(spark: SparkSession, sql: str, most: int) -> Found:
     """Return the first rows of a statement's result."""
-    answer = spark.sql(sql)
+    answer = run_sql(spark, sql)
     rows = answer.limit(most + 1).collect()
-    shown = [[_plain(value) for value in row] for row in rows[:most]]
+    shown = [[_plain(value) for value in cast(Sequence[object], row)] for row in rows[:most]]
     return Found(answer.columns, shown, len(rows) > most)
 
 
@@ -42,5 +44,5 @@ def _plain(value: object) -> object:
     if isinstance(value, str | int | float | bool | None):
         return value
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_plain(each) for each in cast(Sequence[object], value)]
     return str(value)
