@@ -81,7 +81,7 @@ def refuse_without(*packages: str) -> None:
 
 
 def say_what_spark_does(wanted: "Wanted") -> None:
-    """Tell on stderr that Spark starts, and before that, that its jars are fetched once."""
+    """Write to stderr that Spark starts, and whether its jars are fetched first."""
     from wireproof_reports.pipeline import jars
 
     if manner().quiet:

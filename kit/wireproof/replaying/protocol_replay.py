@@ -22,7 +22,7 @@ class Link(Protocol):
     """A connection of one repetition."""
 
     def send(self, outgoing: Outgoing, /) -> object:
-        """Send bytes as they are."""
+        """Send bytes unchanged."""
 
     def close(self) -> None:
         """End the connection."""
@@ -108,7 +108,7 @@ class Arrangement:
 
 
 def as_it_was_sent(data: bytes, recorded: Frames, came: Frames) -> bytes:
-    """Return recorded bytes as they are."""
+    """Return recorded bytes unchanged."""
     return data
 
 

@@ -93,7 +93,7 @@ class TextView:
         echo(f"fuzz     {url}   seed {seed}{goes_on}   bundle {bundle}")
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
-        """Show how far it is, now and then."""
+        """Show the progress from time to time."""
         self._tell_unwatched(told)
         now = time.monotonic()
         is_terminal = self.err.isatty()

@@ -172,7 +172,7 @@ def start(
     """Start a program.
 
     Raises:
-        UsageFault: it cannot be started.
+        UsageFault: the program cannot be started.
     """
     command = shlex.join(words)
     try:
@@ -193,7 +193,7 @@ def split_command(command: str) -> list[str]:
     """Return the words of a command line as a shell splits them.
 
     Raises:
-        UsageFault: there is none, or a quotation mark is not closed.
+        UsageFault: the command line is empty, or a quotation mark is not closed.
     """
     try:
         words = shlex.split(command)

@@ -55,7 +55,7 @@ def greet(address: Address, credentials: Credentials) -> Greeting:
 
     Raises:
         TargetUnreachable: the target accepts no connection.
-        TargetSilent: it does not answer, or does not let the kit in.
+        TargetSilent: the server does not answer, or does not let the kit in.
     """
     seconds = time_ping(address)
     login = Login("published", credentials)
@@ -78,7 +78,7 @@ def time_ping(address: Address, *, seconds: float | None = None) -> float:
 
     Raises:
         TargetUnreachable: the target accepts no connection.
-        TargetSilent: it does not answer as a server would.
+        TargetSilent: the target does not answer like a server.
     """
     started = time.monotonic()
     with _connection(address, GREETING_SECONDS if seconds is None else seconds) as connection:

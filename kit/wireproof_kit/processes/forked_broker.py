@@ -173,10 +173,10 @@ class ForkedBroker:
         return self._code
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait until it has ended and return the exit code.
+        """Wait until the broker has ended, and return its exit code.
 
         Raises:
-            subprocess.TimeoutExpired: it runs on.
+            subprocess.TimeoutExpired: the broker still runs.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while (code := self.poll()) is None:

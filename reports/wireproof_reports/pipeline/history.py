@@ -170,7 +170,7 @@ def published_as_of(spark: SparkSession, history: str, wanted: str) -> Published
     """Return an older state: a version of ``runs``, or the last one of a day or moment.
 
     Raises:
-        HistoryFault: there is none, vacuum removed its files, or it is no version and no date.
+        HistoryFault: no such state exists, vacuum removed its files, or the text is invalid.
     """
     found = publications(spark, history, 1_000_000)
     if wanted.isdigit():
@@ -439,7 +439,7 @@ def _end_of(wanted: str) -> datetime:
     """Return the moment, or the end of the day, that a text names; in UTC if it does not say.
 
     Raises:
-        HistoryFault: it names none.
+        HistoryFault: the text names no moment.
     """
     try:
         if len(wanted) == len("2026-11-21"):

@@ -110,8 +110,8 @@ def ingest(
     """Add bundles to a history; create the history if it does not exist.
 
     Raises:
-        BundleFault: a name is none of a file; or, if strict, a bundle is damaged or foreign.
-        HistoryFault: the history is none, newer, or in use.
+        BundleFault: a name is no file; or, if strict, a bundle is damaged or foreign.
+        HistoryFault: the history is no history, newer, or in use.
     """
     local, urls = landing.split(named)
     paths = [(os.path.abspath(path), path.stat().st_size) for path in landing.local_paths(local)]
@@ -133,8 +133,8 @@ def take(
     """Take in the files of these rows.
 
     Raises:
-        BundleFault: if strict, one is damaged or foreign; nothing was taken.
-        HistoryFault: the history is none, newer, or in use.
+        BundleFault: if strict, a bundle is damaged or foreign; nothing was added.
+        HistoryFault: the history is no history, newer, or in use.
     """
     taken = IngestResult()
     seen, refused = _glanced(frames)

@@ -42,7 +42,7 @@ def watch(
 
     Raises:
         BundleFault: if strict, a bundle is damaged or foreign.
-        HistoryFault: the history is none, newer, or in use.
+        HistoryFault: the history is no history, newer, or in use.
     """
     faults: list[Exception] = []
 

@@ -89,7 +89,7 @@ def state_of(spark: SparkSession, history: str, as_of: str) -> Published:
     """Return the state that is asked: the newest, or that of a version or date.
 
     Raises:
-        HistoryFault: there is none.
+        HistoryFault: no such state exists.
     """
     state = published_as_of(spark, history, as_of) if as_of else published(spark, history)
     if state.version < 0:

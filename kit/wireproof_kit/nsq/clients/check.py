@@ -21,10 +21,10 @@ START_S = 30.0
 
 
 def check_client_driver(command: str) -> Iterator[Finding]:
-    """Yield what holds of a driver: of its lines first, then of what it makes the client do.
+    """Yield findings about a driver: first its lines, then what its client does.
 
     Raises:
-        UsageFault: it cannot be started.
+        UsageFault: the driver cannot be started.
     """
     check_command(command, SETTINGS)
     wrong = False

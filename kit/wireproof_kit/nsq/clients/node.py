@@ -114,7 +114,7 @@ def trace_of(command: Commanded) -> int | None:
 
 
 def header_of(command: Commanded) -> dict[str, object]:
-    """Return the JSON header of a PUB_EXT; an empty one if it is none."""
+    """Return the JSON header of a PUB_EXT; empty if the header is invalid."""
     length = int.from_bytes(command.body[:2], "big")
     try:
         return _members(json.loads(command.body[2 : 2 + length]))

@@ -60,8 +60,8 @@ class ClientSession:
         """Start the client in its roles and see that it can be judged.
 
         Raises:
-            UsageFault: it cannot be started.
-            TargetUnreachable: it ends at once, never connects, or does not play its role.
+            UsageFault: the client cannot be started.
+            TargetUnreachable: the client ends at once, never connects, or does not do its role.
         """
         roles: tuple[Role, ...] = ROLES[self._role]
         self._run_all({role: FIRST[role] for role in roles})

@@ -104,7 +104,7 @@ class LookupClient:
             server.close()
 
     def check_hope(self) -> None:
-        """Raise an error when waiting ended because no server gave a usable answer.
+        """Raise an error if waiting is hopeless, because no server gives a usable answer.
 
         Raises:
             Unusable: no server gave a usable answer; the message has the answer of the first one.

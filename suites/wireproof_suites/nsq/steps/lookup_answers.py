@@ -23,7 +23,7 @@ Record = dict[str, JsonValue]
 
 
 def observe_answer(answer: HttpAnswer) -> Observation:
-    """Say whether channels, partitions and producers are there: ``lookup``, ``lookup:WHAT``."""
+    """Check that channels, partitions and producers are present: ``lookup``, ``lookup:WHAT``."""
     data = _data(answer)
     if data is None:
         return observe_http(answer)
