@@ -24,7 +24,7 @@ WIDEST = 60
 
 EXAMPLES = (
     (
-        'wireproof ask history --sql "select vendor, version, count(*) from runs group by all"',
+        'wireproof ask history --sql "select version, count(*) from runs group by all"',
         "count the runs of each version",
     ),
     (

@@ -108,11 +108,7 @@ def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
         return
     check_java()
     own = wanted.settings.get("spark.pyspark.python", sys.executable)
-    # Spark starts its workers with `python -m`, which imports from the current folder first.
-    os.environ.setdefault("PYTHONSAFEPATH", "1")
-    os.environ.setdefault("PYSPARK_PYTHON", own)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    with tempfile.TemporaryDirectory(prefix="wireproof-spark-") as scratch:
+    with _environment(own), tempfile.TemporaryDirectory(prefix="wireproof-spark-") as scratch:
         builder = SparkSession.Builder().appName("wireproof")
         if wanted.master:
             builder.master(wanted.master)
@@ -128,6 +124,24 @@ def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
         finally:
             with _quiet(log):
                 spark.stop()
+
+
+@contextmanager
+def _environment(worker_python: str) -> Generator[None]:
+    """Set the variables that Spark reads, and restore them for what this process starts later."""
+    wanted = {
+        # Spark starts its workers with `python -m`, which imports from the current folder first.
+        "PYTHONSAFEPATH": "1",
+        "PYSPARK_PYTHON": worker_python,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }
+    added = {name: value for name, value in wanted.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
 
 
 @contextmanager
