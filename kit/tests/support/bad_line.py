@@ -17,21 +17,25 @@ class BadLine:
         self._delay_s = delay_s
         self._resets = resets
         self._random = random.Random(seed)
-        self._loop = asyncio.new_event_loop()
         self._listening = threading.Event()
         self.port = 0
-        threading.Thread(target=self._run, daemon=True).start()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._listen()), daemon=True)
+        self._thread.start()
         assert self._listening.wait(10)
 
     def close(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        """Close the port and every connection through it."""
+        self._loop.call_soon_threadsafe(self._ended.set)
+        self._thread.join(10)
 
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        server = self._loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0))
+    async def _listen(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._ended = asyncio.Event()
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.port = server.sockets[0].getsockname()[1]
         self._listening.set()
-        self._loop.run_forever()
+        await self._ended.wait()
+        server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -39,10 +43,17 @@ class BadLine:
         except OSError:
             writer.transport.abort()
             return
-        await asyncio.gather(
-            self._pass_on(reader, other_writer, writer),
-            self._pass_on(other_reader, writer, other_writer),
-        )
+        try:
+            await asyncio.gather(
+                self._pass_on(reader, other_writer, writer),
+                self._pass_on(other_reader, writer, other_writer),
+            )
+            await asyncio.sleep(self._delay_s)  # what is still under way
+        except asyncio.CancelledError:
+            pass
+        finally:
+            writer.transport.abort()
+            other_writer.transport.abort()
 
     async def _pass_on(
         self, reader: asyncio.StreamReader, sink: asyncio.StreamWriter, back: asyncio.StreamWriter
