@@ -17,25 +17,39 @@ class BadLine:
         self._delay_s = delay_s
         self._resets = resets
         self._random = random.Random(seed)
+        self._loop = asyncio.new_event_loop()
         self._listening = threading.Event()
         self.port = 0
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._listen()), daemon=True)
+        self._writers: list[asyncio.StreamWriter] = []
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         assert self._listening.wait(10)
 
     def close(self) -> None:
-        """Close the port and every connection through it."""
-        self._loop.call_soon_threadsafe(self._ended.set)
+        self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
+        assert not self._thread.is_alive()
 
-    async def _listen(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._ended = asyncio.Event()
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        server = self._loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0))
         self.port = server.sockets[0].getsockname()[1]
         self._listening.set()
-        await self._ended.wait()
+        self._loop.run_forever()
         server.close()
+        for writer in self._writers:
+            writer.transport.abort()
+        self._loop.run_until_complete(self._end_tasks())
+        self._loop.close()
+
+    async def _end_tasks(self) -> None:
+        """End what is still passed on; aborted connections are lost in the next round."""
+        own = asyncio.current_task()
+        tasks = [task for task in asyncio.all_tasks() if task is not own]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -43,17 +57,11 @@ class BadLine:
         except OSError:
             writer.transport.abort()
             return
-        try:
-            await asyncio.gather(
-                self._pass_on(reader, other_writer, writer),
-                self._pass_on(other_reader, writer, other_writer),
-            )
-            await asyncio.sleep(self._delay_s)  # what is still under way
-        except asyncio.CancelledError:
-            pass
-        finally:
-            writer.transport.abort()
-            other_writer.transport.abort()
+        self._writers += [writer, other_writer]
+        await asyncio.gather(
+            self._pass_on(reader, other_writer, writer),
+            self._pass_on(other_reader, writer, other_writer),
+        )
 
     async def _pass_on(
         self, reader: asyncio.StreamReader, sink: asyncio.StreamWriter, back: asyncio.StreamWriter
