@@ -309,6 +309,20 @@ def test_a_core_case_that_waits_in_vain_hurries_the_rest_of_its_group() -> None:
     assert (third.verdict, third.repeats.runs) == ("fail", 1)
 
 
+@pytest.mark.parametrize(("in_rounds", "runs"), [(False, 2), (True, 5)])
+def test_a_group_is_waited_for_in_vain_a_few_times_at_most(runs: int, *, in_rounds: bool) -> None:
+    """A target that looks in rounds is late, not mute: its waits are as many, and longer."""
+    session = FakeSession()
+    session.patience = Patience(answer=1.0, push=15.0, redelivery=15.0, in_rounds=in_rounds)
+
+    def waits(broker: Transcript) -> Observation:
+        broker.waited(8.0)
+        return observed("bad")
+
+    record = engine(session, repeats=5).run(case(waits, arguments=("broker",)))
+    assert (record.verdict, record.repeats.runs) == ("fail", runs)
+
+
 def test_a_core_answered_wrongly_hurries_nobody() -> None:
     session = FakeSession()
     core = msgspec.structs.replace(CLAUSE, core=True)

@@ -18,7 +18,7 @@ import msgspec
 from wireproof_kit.errors import ArrangementFailed, KitError, TargetSilent, TargetUnreachable
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.runner.deaths import Deaths
-from wireproof_kit.runner.hurry import Hurry
+from wireproof_kit.runner.hurry import Hurry, hurry_with
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.line import Line, has_reset
 from wireproof_kit.runner.patience import hurrying
@@ -102,10 +102,8 @@ class Engine:
     def __post_init__(self) -> None:
         self._deaths = Deaths(self.session, self.options.restart)
         self._line = Line(self.session)
-        self._hurry = Hurry(
-            self.options.hurry_after,
-            is_withheld=self.session.patience.is_withheld,
-            never=self.options.patient,
+        self._hurry = hurry_with(
+            self.session.patience, after=self.options.hurry_after, never=self.options.patient
         )
 
     def start(self, instances: Iterable[Instance]) -> None:

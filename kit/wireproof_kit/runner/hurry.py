@@ -7,16 +7,18 @@ decides nothing: it was not waited for.
 """
 
 import threading
-from collections import Counter
 from dataclasses import dataclass, field
 
 from wireproof_kit.runner.instance import Instance
+from wireproof_kit.runner.patience import Patience
 from wireproof_spec.record import CaseRecord
 
 GROUPS = 3
 """A target that withholds what is owed in so many groups withholds it everywhere."""
 GROUP_S = 10.0
 """How long the kit waits in vain for what one group owes, in cases that do not pass."""
+GROUP_WAITS = 4
+"""How many waits for a push that is, if each takes longer because the target looks in rounds."""
 _VAIN = frozenset({"silence", "missing", "nonsense", "withheld"})
 
 
@@ -30,11 +32,12 @@ class Hurry:
     """
 
     after: int
+    group_s: float = GROUP_S
     is_withheld: bool = False
     never: bool = False
     is_general: bool = False
     _groups: set[str] = field(default_factory=set[str])
-    _waited_s: Counter[str] = field(default_factory=Counter[str])
+    _waited_s: dict[str, float] = field(default_factory=dict[str, float])
     _count: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -48,8 +51,8 @@ class Hurry:
             return
         group = instance.clause.group
         with self._lock:
-            self._waited_s[group] += int(waited_s * 1000)
-            if self._waited_s[group] >= GROUP_S * 1000:
+            self._waited_s[group] = self._waited_s.get(group, 0.0) + waited_s
+            if self._waited_s[group] >= self.group_s:
                 self._groups.add(group)
             self.is_general |= len(self._groups) >= GROUPS
 
@@ -67,6 +70,12 @@ class Hurry:
     def repeats(self, instance: Instance) -> bool:
         """Return True if a failure of the case is to be run again."""
         return not (self.is_withheld or self.applies(instance))
+
+
+def hurry_with(patience: Patience, *, after: int, never: bool) -> Hurry:
+    """Return when to hurry with a target of this patience."""
+    rounds_s = GROUP_WAITS * patience.push if patience.in_rounds else 0.0
+    return Hurry(after, max(GROUP_S, rounds_s), patience.is_withheld, never)
 
 
 def _has_waited_in_vain(record: CaseRecord) -> bool:
