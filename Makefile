@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What `make test-clients` needs: clients, or pynsq for that client alone, which needs no Go.
 CLIENTS ?= clients
 
-.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help
+.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -72,6 +72,11 @@ crash:
 connections:
 	@$(PYTHON) tools/setup.py dev
 	@WIREPROOF_CONNECTIONS=5000 $(BIN)/python -m pytest -q -s -o timeout=600 reference_impl/tests/nsq/serving/test_many_connections.py
+
+edges:
+	@$(PYTHON) tools/setup.py dev
+	@WIREPROOF_BAD_LINE=ext $(BIN)/python -m pytest -q -s -o timeout=1200 kit/tests/run/test_never_green.py -k "lies or bad_line"
+	@WIREPROOF_INTERRUPTS=20 WIREPROOF_DEATHS=10 WIREPROOF_SELECTIONS=10 $(BIN)/python -m pytest -q -o timeout=600 kit/tests/edges
 
 bench:
 	@$(PYTHON) tools/setup.py dev
@@ -134,6 +139,7 @@ help:
 	@echo "make fuzz-proof   a campaign for each fault of a parser (SAMPLE=1: a few; LEGAL=1: variants)"
 	@echo "make bench-fuzz   the fuzzer beside boofuzz and raw senders"
 	@echo "make mutation   mutants of the reference's cores, judged by the suites"
+	@echo "make edges    interrupts, deaths, baselines, and targets that lie or sulk, timed"
 	@echo "make bench    speed of generated codecs and queue directories beside code by hand and construct"
 	@echo "make bench-reference   speed of the reference beside servers that do next to nothing"
 	@echo "make check    lint, types, import contracts"

@@ -145,5 +145,7 @@ def _write_down(error: Exception) -> str:
 
 
 def _refuse(sentence: str) -> int:
-    click.echo(f"wireproof: {sentence}", err=True)
+    from wireproof.view.output import echo
+
+    echo(f"wireproof: {' '.join(sentence.splitlines())}", err=True)
     return NOT_DONE

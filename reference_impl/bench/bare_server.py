@@ -78,7 +78,7 @@ class Sinking(Answering):
     frame_bytes = 1
 
     def split(self, data: bytes) -> tuple[int, int]:
-        """Return how many frames so many bytes are."""
+        """Return the number of complete frames of equal size, and the position after the last."""
         count = len(data) // self.frame_bytes
         return count, count * self.frame_bytes
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from bad_line import BadLine
+from cli_process import clean_environment
 from liars import LIARS
 from scripted_peer import Script, ScriptedPeer
 
@@ -46,7 +47,7 @@ def wireproof(*arguments: str, folder: Path, environment: dict[str, str] | None 
     done = subprocess.run(
         command,
         cwd=folder,
-        env=environment,
+        env=environment or clean_environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

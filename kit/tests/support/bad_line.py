@@ -20,11 +20,15 @@ class BadLine:
         self._loop = asyncio.new_event_loop()
         self._listening = threading.Event()
         self.port = 0
-        threading.Thread(target=self._run, daemon=True).start()
+        self._writers: list[asyncio.StreamWriter] = []
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
         assert self._listening.wait(10)
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        assert not self._thread.is_alive()
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -32,6 +36,20 @@ class BadLine:
         self.port = server.sockets[0].getsockname()[1]
         self._listening.set()
         self._loop.run_forever()
+        server.close()
+        for writer in self._writers:
+            writer.transport.abort()
+        self._loop.run_until_complete(self._end_tasks())
+        self._loop.close()
+
+    async def _end_tasks(self) -> None:
+        """End what is still passed on; aborted connections are lost in the next round."""
+        own = asyncio.current_task()
+        tasks = [task for task in asyncio.all_tasks() if task is not own]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -39,6 +57,7 @@ class BadLine:
         except OSError:
             writer.transport.abort()
             return
+        self._writers += [writer, other_writer]
         await asyncio.gather(
             self._pass_on(reader, other_writer, writer),
             self._pass_on(other_reader, writer, other_writer),

@@ -31,10 +31,9 @@ from wireproof_kit.iggy.session import SERVER
 from wireproof_kit.iggy.topics import Stream
 from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.iggy.wire.connection import Connection, connect_socket
-from wireproof_kit.iggy.wire.http import TOKEN
 from wireproof_kit.iggy.wire.login import LOGIN_NOTE, log_in_with
 from wireproof_kit.runner.patience import PUSH
-from wireproof_kit.wire.http import transfer
+from wireproof_kit.wire.http import TOKEN, transfer
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_spec.decoding import decode, encode
@@ -90,7 +89,10 @@ class ServerLinks(Links[Connection]):
             key = "--control" if is_control else "--http"
             raise TargetUnreachable(f"the exchange has HTTP requests; give {key} HOST:PORT")
         shown = f"Bearer {TOKEN}\r\n".encode()
-        own = f"Bearer {access.login.token(address)}\r\n".encode() if shown in data else shown
+        own = shown
+        if shown in data:
+            token = access.control_token if is_control else access.login.token(address)
+            own = f"Bearer {token}\r\n".encode()
         self.transcript.add("request", name, data=data, note=what)
         method = data.split(b" ", 1)[0].decode("latin-1")
         seconds = self._server.patience.seconds(PUSH)

@@ -59,7 +59,7 @@ class Group(click.Group):
 
 
 class LazyGroup(Group):
-    """The root: knows its commands by the table, imports one when it is used."""
+    """The root command: a table lists its subcommands, and each is imported when used."""
 
     def __init__(
         self, name: str, table: Mapping[str, CommandEntry], *, examples: Examples, **more: object

@@ -98,7 +98,7 @@ def named_target(
     """Return the chosen target; ``given`` takes precedence over the configuration.
 
     Raises:
-        UsageFault: no target or more than one is given, or its URL is empty.
+        UsageFault: no target or more than one is given, or the URL is empty.
     """
     urls = [argument for argument in arguments if is_url(argument) or not argument.strip()]
     prefixes = tuple(argument.rstrip("/") for argument in arguments if argument not in urls)

@@ -13,7 +13,7 @@ from wireproof.view.events import case_event, header_event, verdict_event, write
 from wireproof.view.output import write_lines
 from wireproof.view.style import COLUMNS, TONES, Style
 from wireproof.view.summary import Result, summary
-from wireproof_kit.decoding.printable import clip, printable
+from wireproof_kit.decoding.printable import clip, escape_unprintable, printable
 from wireproof_reports.wording import shown_time
 from wireproof_spec.record import VERDICTS, CaseRecord, HeaderRecord, Verdict
 
@@ -45,7 +45,7 @@ COUNT_WORDS: dict[Verdict, str] = {
 
 def interface(case_id: str) -> str:
     """Return protocol and interface of a case id: ``nsq/publish``."""
-    return "/".join(case_id.split("/")[:2])
+    return escape_unprintable("/".join(case_id.split("/")[:2]))
 
 
 def by_interface(records: Iterable[CaseRecord]) -> dict[str, list[Verdict]]:
@@ -268,8 +268,9 @@ class LiveDisplay:
         lines.append(f"{progress:>{COLUMNS}}")
         if not whole:
             lines = lines[-max(self.height - 2, 1) :]
-        up = f"\x1b[{self._drawn}F\x1b[J" if self._drawn else ""
-        write_lines(self.out, [up + lines[0], *lines[1:]])
+        if self._drawn:
+            self.out.write(f"\x1b[{self._drawn}F\x1b[J")
+        write_lines(self.out, lines)
         self._drawn, self._drawn_at = len(lines), self.clock()
 
 

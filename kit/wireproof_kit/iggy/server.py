@@ -327,7 +327,7 @@ class Server:
         """
         if self.access.control is None:
             raise ArrangementFailed("no control address of the target is known; give --control")
-        return ControlClient(self._http_at(self.access.control, ""))
+        return ControlClient(self._http_at(self.access.control, self.access.control_token))
 
     @property
     def disk(self) -> DataDirectory:

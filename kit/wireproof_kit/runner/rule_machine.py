@@ -222,7 +222,7 @@ def search(
     The same seed gives the same histories. ``tell`` is given each history that kept the law.
 
     Raises:
-        KitError: what kept the kit from its job before anything was found, were it only time.
+        KitError: the kit could not search, for instance for lack of time, and found nothing.
     """
     state = _Search(begin, effort, tell)
     _explore(state, moves, seed)

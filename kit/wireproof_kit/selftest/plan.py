@@ -2,13 +2,13 @@
 
 import random
 import subprocess
-import sys
 from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.runner.instance import Instance
+from wireproof_kit.targets.interpreter import module_command
 
 FAULT = "fault"
 PARSER = "parser"
@@ -100,7 +100,7 @@ def list_trials(protocol: str, kind: str) -> tuple[Trial, ...]:
         KitError: the reference does not list them.
     """
     listing = f"--list-{kind}s"
-    command = [sys.executable, "-m", "wireproof", "serve", protocol, listing]
+    command = module_command("wireproof", "serve", protocol, listing)
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=LIST_WITHIN_S, check=False
     )

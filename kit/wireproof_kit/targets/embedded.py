@@ -5,7 +5,6 @@ import os
 import select
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import IO, Protocol
 
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.protocols import kit_part
+from wireproof_kit.targets.interpreter import module_command
 from wireproof_kit.targets.scratch import scratch
 from wireproof_spec.protocol import Group, entry_point
 
@@ -122,7 +122,7 @@ def start_child(
     """
     module = entry_point(Group.SERVERS, protocol).module
     return subprocess.Popen(
-        [sys.executable, "-m", module, *LIFE, *arguments],
+        module_command(module, *LIFE, *arguments),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL if mute else None,

@@ -132,7 +132,7 @@ class Wire(Generic[T]):
     def nothing(
         self, seconds: float, cut: Callable[[bytes], WireError]
     ) -> Nonsense | Closed | Silent:
-        """Say why no value came in so many seconds; ``cut`` says what the end cut off."""
+        """Return why no value came in ``seconds``; ``cut`` describes an incomplete last value."""
         if self._incoming.fault is not None:
             return self._nonsense(self._incoming.fault)
         pending = self.pending

@@ -136,6 +136,10 @@ def request_bytes(
     return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
 
+TOKEN = "TOKEN"
+"""Stands in recorded requests for the token that was shown."""
+
+
 def address_of(text: str) -> Address:
     """Parse HOST:PORT."""
     parts = urlsplit(f"//{text}")

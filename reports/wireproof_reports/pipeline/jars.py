@@ -54,10 +54,10 @@ def found(where: Path) -> list[Path]:
 
 
 def fetch(where: Path) -> list[Path]:
-    """Have the jars in a folder; they are there as a whole or not at all.
+    """Fetch the jars into a folder: all of them or none.
 
     Raises:
-        JarFault: they could not be fetched.
+        JarFault: the jars could not be fetched.
     """
     with tempfile.TemporaryDirectory(prefix="wireproof-jars-") as scratch:
         wanted = tuple(f"{group}_" for group in GROUPS)
@@ -104,7 +104,7 @@ def megabytes(jars: Sequence[Path]) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Fetch the jars unless they are there, and say so; 0, or 2 and one sentence."""
+    """Fetch missing jars and print the folder; return 0, or 2 after a sentence on stderr."""
     where = Path(arguments[0]) if arguments else folder()
     try:
         jars = found(where) or fetch(where)

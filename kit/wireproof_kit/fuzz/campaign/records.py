@@ -87,7 +87,7 @@ def cases_of(
     `enter` knows the states of the protocol.
 
     Raises:
-        UsageFault: the record is damaged, or a state is none of this protocol.
+        UsageFault: the record is damaged, or has a state of another protocol.
     """
     try:
         check_finding(record)

@@ -62,7 +62,7 @@ class AddressTarget:
         return fuzz_session
 
     def revive(self, *, stuck: bool = False) -> bool:
-        """Restart it with the user's command unless it came back by itself."""
+        """Restart the target with the user's command, unless it recovered by itself."""
         if not stuck and _is_up(self.target, COMES_BACK_S):
             return True  # another worker, or whoever watches over it, was faster
         if self.restart is None:

@@ -104,7 +104,7 @@ class LookupClient:
             server.close()
 
     def check_hope(self) -> None:
-        """Raise an error when waiting ended because no server gave a usable answer.
+        """Raise an error if waiting is hopeless, because no server gives a usable answer.
 
         Raises:
             Unusable: no server gave a usable answer; the message has the answer of the first one.
@@ -202,9 +202,9 @@ class LookupClient:
     def wait_until_registered(
         self, name: str, *, partitions: int, seconds: float = REGISTER_SECONDS
     ) -> bool:
-        """Wait until nodes registered enough partitions, since they may refuse them before.
+        """Wait until nodes have registered enough partitions; earlier they may refuse messages.
 
-        Meanwhile creations are asked for again now and then. False when they never do.
+        Creations are requested again from time to time. False if patience runs out.
         """
 
         def look() -> bool | None:

@@ -68,7 +68,7 @@ def order_ext_place(bench: ProbeContext) -> Observation:
 
 
 def order_rdy(bench: ProbeContext) -> Observation:
-    """Subscribe in order without RDY: ``delivered-without-rdy``, ``delivered-after-rdy``.
+    """Subscribe in order without RDY: ``delivered-without-rdy`` or ``delivered-after-rdy``.
 
     A second channel, with RDY, shows when the message could have come.
     """
@@ -87,11 +87,11 @@ def order_rdy(bench: ProbeContext) -> Observation:
 
 
 def dispatch_fallback(bench: ProbeContext) -> Observation:
-    """Publish a tagged message while the only client with its tag has no room for it.
+    """Publish a tagged message while the only client with its tag has its RDY count in flight.
 
-    ``falls-back`` when a client without a tag gets it; ``waits`` when it comes to the tagged
-    client once that has room. That client holds a message already: brokers may answer SUB before
-    they know the tag.
+    ``falls-back``: a client without a tag gets the message. ``waits``: the tagged client gets it
+    after finishing another message. That client holds a message from the start, since brokers may
+    answer SUB before they know the tag.
     """
     topic = bench.topic("fresh_ext_topic")
     broker, channel = bench.broker, topic.channel()
@@ -116,7 +116,8 @@ def dispatch_fallback(bench: ProbeContext) -> Observation:
 def dispatch_tagged_gets_other(bench: ProbeContext) -> Observation:
     """Publish an untagged message while only a tagged client is subscribed.
 
-    ``idle`` when it gets it; ``never`` when it waits for a client without a tag.
+    ``idle``: the tagged client gets the message. ``never``: the message waits for a client without
+    a tag.
     """
     topic = bench.topic("other_fresh_ext_topic")
     broker, channel = bench.broker, topic.channel()

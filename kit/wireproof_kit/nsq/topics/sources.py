@@ -246,9 +246,10 @@ class TopicMaker:
     def _places(
         self, name: str, partitions: int, expected: int, lookup: LookupClient
     ) -> tuple[LedPartition, ...]:
-        """Wait until enough partitions have leaders; return them, the target's own first.
+        """Wait until enough partitions have leaders; return the leaders, the target's node first.
 
-        Once all that are expected are led, none of them need be the target's own.
+        Until all ``expected`` partitions have leaders, one of them must be led by the target's own
+        node.
         """
         leaders = lookup.wait_for(
             name, near=self._around.address, partitions=expected, least=partitions

@@ -25,7 +25,7 @@ class OwedMessage:
 
 @dataclass(slots=True)
 class Member:
-    """A client: the tag it desires, how much it takes, since when it is known to take any."""
+    """A client: its desired tag, its RDY count, and since when it is known to be ready."""
 
     tag: str | None
     ready: int

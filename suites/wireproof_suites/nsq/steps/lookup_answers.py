@@ -23,7 +23,7 @@ Record = dict[str, JsonValue]
 
 
 def observe_answer(answer: HttpAnswer) -> Observation:
-    """Say whether channels, partitions and producers are there: ``lookup``, ``lookup:WHAT``."""
+    """Check that channels, partitions and producers are present: ``lookup``, ``lookup:WHAT``."""
     data = _data(answer)
     if data is None:
         return observe_http(answer)
@@ -177,7 +177,10 @@ def observe_extend(answer: HttpAnswer) -> Observation:
 
 
 def observe_lists(answer: HttpAnswer) -> Observation:
-    """Name how partitions and producers stand: ``null``, ``empty``, ``filled``, ``missing``."""
+    """Return the form of partitions and producers: ``null``, ``empty``, ``filled`` or absent.
+
+    Absent lists are ``missing``.
+    """
     data = _data(answer)
     if data is None:
         return observe_http(answer)

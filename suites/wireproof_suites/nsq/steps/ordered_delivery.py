@@ -132,7 +132,7 @@ def read_by_turns(consumers: Sequence[Consumer], bodies: Sequence[bytes]) -> Obs
 
 
 def put_back(consumer: Consumer, delivery: Delivery) -> None:
-    """Say REQ with time-out 0."""
+    """Send REQ with timeout 0."""
     consumer.requeue(delivery, 0)
 
 

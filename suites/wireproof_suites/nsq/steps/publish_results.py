@@ -17,7 +17,7 @@ from wireproof_kit.observation import Observation, observed
 def publish_and_receive(
     broker: Broker, topic: Topic, header: Header, *, content: bytes = b""
 ) -> Observation:
-    """Return how a message was refused, or else how it was delivered."""
+    """Publish a message; return the refusal, or how the message was delivered."""
     body = broker.unique_body() + content
     with broker.subscribe(topic) as consumer:
         answer = observe(broker.publish(topic, body, header))

@@ -129,7 +129,7 @@ def observe_kind(broker: Broker, topic: Topic) -> Observation:
 
 
 def observe_count(topic: Topic, lookup: LookupClient, *, due: int) -> Observation:
-    """Compare the partitions of a topic, led and in meta, with their due number."""
+    """Compare the number of partitions of a topic, by leaders and in meta, with the number due."""
     info = lookup.lookup(topic.name)
     if info is None:
         return observed("not-led", overdue=True)
@@ -181,5 +181,5 @@ def _topic(broker: Broker, name: str, info: TopicInfo, parameters: Parameters) -
 
 
 def observe_word(answer: HttpAnswer) -> Observation:
-    """Name an answer to a POST: ``done``, or how it was refused."""
+    """Return ``done`` for a successful POST, else the word of the refusal."""
     return observed("done") if answer.status == 200 else observe_http(answer)
