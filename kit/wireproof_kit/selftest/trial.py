@@ -71,7 +71,7 @@ def _draw_cases(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     source = random.Random(trial.name)
     alike: dict[object, list[Instance]] = {}
     for item in instances:
-        alike.setdefault((item.function, item.clause.id), []).append(item)
+        alike.setdefault((item.mark.id, item.clause.id), []).append(item)
     drawn = [source.choice(items) for items in alike.values()]
     return _thin_out(drawn, SHARE.get(trial.kind, 1), source)
 

@@ -86,7 +86,7 @@ FAULTS: tuple[Preset, ...] = (
         "body-without-last-line-feed",
         "a line feed at the end of a body is removed",
         breaks=_BODY,
-        may_break="upgrade.old-messages",
+        may_break="upgrade.old-messages consume.plain-topic",
         overrides=with_body(lambda message: message.body.removesuffix(b"\n")),
     ),
     condition(

@@ -224,7 +224,7 @@ FAULTS: tuple[Preset, ...] = (
         "header-judged-by-its-beginning",
         "only the first bytes of the header are validated",
         breaks=_JSON,
-        may_break="publish.header-name publish.header-strict",
+        may_break="publish.header-name publish.header-strict publish.reserved-name",
         settings=_take_wrong(_begins_well),
     ),
     wrong_value(
