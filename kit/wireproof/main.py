@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _end_as_if_interrupted() -> None:
-    """Let SIGTERM do what Ctrl-C does: keep what was found, end what was started."""
+    """Make SIGTERM act like Ctrl-C: results are kept, and started processes are ended."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 
@@ -145,5 +145,7 @@ def _write_down(error: Exception) -> str:
 
 
 def _refuse(sentence: str) -> int:
-    click.echo(f"wireproof: {sentence}", err=True)
+    from wireproof.view.output import echo
+
+    echo(f"wireproof: {' '.join(sentence.splitlines())}", err=True)
     return NOT_DONE

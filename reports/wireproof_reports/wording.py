@@ -186,7 +186,11 @@ def shown_time(microseconds: int) -> str:
 
 def printable(data: bytes) -> str:
     """Return bytes as text where they are printable UTF-8, with escapes elsewhere."""
-    text = data.decode("utf-8", "backslashreplace")
+    return escape_unprintable(data.decode("utf-8", "backslashreplace"))
+
+
+def escape_unprintable(text: str) -> str:
+    """Return text with control, bidirectional and other unprintable signs escaped."""
     return "".join(sign if sign.isprintable() else _escape(sign) for sign in text)
 
 

@@ -6,11 +6,12 @@ wire that may exceed 2^53 are strings.
 
 import base64
 import zlib
-from typing import Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from wireproof_spec.catalogue import level_rank
+from wireproof_spec.catalogue import Level, level_rank
 from wireproof_spec.origin import BINDING
 
 FORMAT = 1
@@ -32,6 +33,11 @@ CONCLUSIVE: frozenset[Verdict] = frozenset({"pass", "reading", "fail", "known"})
 
 ControlState = Literal["prompt", "slow", "dead"]
 ClaimState = Literal["shown", "absent", "broken", "unknown"]
+ReadingChoice = Literal["any", "published", "deployed"]
+Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+"""A number of things, or of microseconds; what reads bundles keeps it in 64 bits."""
+Size = Annotated[int, msgspec.Meta(ge=0, le=64 << 20)]
+"""Bytes of one step; ours, eight times the largest that a case sends."""
 
 _DEFLATE_ABOVE = 4096
 
@@ -43,13 +49,13 @@ class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     (offset, length, label, made wrong on purpose).
     """
 
-    at_us: int
+    at_us: Count
     conn: str
     kind: str
     hex: str = ""
     deflate: str = ""
-    length: int = 0
-    parts: tuple[tuple[int, int, str, bool], ...] = ()
+    length: Size = 0
+    parts: tuple[tuple[Count, Count, str, bool], ...] = ()
     note: str = ""
 
     def data(self) -> bytes:
@@ -112,8 +118,8 @@ class SeenRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 class RepeatsRecord(msgspec.Struct, frozen=True):
     """How often the case was run, and how often its first observation was repeated."""
 
-    runs: int
-    same: int
+    runs: Count
+    same: Count
     others: tuple[SeenRecord, ...] = ()
 
 
@@ -139,7 +145,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     case: str
     case_hash: str
     clause: str
-    level: str
+    level: Level
     title: str
     observation: str
     verdict: Verdict
@@ -151,16 +157,16 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     note: str = ""
     reading: str | None = None
     signature: str | None = None
-    accepted: tuple[str, ...] = ()
+    accepted: Annotated[tuple[str, ...], msgspec.Meta(max_length=1000)] = ()
     needs: tuple[str, ...] = ()
     repeats: RepeatsRecord = RepeatsRecord(runs=1, same=1)
     hazard: bool = False
-    duration_us: int = 0
+    duration_us: Count = 0
     transcript: TranscriptRecord = TranscriptRecord()
     deviation: DeviationRecord | None = None
 
     def list_seen(self) -> tuple[SeenRecord, ...]:
-        """Return all repetitions, the first one first."""
+        """Return the first repetition, and those that came out otherwise."""
         first = SeenRecord(
             value=self.observation,
             overdue=self.overdue,
@@ -168,8 +174,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
             difference=self.difference,
             note=self.note,
         )
-        same = (first,) * max(self.repeats.same, 1)
-        return same + self.repeats.others
+        return (first, *self.repeats.others)
 
 
 class ClaimRecord(msgspec.Struct, frozen=True):
@@ -205,6 +210,13 @@ class TargetRecord(msgspec.Struct, frozen=True):
     given: tuple[str, ...] = ()
     role: str = ""
 
+    def parts(self) -> SplitResult:
+        """Return the parts of the URL; all empty if the record has no valid URL."""
+        try:
+            return urlsplit(self.url)
+        except ValueError:
+            return urlsplit("")
+
     def is_client(self) -> bool:
         """Return True if a client was judged."""
         return self.role == "client"
@@ -217,7 +229,7 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     ``narrowed`` are the options that left cases out besides the selection: ``-k trace``, ``--lf``.
     """
 
-    format: int
+    format: Count
     kit: str
     spec: dict[str, int]
     seed: int
@@ -225,9 +237,9 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     claims: dict[str, ClaimRecord]
     readings: dict[str, BindingRecord]
     patience: dict[str, float]
-    profile: str = "must"
+    profile: Level = "must"
     origins: tuple[str, ...] = BINDING
-    reading: str = "any"
+    reading: ReadingChoice = "any"
     selection: tuple[str, ...] = ()
     not_selected: dict[str, str] = {}
     narrowed: tuple[str, ...] = ()
@@ -279,7 +291,7 @@ class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
     verdicts: dict[str, int]
     groups: tuple[GroupRecord, ...]
     coverage: dict[str, int]
-    exit: int
+    exit: Annotated[int, msgspec.Meta(ge=0, le=255)]
     statement: str
     stale: tuple[str, ...] = ()
     expired: tuple[str, ...] = ()
@@ -293,10 +305,10 @@ class SentRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     ``manner`` is whole, split, bytewise, together, half-close or slow; ``cuts`` are offsets.
     """
 
-    conn: int = 0
+    conn: Count = 0
     hex: str = ""
     deflate: str = ""
-    length: int = 0
+    length: Size = 0
     manner: str = "whole"
     cuts: tuple[int, ...] = ()
     seconds: float = 0.0
@@ -341,9 +353,9 @@ class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"
     field: str
     answer: str
     seed: int
-    shown: int
-    runs: int
-    seen: int
+    shown: Count
+    runs: Count
+    seen: Count
     at_s: float
     cases: tuple[FuzzCaseRecord, ...]
     names: dict[str, str] = {}
@@ -361,17 +373,17 @@ class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaig
 
     seed: int
     seconds: float
-    executed: int
-    in_frame: int
+    executed: Count
+    in_frame: Count
     in_frame_s: float
-    reconnecting: int
+    reconnecting: Count
     reconnecting_s: float
-    skipped: int = 0
-    left_out: int = 0
-    not_again: int = 0
+    skipped: Count = 0
+    left_out: Count = 0
+    not_again: Count = 0
     hunting_s: float = 0.0
-    next_batch: int = 0
-    workers: int = 1
+    next_batch: Count = 0
+    workers: Count = 1
     unwatched_s: float | None = None
     coverage: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
 

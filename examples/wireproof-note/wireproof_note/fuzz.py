@@ -1,6 +1,7 @@
 """Fuzzing: frames drawn from the grammar, and what the server owes for any bytes."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from hypothesis import strategies as st
 
@@ -105,11 +106,5 @@ def open_fuzz_session(target: Target, options: driver.FuzzSessionOptions) -> Ope
     known = SessionOptions(0, options.token, options.timeout_s, patience=options.patience)
     session = NoteSession(target, known)
     oracle, health = NoteOracle(session.address), Neighbour(session)
-    return OpenTarget(
-        session,
-        oracle,
-        health,
-        {},
-        lambda choice: make_generation(GRAMMAR, choice),
-        lambda leave: None,
-    )
+    generate = partial(make_generation, GRAMMAR)
+    return OpenTarget(session, oracle, health, {}, generate, lambda leave: None)

@@ -19,7 +19,7 @@ from wireproof.options.spark_options import (
     spark_options,
     wanted_spark,
 )
-from wireproof.view.output import write_lines
+from wireproof.view.output import echo, write_lines
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.pipeline.place import HistoryFault, check_readable, is_history, is_url
@@ -72,14 +72,14 @@ def aggregate(
     answered = _answered(history, out, spark, as_of)
     _write_pages(out)
     if manner().json:
-        click.echo(json.dumps({"event": "aggregated", "site": str(out), "questions": answered}))
+        echo(json.dumps({"event": "aggregated", "site": str(out), "questions": answered}))
     elif not manner().quiet:
-        click.echo("\n".join(_lines(out, answered)))
+        echo("\n".join(_lines(out, answered)))
     return code
 
 
 def _history(source: str, out: Path, wanted: "Wanted") -> tuple[str, int]:
-    """Return the history, and 2 if bundles were refused; that of a folder is made in the site."""
+    """Return the history and the exit code; a folder of bundles gets a history in the site."""
     folder = Path(source)
     if is_url(source) or is_history(folder):
         _readable(source)
@@ -130,7 +130,7 @@ def _write_pages(out: Path) -> None:
     """Write the site's pages beside its data.
 
     Raises:
-        UsageFault: they cannot be made of what is there, or not be written.
+        UsageFault: the data do not suffice, or the pages cannot be written.
     """
     from wireproof_reports.site import SiteFault, write
 

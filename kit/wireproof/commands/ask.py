@@ -1,4 +1,4 @@
-"""``wireproof ask``: a question of one's own, in SQL."""
+"""``wireproof ask``: answers the user's own question, in SQL."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ from wireproof.options.spark_options import (
     spark_options,
     wanted_spark,
 )
-from wireproof.view.output import write_lines
+from wireproof.view.output import echo, write_lines
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.errors import UsageFault
 from wireproof_reports.pipeline.place import HistoryFault, check_readable
@@ -24,7 +24,7 @@ WIDEST = 60
 
 EXAMPLES = (
     (
-        'wireproof ask history --sql "select vendor, version, count(*) from runs group by all"',
+        'wireproof ask history --sql "select version, count(*) from runs group by all"',
         "count the runs of each version",
     ),
     (
@@ -75,7 +75,7 @@ def ask(
         found = ask_sql(session, sql, limit)
     if manner().json:
         told = {"event": "answered", "columns": found.columns, "rows": found.rows}
-        click.echo(json.dumps({**told, "cut": found.is_cut}, ensure_ascii=False))
+        echo(json.dumps({**told, "cut": found.is_cut}, ensure_ascii=False))
         return
     write_lines(sys.stdout, _lines(found.columns, found.rows))
     if found.is_cut:

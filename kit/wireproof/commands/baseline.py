@@ -11,6 +11,7 @@ import click
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command, Group
 from wireproof.options.target_choice import settings_for
+from wireproof.view.output import echo
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.collect import collect
@@ -149,13 +150,13 @@ def check(file: Path | None, bundle: Path | None) -> int:
     stale = [] if bundle is None else [e.id for e in _stale(entries, read_bundle(bundle), today)]
     if manner().json:
         told = {"file": str(place), "entries": len(entries), "expired": expired, "stale": stale}
-        click.echo(json.dumps(told))
+        echo(json.dumps(told))
     elif not manner().quiet:
         for name in expired:
-            click.echo(f"expired  {name}")
+            echo(f"expired  {name}")
         for name in stale:
-            click.echo(f"stale    {name} passes now; remove it")
-        click.echo(f"{place}: {len(entries)} entries, {len(expired)} expired, {len(stale)} stale")
+            echo(f"stale    {name} passes now; remove it")
+        echo(f"{place}: {len(entries)} entries, {len(expired)} expired, {len(stale)} stale")
     return 1 if expired or stale else 0
 
 
@@ -234,7 +235,7 @@ def _tell_undecided(run: Bundle) -> None:
     if not undecided or manner().json or manner().quiet:
         return
     told = count_noun(len(undecided), "undecided or unstable case")
-    click.echo(
+    echo(
         f"{told} cannot be listed: such a case has shown no failure that could be known; "
         "run with --allow-unstable to leave them out of the exit code, or with --exclude ID"
     )
@@ -242,7 +243,7 @@ def _tell_undecided(run: Bundle) -> None:
 
 def _tell(place: Path, **numbers: int) -> None:
     if manner().json:
-        click.echo(json.dumps({"file": str(place), **numbers}))
+        echo(json.dumps({"file": str(place), **numbers}))
     elif not manner().quiet:
         told = ", ".join(f"{number} {word}" for word, number in numbers.items())
-        click.echo(f"{place}: {told}")
+        echo(f"{place}: {told}")

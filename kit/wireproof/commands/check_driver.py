@@ -1,13 +1,12 @@
-"""``wireproof client --check-driver``: what a driver does right and wrong, one line a rule."""
+"""``wireproof client --check-driver``: checks a driver against the driver protocol."""
 
-import click
-
+from wireproof.view.output import echo
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import kit_part
 
 
 def report(command: str, protocol: str) -> int:
-    """Write what holds of a driver; return 0 if it keeps every rule.
+    """Print the result of each rule for a driver; return 0 if the driver keeps every rule.
 
     Raises:
         UsageFault: the protocol has no drivers of clients, or the command cannot be started.
@@ -19,5 +18,5 @@ def report(command: str, protocol: str) -> int:
     for finding in check(command):
         wrong += bool(finding.wrong)
         told = f"FAIL {finding.rule}: {finding.wrong}" if finding.wrong else f"ok   {finding.rule}"
-        click.echo(told)
+        echo(told)
     return 1 if wrong else 0

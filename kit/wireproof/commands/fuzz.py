@@ -23,6 +23,7 @@ from wireproof.options.target_choice import (
 )
 from wireproof.running.interruption import Interruption
 from wireproof.view.fuzzing import choose_fuzz_view
+from wireproof.view.output import echo
 from wireproof_kit import pcap
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.campaign.batches import BATCH
@@ -113,9 +114,9 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     )
     view.begin(named.url, seed, bundle, first)
     if not pcap.is_installed():
-        click.echo(f"wireproof: {WITHOUT_SCAPY}", err=True)
+        echo(f"wireproof: {WITHOUT_SCAPY}", err=True)
     if left_behind := corpus.left_behind(seed, _describe_choice(options)):
-        click.echo(f"wireproof: {left_behind}", err=True)
+        echo(f"wireproof: {left_behind}", err=True)
     interruption = Interruption(has_begun=True, notice=b"")
     with interruption.handles_signals():
         run_workers(

@@ -1,4 +1,4 @@
-"""``wireproof migrate``: a history of an older version made one of this version."""
+"""``wireproof migrate``: converts a history of an older version."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,7 @@ import click
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.spark_options import running_spark, spark_options, wanted_spark
+from wireproof.view.output import echo
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.pipeline.place import OLD, HistoryFault, check_writable
@@ -46,7 +47,7 @@ def migrate(old: Path, history: str, master: str, conf: tuple[str, ...]) -> None
             f"{history} was written by another ingest meanwhile; try again"
         ) from error
     if manner().json:
-        click.echo(json.dumps({"event": "migrated", "history": history, "rows": counts}))
+        echo(json.dumps({"event": "migrated", "history": history, "rows": counts}))
     elif not manner().quiet:
         told = ", ".join(f"{name} {rows:,}" for name, rows in counts.items())
-        click.echo(f"history  {history}   {count_noun(counts['runs'], 'bundle')}; rows: {told}")
+        echo(f"history  {history}   {count_noun(counts['runs'], 'bundle')}; rows: {told}")

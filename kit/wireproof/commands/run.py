@@ -32,10 +32,11 @@ from wireproof.running.request import (
     make_request,
     narrowing_options,
 )
-from wireproof.running.reset import run_reset
+from wireproof.running.reset import confirm_reset, run_reset
 from wireproof.view import captures
 from wireproof.view.choose_display import choose_display
 from wireproof.view.display import Display
+from wireproof.view.output import echo
 from wireproof.view.summary import Result
 from wireproof_kit.bundle.file import remove_empty
 from wireproof_kit.errors import KitError, UsageFault
@@ -99,14 +100,16 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) 
 def judge_target(
     named: NamedTarget, options: RunParameters, settings: Settings, *, name: str
 ) -> int:
-    """Judge one target; ``name`` goes behind those of all files that are written."""
+    """Judge one target; ``name`` is appended to the stem of every written file."""
     files = {kind: _add_name(path, name) for kind, path in _files(options, settings).items()}
     refuse_unwritable(files)
     if lacking := captures.describe_missing(files):
-        click.echo(f"wireproof: {lacking}", err=True)
+        echo(f"wireproof: {lacking}", err=True)
         files = {kind: path for kind, path in files.items() if kind not in captures.FORMATS}
     bundle = bundle_place(options["bundle"], settings, name=name)
     if named.reset is not None:
+        if settings.reset_found is not None:
+            confirm_reset(named.reset, settings.reset_found)
         run_reset(named.reset)
     display = choose_display(manner(), bundle=bundle)
     try:
@@ -159,7 +162,7 @@ def _protocols(request: RunRequest, options: RunParameters) -> Iterable[str]:
 
 
 def _add_name(path: Path, name: str) -> Path:
-    """Return the path with a name behind that of the file."""
+    """Return the path with a name appended to its stem."""
     return path.with_name(f"{path.stem}{name}{path.suffix}") if name else path
 
 
@@ -220,8 +223,8 @@ def list_chosen(named: NamedTarget, options: RunParameters) -> int:
         and (options["spec_rev"] is None or item.clause.since <= options["spec_rev"])
     ]
     for item in kept:
-        click.echo(item.id)
-    click.echo(f"{len(kept)} cases would run, if the target offers what they need", err=True)
+        echo(item.id)
+    echo(f"{len(kept)} cases would run, if the target offers what they need", err=True)
     return 0 if kept else NOT_DONE
 
 
@@ -247,7 +250,7 @@ def _conclude(
         footer = msgspec.structs.replace(footer, exit=footer.exit or NOT_DONE)
     display.end(Result(records.header, records.cases, footer, bundle, files))
     if fault is not None:
-        click.echo(f"wireproof: {fault}", err=True)
+        echo(f"wireproof: {fault}", err=True)
     return footer.exit
 
 

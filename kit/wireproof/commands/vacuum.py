@@ -1,4 +1,4 @@
-"""``wireproof vacuum``: merge a history's files, and remove those that no state needs."""
+"""``wireproof vacuum``: merges a history's files, and removes files that no state needs."""
 
 import json
 
@@ -8,6 +8,7 @@ import msgspec
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.spark_options import running_spark, spark_options, wanted_spark
+from wireproof.view.output import echo
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.pipeline.place import HistoryFault, check_readable
@@ -54,13 +55,13 @@ def vacuum(history: str, keep: int, master: str, conf: tuple[str, ...]) -> None:
             f"{history} was written by another ingest meanwhile; try again"
         ) from error
     if manner().json:
-        click.echo(json.dumps({"event": "vacuumed", **msgspec.to_builtins(done)}))
+        echo(json.dumps({"event": "vacuumed", **msgspec.to_builtins(done)}))
     elif not manner().quiet:
-        click.echo(
+        echo(
             f"history  {history}   version {done.newest}; "
             f"the oldest that can be asked is {done.oldest}"
         )
         if done.lost:
-            click.echo(f"unreachable  {count_noun(len(done.lost), 'version')} from now on:")
+            echo(f"unreachable  {count_noun(len(done.lost), 'version')} from now on:")
         for version, when in done.lost:
-            click.echo(f"  {version}  {when}")
+            echo(f"  {version}  {when}")

@@ -1,7 +1,7 @@
-"""What ``wireproof replay`` must know of Iggy: streams made anew, under numbers of their own.
+"""``wireproof replay`` for Iggy: it creates the streams again, with new numbers and names.
 
-A case makes its topics itself, in the stream of its run; so a round needs that stream only. New
-numbers and names are as long as the recorded ones, so that no length changes.
+A case creates its topics itself, in the stream of its run, so each repetition needs only that
+stream. New numbers and names are as long as the recorded ones, so that no length changes.
 """
 
 import re
@@ -31,10 +31,9 @@ from wireproof_kit.iggy.session import SERVER
 from wireproof_kit.iggy.topics import Stream
 from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.iggy.wire.connection import Connection, connect_socket
-from wireproof_kit.iggy.wire.http import TOKEN
 from wireproof_kit.iggy.wire.login import LOGIN_NOTE, log_in_with
 from wireproof_kit.runner.patience import PUSH
-from wireproof_kit.wire.http import transfer
+from wireproof_kit.wire.http import TOKEN, transfer
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_spec.decoding import decode, encode
@@ -90,7 +89,10 @@ class ServerLinks(Links[Connection]):
             key = "--control" if is_control else "--http"
             raise TargetUnreachable(f"the exchange has HTTP requests; give {key} HOST:PORT")
         shown = f"Bearer {TOKEN}\r\n".encode()
-        own = f"Bearer {access.login.token(address)}\r\n".encode() if shown in data else shown
+        own = shown
+        if shown in data:
+            token = access.control_token if is_control else access.login.token(address)
+            own = f"Bearer {token}\r\n".encode()
         self.transcript.add("request", name, data=data, note=what)
         method = data.split(b" ", 1)[0].decode("latin-1")
         seconds = self._server.patience.seconds(PUSH)
@@ -121,10 +123,10 @@ _STREAM_NAME = re.compile(rf"{PREFIX}(?!topic_)([0-9a-z]+)_\d+".encode())
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a record says of streams: numbers that topics were made in, and streams it made.
+    """The streams in a record: numbers where topics were created, and numbers of created streams.
 
-    ``names`` are those of streams that are named without being made, and ``tokens`` the parts of
-    all names that are a run's own.
+    ``names`` are streams that the record uses without creating them. ``tokens`` are the parts of
+    names that differ from run to run.
     """
 
     used: frozenset[int]
@@ -180,7 +182,7 @@ def _make(server: Server, stream: Stream) -> None:
 
 
 def streams_of(steps: Steps, generation: Generation) -> Recorded:
-    """Return what a record says of streams."""
+    """Return the streams in a record."""
     used, made, named = set[int](), set[int](), set[str]()
     for request in _requests(steps):
         value = _payload(request, generation)
@@ -197,7 +199,7 @@ def streams_of(steps: Steps, generation: Generation) -> Recorded:
 
 
 def _own(numbers: Iterable[int]) -> frozenset[int]:
-    """Leave out what no run gives to a stream of its own."""
+    """Keep only the numbers that a run gives to its own streams."""
     return frozenset(number for number in numbers if LOWEST <= number < HIGHEST)
 
 

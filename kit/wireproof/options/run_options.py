@@ -9,8 +9,8 @@ import click
 
 from wireproof.options.target_choice import key_options
 from wireproof_kit.runner.request import read_origins
-from wireproof_kit.verdicts.judge import ReadingChoice
 from wireproof_spec.catalogue import LEVELS
+from wireproof_spec.record import ReadingChoice
 
 _FILE = click.Path(path_type=Path)
 

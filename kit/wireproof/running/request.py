@@ -22,7 +22,8 @@ from wireproof_kit.runner.request import (
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import ROLE, option_of
-from wireproof_kit.verdicts.judge import ReadingChoice
+from wireproof_spec.catalogue import Level
+from wireproof_spec.record import ReadingChoice
 
 LAST_FAILED = Path("out/.last-failed.json")
 
@@ -31,7 +32,7 @@ class RunParameters(TypedDict):
     """The parameters of ``wireproof run``, by their names."""
 
     reference: bool
-    profile: str | None
+    profile: Level | None
     origin: str | None
     reading: str | None
     spec_rev: int | None

@@ -13,7 +13,7 @@ from wireproof.view.events import case_event, header_event, verdict_event, write
 from wireproof.view.output import write_lines
 from wireproof.view.style import COLUMNS, TONES, Style
 from wireproof.view.summary import Result, summary
-from wireproof_kit.decoding.printable import clip, printable
+from wireproof_kit.decoding.printable import clip, escape_unprintable, printable
 from wireproof_reports.wording import shown_time
 from wireproof_spec.record import VERDICTS, CaseRecord, HeaderRecord, Verdict
 
@@ -45,7 +45,7 @@ COUNT_WORDS: dict[Verdict, str] = {
 
 def interface(case_id: str) -> str:
     """Return protocol and interface of a case id: ``nsq/publish``."""
-    return "/".join(case_id.split("/")[:2])
+    return escape_unprintable("/".join(case_id.split("/")[:2]))
 
 
 def by_interface(records: Iterable[CaseRecord]) -> dict[str, list[Verdict]]:
@@ -158,7 +158,7 @@ class Progress:
 class LineDisplay:
     """Writes one line per case, for logs; progress goes to a separate stream.
 
-    With ``by_row`` a row of letters an interface, told at the end, stands for the cases.
+    With ``by_row`` a row of letters for each interface, written at the end, replaces the lines.
     """
 
     out: IO[str]
@@ -186,7 +186,7 @@ class LineDisplay:
         self._tell_progress()
 
     def wait(self, what: str, seconds: float) -> None:
-        """Write what is waited for beside the progress."""
+        """Write to the progress stream what the run waits for."""
         if self.progress_to is not None:
             write_lines(self.progress_to, [waiting_line(what, seconds)])
 
@@ -242,7 +242,7 @@ class LiveDisplay:
             self._draw(whole=False)
 
     def wait(self, what: str, seconds: float) -> None:
-        """Write what is waited for below the rows; the next case is drawn over it."""
+        """Write below the rows what the run waits for; the next case overwrites the line."""
         with self._drawing:
             write_lines(self.out, [waiting_line(what, seconds)])
             self._drawn += 1 if self._drawn else 0
@@ -268,8 +268,9 @@ class LiveDisplay:
         lines.append(f"{progress:>{COLUMNS}}")
         if not whole:
             lines = lines[-max(self.height - 2, 1) :]
-        up = f"\x1b[{self._drawn}F\x1b[J" if self._drawn else ""
-        write_lines(self.out, [up + lines[0], *lines[1:]])
+        if self._drawn:
+            self.out.write(f"\x1b[{self._drawn}F\x1b[J")
+        write_lines(self.out, lines)
         self._drawn, self._drawn_at = len(lines), self.clock()
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TextIO
 
-import click
 import msgspec
 
 from wireproof.options.global_options import OutputStyle
 from wireproof.view.events import write_event
+from wireproof.view.output import echo
 from wireproof.view.style import Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.fuzz.campaign.coverage import Coverage
@@ -90,10 +90,10 @@ class TextView:
         if self.quiet:
             return
         goes_on = f", goes on at batch {first}" if first else ""
-        click.echo(f"fuzz     {url}   seed {seed}{goes_on}   bundle {bundle}")
+        echo(f"fuzz     {url}   seed {seed}{goes_on}   bundle {bundle}")
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
-        """Show how far it is, now and then."""
+        """Show the progress from time to time."""
         self._tell_unwatched(told)
         now = time.monotonic()
         is_terminal = self.err.isatty()
@@ -114,23 +114,23 @@ class TextView:
         if self.quiet:
             return
         for line in _format_finding(finding, self.style):
-            click.echo(line)
+            echo(line)
         for words in left_out:
             if words not in self._left_out:
                 self._left_out.add(words)
-                click.echo(words, err=True)
+                echo(words, err=True)
 
     def end(self, conclusion: Conclusion) -> None:
-        """Show what it came to."""
+        """Print the result of the campaign."""
         self._clear()
         for words in conclusion.failures:
-            click.echo(f"wireproof: {words}", err=True)
+            echo(f"wireproof: {words}", err=True)
         if not self.quiet:
             for line in _summary(conclusion):
-                click.echo(line)
+                echo(line)
             for line in _table(conclusion.campaign) if self.verbose else ():
-                click.echo(line)
-        click.echo(_last(conclusion, self.style))
+                echo(line)
+        echo(_last(conclusion, self.style))
 
     def _tell_unwatched(self, told: Sequence[Status]) -> None:
         """Write once that the target's process is no longer observed."""
@@ -138,7 +138,7 @@ class TextView:
         if since_s is not None and not (self._is_unwatched or self.quiet):
             self._is_unwatched = True
             self._clear()
-            click.echo(f"wireproof: {UNWATCHED.format(since_s)}", err=True)
+            echo(f"wireproof: {UNWATCHED.format(since_s)}", err=True)
 
     def _clear(self) -> None:
         if self._width:

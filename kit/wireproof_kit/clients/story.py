@@ -41,18 +41,18 @@ E = TypeVar("E", bound=Event)
 
 
 class Decoder(Protocol):
-    """What a protocol makes of the bytes on connections to its peers."""
+    """A protocol's decoder for the bytes on connections to its peers."""
 
     def opened(self, at: float, conn: str) -> None:
         """Begin a connection."""
         ...
 
     def received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
-        """Yield what the client said with these bytes."""
+        """Yield the events in bytes from the client."""
         ...
 
     def sent(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
-        """Yield what the kit said with these bytes."""
+        """Yield the events in bytes from the kit."""
         ...
 
 
@@ -73,20 +73,20 @@ class Story:
         return new
 
     def of(self, kind: type[E], where: Callable[[E], bool] = lambda _: True) -> list[E]:
-        """Return the events of a kind, those that fit."""
+        """Return the events of a kind that match a condition."""
         return [event for event in self.events if isinstance(event, kind) and where(event)]
 
     def first(self, kind: type[E], where: Callable[[E], bool] = lambda _: True) -> E | None:
-        """Return the first event of a kind that fits, or None."""
+        """Return the first event of a kind that matches a condition, or None."""
         found = (event for event in self.events if isinstance(event, kind) and where(event))
         return next(found, None)
 
     def index(self, event: Event) -> int:
-        """Return the place of an event in the story."""
+        """Return the position of an event in the story."""
         return next(place for place, each in enumerate(self.events) if each is event)
 
     def after(self, event: Event) -> list[Event]:
-        """Return the events after one of them."""
+        """Return the events after this event."""
         return self.events[self.index(event) + 1 :]
 
     def is_open(self, conn: str) -> bool:
@@ -96,12 +96,12 @@ class Story:
         )
 
     def given(self, name: str) -> str:
-        """Return what the client was given under a name; empty if nothing."""
+        """Return the value given to the client under a name; empty if there is no such value."""
         event = self.first(Given)
         return event.values.get(name, "") if event else ""
 
     def expired(self) -> bool:
-        """Return True if the kit waited in vain."""
+        """Return True if the kit's patience ran out."""
         return self.first(Expired) is not None
 
     def _read(self, step: Step) -> Iterable[Event]:

@@ -37,7 +37,7 @@ class Conversation:
         """Yield the lines that a driver has completed.
 
         Raises:
-            LineFault: one of them breaks the protocol; nothing after it is read.
+            LineFault: a line breaks the protocol; the lines after it are not read.
         """
         for raw in self._splitter.feed(data):
             line = read_line(raw)

@@ -54,9 +54,9 @@ class Driver:
         """Start a driver, wait for its greeting, and open it with these settings.
 
         Raises:
-            UsageFault: it cannot be started.
-            TargetUnreachable: it ends, breaks the protocol, or refuses to be opened.
-            TargetSilent: it does not greet or answer in time.
+            UsageFault: the driver cannot be started.
+            TargetUnreachable: the driver ends, breaks the protocol, or refuses to open.
+            TargetSilent: the driver does not greet or answer in time.
         """
         driver = cls()
         driver._child = start(words, environment=environment, sink=driver._take)
@@ -87,7 +87,7 @@ class Driver:
 
         Raises:
             TargetUnreachable: the driver has ended or breaks the protocol.
-            TargetSilent: it does not answer in time.
+            TargetSilent: the driver does not answer in time.
         """
         return self.answer(self.send(op, fields), op, within=within)
 

@@ -43,8 +43,10 @@ def control_client(target: Target) -> HttpClient | None:
     """Return a client for the given control API; None without one."""
     if target.control is None:
         return None
-    address = address_of(target.control)
-    return HttpClient(address, transcript=Transcript(), seconds=LOOKUP_SECONDS)
+    token, _, address = target.control.rpartition("@")
+    return HttpClient(
+        address_of(address), transcript=Transcript(), seconds=LOOKUP_SECONDS, token=token
+    )
 
 
 def lookup_addresses(target: Target) -> list[Address]:

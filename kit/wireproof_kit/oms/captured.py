@@ -62,7 +62,7 @@ def read_documents(path: Path) -> tuple[CapturedDocument, ...]:
     """Return the documents of a file or folder.
 
     Raises:
-        UsageFault: it is not there, cannot be read, holds no document, or too much.
+        UsageFault: the path does not exist, cannot be read, has no document, or is too large.
     """
     files = list(_files(path))
     found: list[CapturedDocument] = []

@@ -21,7 +21,8 @@ from wireproof_kit.runner.request import (
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import TargetKey, option_of
-from wireproof_kit.verdicts.judge import ReadingChoice
+from wireproof_spec.catalogue import Level
+from wireproof_spec.record import ReadingChoice
 
 _LEVELS = ("must", "should", "may", "observed")
 _READINGS = ("any", "published", "deployed")
@@ -117,7 +118,7 @@ def _plan(config: pytest.Config) -> RunPlan:
         claims=read_claims(_many(config, "--claim")),
         topics=read_topics(_many(config, "--topic")),
         reading=cast(ReadingChoice, config.getoption("--reading")),
-        profile=cast(str, config.getoption("--profile")),
+        profile=cast(Level, config.getoption("--profile")),
         origins=read_origins(_one(config, "--origin")),
         spec_revision=_read_whole_number(config, "--spec-rev"),
         hazardous=bool(config.getoption("--hazardous")),

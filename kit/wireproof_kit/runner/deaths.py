@@ -1,8 +1,8 @@
-"""The deaths of a target during a run: each is charged to one case, whoever else notices it.
+"""The deaths of a target during a run: each is charged to one case.
 
-Up to seventeen cases run at once, and all of them lose their connections when the target ends.
-The first to notice is charged; the others decide nothing, since nobody knows what they would
-have seen.
+Up to seventeen cases run at once, and all of them lose their connections when the target ends. The
+case that notices first is charged. The other cases stay undecided, since nobody knows what they
+would have shown.
 """
 
 import threading

@@ -20,7 +20,6 @@ from wireproof_kit.targets.session import Probe, Session, SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.verdicts.judge import (
     JudgeContext,
-    ReadingChoice,
     claim_state,
     missing_capability,
 )
@@ -31,6 +30,7 @@ from wireproof_spec.catalogue import (
     CLIENT,
     Capability,
     Catalogue,
+    Level,
     is_below,
     load_catalogue,
     matches,
@@ -41,6 +41,7 @@ from wireproof_spec.record import (
     BindingRecord,
     ClaimRecord,
     HeaderRecord,
+    ReadingChoice,
     TargetRecord,
 )
 
@@ -68,7 +69,7 @@ class RunPlan:
     claims: Mapping[str, bool] = field(default_factory=dict[str, bool])
     topics: Mapping[str, str] = field(default_factory=dict[str, str])
     reading: ReadingChoice = "any"
-    profile: str = "must"
+    profile: Level = "must"
     origins: tuple[Binding, ...] = BINDING
     spec_revision: int | None = None
     hazardous: bool = False

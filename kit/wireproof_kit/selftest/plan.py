@@ -2,13 +2,13 @@
 
 import random
 import subprocess
-import sys
 from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.runner.instance import Instance
+from wireproof_kit.targets.interpreter import module_command
 
 FAULT = "fault"
 PARSER = "parser"
@@ -27,8 +27,8 @@ class Trial(msgspec.Struct, frozen=True):
     ``kind`` is fault, variant, alternative or mix; ``way`` in what way a fault is wrong;
     ``not_with`` which variants a variant is never mixed with. Cases that must not fail are all run
     if ``every`` is true; otherwise one set of parameters of each case function, another one in
-    each trial.
-    ``candidates`` are the faults of a corner, tried in turn until one does something there.
+    each trial. ``candidates`` are the faults of a corner, tried in turn until one does something
+    there.
     """
 
     name: str
@@ -100,7 +100,7 @@ def list_trials(protocol: str, kind: str) -> tuple[Trial, ...]:
         KitError: the reference does not list them.
     """
     listing = f"--list-{kind}s"
-    command = [sys.executable, "-m", "wireproof", "serve", protocol, listing]
+    command = module_command("wireproof", "serve", protocol, listing)
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=LIST_WITHIN_S, check=False
     )

@@ -98,7 +98,8 @@ def run_trial(trial: Trial, url: str, protocol: str, instances: Sequence[Instanc
     patience = PATIENCE_S.get(trial.kind, LEGAL_PATIENCE_S)
     seed = crc32(trial.name.encode()) % SEEDS  # other histories in each, the same each time
     plan = RunPlan(url=url, protocol=protocol, seed=seed, timeout=patience, passing=True)
-    request = RunRequest(plan, RunOptions(repeats=1, waiters=WAITERS, transcripts=False))
+    options = RunOptions(repeats=1, waiters=WAITERS, transcripts=False, patient=True)
+    request = RunRequest(plan, options)
     with closing(OpenRun.open(request, cases_of(trial, instances))) as opened:
         cases = _TrialRun(trial, opened)
         cases.run(opened.supported)

@@ -148,7 +148,7 @@ def compare(before: Bundle, after: Bundle) -> Comparison:
     """Compare two bundles of whole runs.
 
     Raises:
-        UsageFault: one is cut off, they are of different protocols, or share no case.
+        UsageFault: a bundle is incomplete, or the bundles differ in protocol or share no case.
     """
     _check(before, after)
     old = {record.case: record for record in before.cases}
@@ -172,9 +172,9 @@ def _changes(pairs: Sequence[Pair], scene: _Scene) -> Iterator[Change]:
 
 
 def _doubted(changes: Sequence[Change]) -> Iterator[Change]:
-    """Yield the changes; a fix is doubtful where its new answer made as strict a case worse.
+    """Yield the changes; a fix is doubtful if its new answer made an equally strict case worse.
 
-    A broker that refuses everything refuses what it must, too, and has not been mended.
+    A broker that refuses everything also refuses what it must refuse: that is no fix.
     """
     worse = [change.pair for change in changes if change.kind in ("regressed", "otherwise")]
     for change in changes:

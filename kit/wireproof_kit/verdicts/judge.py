@@ -7,7 +7,6 @@ deviations file or newer catalogue.
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from wireproof_spec.catalogue import Capability, Catalogue, Clause, Decision, Law, matches
 from wireproof_spec.record import (
@@ -15,11 +14,10 @@ from wireproof_spec.record import (
     CaseRecord,
     ClaimRecord,
     ClaimState,
+    ReadingChoice,
     SeenRecord,
     Verdict,
 )
-
-ReadingChoice = Literal["any", "published", "deployed"]
 
 UNAVAILABLE = "unavailable"
 KIT_ERROR = "kit-error"
@@ -78,7 +76,7 @@ def signature(clause: str, seen: SeenRecord, catalogue: Catalogue) -> str:
     flaw = catalogue.flaw(seen.value)
     field = seen.difference.field if seen.difference else ""
     text = flaw or "\0".join((clause, field, seen.value))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:12]
 
 
 def claim_state(capability: Capability, observation: str, *, claimed: bool) -> ClaimState:
@@ -196,19 +194,26 @@ def _agree(
 ) -> Judgement:
     first = verdicts[0]
     kinds = {judgement.verdict for judgement in verdicts}
-    deaths = sum(seen.value == DIED for seen in record.list_seen())
-    if 0 < deaths < len(verdicts):
+    alike = max(record.repeats.same, 1)
+    runs = alike + len(record.repeats.others)
+    deaths = _count_runs([seen.value == DIED for seen in record.list_seen()], alike)
+    if 0 < deaths < runs:
         name = signature(clause.id, SeenRecord(value=DIED), catalogue)
-        reason = f"the target died in {deaths} of {len(verdicts)} repeats"
+        reason = f"the target died in {deaths} of {runs} repeats"
         return Judgement("fail", reason, None, first.accepted, name)
     if len(kinds) > 1:
-        same = sum(judgement.verdict == first.verdict for judgement in verdicts)
-        reason = f"{first.verdict} in {same} of {len(verdicts)} repeats: {first.reason}"
+        same = _count_runs([each.verdict == first.verdict for each in verdicts], alike)
+        reason = f"{first.verdict} in {same} of {runs} repeats: {first.reason}"
         return Judgement("unstable", reason, first.reading, first.accepted)
     if first.verdict != "fail":
         return first
     name = signature(clause.id, record.list_seen()[0], catalogue)
     return Judgement("fail", first.reason, first.reading, first.accepted, name)
+
+
+def _count_runs(held: Sequence[bool], alike: int) -> int:
+    """Return in how many runs it held; the first stands for that many alike."""
+    return alike * held[0] + sum(held[1:])
 
 
 def _format_list(patterns: Sequence[str]) -> str:

@@ -1,13 +1,15 @@
 """The control API of a cluster: breaks the cluster on purpose, and repairs it.
 
 An HTTP API of our own, with parameters in the query. The response is the state of the cluster,
-limited to the topic if one is given, or 400 and one sentence.
+limited to the topic if one is given, or 400 and one sentence; or 403 and one sentence for a
+request that does not show the token, or that a web page has sent.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.control_access import ControlAccess
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic, PartitionReplicas
 from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator, Impossible, Writes
@@ -34,6 +36,7 @@ class Control:
         servers: Sequence[LookupServer],
         schedule: Schedule | None = None,
     ) -> None:
+        self.access = ControlAccess()
         self.cluster = cluster
         self.servers = servers
         self.behaviour = Behaviour()
@@ -103,6 +106,8 @@ def connector(control: Control) -> Callable[[object, int], HttpConnection[Contro
 
 def _route(act: Callable[[Control, Request], None], method: str) -> Route[Control]:
     def handler(control: Control, request: Request) -> Answer:
+        if refused := control.access.refusal(request.headers):
+            raise HttpRefusal(403, refused)
         try:
             act(control, request)
         except Impossible as error:

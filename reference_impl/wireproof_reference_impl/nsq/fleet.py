@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from wireproof_reference_impl.addresses import address_text
+from wireproof_reference_impl.control_access import IDLE_SECONDS
 from wireproof_reference_impl.nsq import control
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.cluster.cluster_file import ClusterFile
@@ -70,7 +71,7 @@ class Fleet:
         """Make durable what is about to be acknowledged, on followers too.
 
         Raises:
-            OSError: it is not durable.
+            OSError: the messages are not durable.
         """
         for node in self._gathering:
             node.commit()
@@ -95,8 +96,10 @@ class Fleet:
             server.http = await shell.listen(server, (host, 0), api.connector(server))
         if self._control is not None and self._options.control is not None:
             connect = control.connector(self._control)
-            address = await shell.listen(self._control, self._options.control, connect)
-            self._control_address = address_text(*address)
+            address = await shell.listen(
+                self._control, self._options.control, connect, idle_s=IDLE_SECONDS
+            )
+            self._control_address = self._control.access.announced(address_text(*address))
         return self._fields()
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """A transcript as a report shows it: each step with direction, time and named bytes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from wireproof_reports.exchange.annotation import Line, Part, label_parts, lines, space_hex
@@ -10,6 +10,9 @@ from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, Tran
 
 MOST_STEPS = 60
 LAST_STEPS = 20
+FIRST_SENT = 256
+"""Messages sent on a connection of which the first are asked how the answers are laid out: it is
+said at the beginning, and asking all of them takes quadratic time."""
 CHECKING = "one more "
 """How the note of a send begins that only looks whether a connection goes on."""
 BRIEF_BYTES = 24
@@ -79,25 +82,29 @@ def exchange(
     namer = received_parts(protocol)
     sent: dict[str, list[bytes]] = {}
     views: list[StepView] = []
-    for step in transcript.steps:
-        data = read_bytes(step)
-        if step.kind in _TO_TARGET:
-            sent.setdefault(step.conn, []).append(data)
-        views.append(_view(step, data, namer, sent.get(step.conn, [])))
+    omitted = max(len(transcript.steps) - MOST_STEPS, 0)
+    for index, step in enumerate(transcript.steps):
+        is_shown = not MOST_STEPS - LAST_STEPS <= index < MOST_STEPS - LAST_STEPS + omitted
+        before = sent.setdefault(step.conn, [])
+        if step.kind in _TO_TARGET and len(before) < FIRST_SENT:
+            before.append(read_bytes(step))
+        if is_shown:
+            views.append(_view(step, read_bytes(step), namer, before))
     if difference is not None:
         _mark(views, difference)
-    return _shorten(views)
+    return Exchange(tuple(views), omitted)
 
 
 def talk(transcript: TranscriptRecord) -> str:
     """Return a transcript as text with one line per step, for cases that passed."""
-    said = [
-        _describe_step(step, read_bytes(step)) for step in transcript.steps if not _is_usual(step)
-    ]
-    if len(said) > MOST_STEPS:
-        gap = f"… {len(said) - MOST_STEPS} steps left out"
-        said = [*said[: MOST_STEPS - LAST_STEPS], gap, *said[-LAST_STEPS:]]
-    return "\n".join(said)
+    told = [step for step in transcript.steps if not _is_usual(step)]
+    head, tail = told[: MOST_STEPS - LAST_STEPS], told[MOST_STEPS - LAST_STEPS :]
+    gap = [f"… {len(told) - MOST_STEPS} steps left out"] if len(told) > MOST_STEPS else []
+    before, after = (
+        [_describe_step(step, read_bytes(step)) for step in part]
+        for part in (head, tail[-LAST_STEPS:])
+    )
+    return "\n".join([*before, *gap, *after])
 
 
 def read_bytes(step: StepRecord) -> bytes:
@@ -207,11 +214,3 @@ def _leaf(field: str) -> str:
 
 def _line_at(views: Sequence[StepView], place: tuple[int, int]) -> Line:
     return views[place[0]].lines[place[1]]
-
-
-def _shorten(views: Iterable[StepView]) -> Exchange:
-    steps = tuple(views)
-    if len(steps) <= MOST_STEPS:
-        return Exchange(steps)
-    kept = steps[: MOST_STEPS - LAST_STEPS] + steps[-LAST_STEPS:]
-    return Exchange(kept, omitted=len(steps) - MOST_STEPS)

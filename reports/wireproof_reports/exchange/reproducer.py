@@ -6,7 +6,7 @@ import shlex
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import jinja2
 
@@ -179,10 +179,10 @@ def _source(act: Act) -> str:
 
 
 def _streams(steps: Sequence[StepRecord]) -> Iterator[Stream]:
-    sent: dict[str, bytes] = {}
+    sent: dict[str, bytearray] = {}
     for step in steps:
         if step.kind in ("send", "request"):
-            sent[step.conn] = sent.get(step.conn, b"") + read_bytes(step)
+            sent.setdefault(step.conn, bytearray()).extend(read_bytes(step))
     for connection, data in sent.items():
         shown = data.hex() if len(data) <= LONGEST_HEX else ""
         yield Stream(connection, len(data), shown)
@@ -190,14 +190,14 @@ def _streams(steps: Sequence[StepRecord]) -> Iterator[Stream]:
 
 def _address(header: HeaderRecord, case: CaseRecord) -> str:
     """Return HOST:PORT of the target: from its URL, else from the first opened connection."""
-    given = urlsplit(header.target.url).netloc.rpartition("@")[2]
+    given = header.target.parts().netloc.rpartition("@")[2]
     opened = [step.note for step in case.transcript.steps if step.kind == "open"]
     return given or (opened[0] if opened and _is_address(opened[0]) else "")
 
 
 def _http_address(header: HeaderRecord, target: str, request: bytes) -> str:
     """Return HOST:PORT for a request: the `http` key, its Host header, or the usual port."""
-    given = parse_qs(urlsplit(header.target.url).query).get("http", [""])[0]
+    given = parse_qs(header.target.parts().query).get("http", [""])[0]
     named = re.search(rb"(?i)\r\nhost: *([^\r\n]+)", request)
     for address in (given.rpartition("//")[2], named[1].decode("latin-1") if named else ""):
         if _is_address(address):

@@ -1,4 +1,4 @@
-"""Reads a bundle for a history: checks all of it and sets damaged lines aside."""
+"""Reads a bundle for a history: checks every line, and quarantines damaged lines."""
 
 import hashlib
 import re
@@ -11,7 +11,6 @@ from typing import BinaryIO
 import msgspec
 
 from wireproof_reports.bundle_file import (
-    LONGEST_LINE,
     BundleFault,
     check_end,
     header_of,
@@ -37,6 +36,13 @@ from wireproof_spec.record import (
     FooterRecord,
     HeaderRecord,
     StepRecord,
+)
+from wireproof_spec.record_file import (
+    DAMAGED,
+    count_inflated,
+    read_lines,
+    refuse_inflated,
+    why_damaged,
 )
 
 _SENT = frozenset({"send", "request"})
@@ -114,8 +120,6 @@ _CASE = msgspec.json.Decoder(CaseRecord)
 _FINDING = msgspec.json.Decoder(FindingRecord)
 _CAMPAIGN = msgspec.json.Decoder(CampaignRecord)
 _FOOTER = msgspec.json.Decoder(FooterRecord)
-_DAMAGED = (msgspec.DecodeError, UnicodeDecodeError)
-_PIECE = 1 << 20
 
 
 class _Kind(msgspec.Struct, frozen=True):
@@ -127,19 +131,19 @@ _KIND = msgspec.json.Decoder(_Kind)
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """What one reading of a bundle's bytes tells: its SHA-256, uncompressed, and its header."""
+    """The result of reading a bundle's bytes once: their SHA-256 (uncompressed) and the header."""
 
     sha256: str
     header: HeaderRecord
 
     @property
     def protocol(self) -> str:
-        """The protocol that the bundle is about."""
+        """The protocol of the bundle."""
         return self.header.target.protocol
 
     @property
     def day(self) -> date | None:
-        """The day on which the run began, in UTC; None where the header does not tell it."""
+        """The day on which the run began, in UTC; None if the header has no valid time."""
         moment = read_start(self.header)
         return moment.date() if moment else None
 
@@ -165,28 +169,29 @@ NO_NAMING = TargetNaming()
 
 
 def glance_at(name: str, file: BinaryIO) -> Glance:
-    """Read a bundle's header, and all of its bytes for their hash.
+    """Read a bundle's header, and hash all its bytes.
 
     Raises:
-        BundleFault: it is no bundle, newer, or of an unknown protocol.
+        BundleFault: the bytes are no bundle, or a newer one, or one of an unknown protocol.
     """
-    first = file.readline(LONGEST_LINE)
+    lines = read_lines(file)
+    first = next(lines, b"")
     header = header_of(name, first)
     law_of(name, header.target.protocol)
     digest = hashlib.sha256(first)
-    while piece := file.read(_PIECE):
-        digest.update(piece)
+    for line in lines:
+        digest.update(line)
     return Glance(digest.hexdigest(), header)
 
 
 def read_in(name: str, file: BinaryIO, naming: TargetNaming = NO_NAMING) -> IncomingBundle:
-    """Read and check all of a bundle.
+    """Read and check a complete bundle.
 
     Raises:
-        BundleFault: it is no bundle, cut off, or was changed after the run.
+        BundleFault: the bytes are no bundle, or an incomplete one, or were changed after the run.
     """
-    reading = _Reading(name, file.readline(LONGEST_LINE), naming)
-    return reading.read(iter(lambda: file.readline(LONGEST_LINE), b""))
+    lines = read_lines(file)
+    return _Reading(name, next(lines, b""), naming).read(lines)
 
 
 class _Reading:
@@ -197,6 +202,7 @@ class _Reading:
         self._digest = hashlib.sha256(first)
         self._law = law_of(name, self._header.target.protocol)
         self._grammar = Grammar()
+        self._inflated = 0
         self._seen: set[str] = set()
         self._rows: dict[str, list[Row]] = {
             table: [] for table in ("results", "findings", "campaigns", "quarantine")
@@ -228,11 +234,12 @@ class _Reading:
         )
 
     def _end(self, line: bytes, rest: Iterator[bytes]) -> IncomingBundle:
-        """Hold the lines against the footer; the hash of all bytes names the bundle."""
+        """Compare the lines with the footer; the hash of all bytes names the bundle."""
         try:
             footer = _FOOTER.decode(line)
-        except _DAMAGED as error:
-            raise BundleFault(f"{self._name}: its footer is damaged: {error}") from error
+        except DAMAGED as error:
+            why = why_damaged(error)
+            raise BundleFault(f"{self._name}: its footer is damaged: {why}") from error
         before = self._digest.hexdigest()
         self._digest.update(line)
         check_end(self._name, footer, before, rest=self._hashed(rest))
@@ -249,12 +256,14 @@ class _Reading:
             if take_in is None:
                 raise BadRecord(f"records of kind {kind!r} are unknown to this version")
             take_in(line)
-        except (*_DAMAGED, BadRecord) as error:
-            row: Row = {"line": number, "reason": str(error), "record": line}
+        except (*DAMAGED, BadRecord) as error:
+            row: Row = {"line": number, "reason": why_damaged(error), "record": line}
             self._rows["quarantine"].append(row)
 
     def _case(self, line: bytes) -> None:
         record = _CASE.decode(line)
+        self._inflated += count_inflated(record)
+        refuse_inflated(self._inflated)
         check_case(record, self._header.target.protocol)
         if record.case in self._seen:
             raise BadRecord(f"{record.case} stands in this bundle twice")
@@ -284,7 +293,9 @@ class _Reading:
         run = run_row(header, footer, file=file, totals=totals)
         rows = {**told, "runs": [run], "grammar": list(self._grammar.rows())}
         return IncomingBundle(
-            Glance(subject.bundle, header), {**subject.columns(), "file": file}, rows
+            Glance(subject.bundle, header),
+            {**subject.columns(), "file": file, "path": self._name},
+            rows,
         )
 
 
@@ -292,5 +303,5 @@ def _kind(line: bytes) -> str:
     """Return the kind of a line; empty if the line is no record."""
     try:
         return _KIND.decode(line).kind
-    except _DAMAGED:
+    except DAMAGED:
         return ""

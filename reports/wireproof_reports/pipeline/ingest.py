@@ -4,6 +4,7 @@ The workers hash all bundles; the driver leaves out those whose hash is in ``run
 read the others, and the tables are written, one commit each (see `history`).
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -44,7 +45,7 @@ Tell = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedLine:
-    """A line of a bundle that was set aside, and why."""
+    """A damaged line of a bundle, and the reason."""
 
     file: str
     line: int
@@ -53,7 +54,7 @@ class QuarantinedLine:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A bundle that was refused whole, and why."""
+    """A refused bundle, and the reason."""
 
     path: str
     bundle: str
@@ -62,7 +63,7 @@ class Refused:
 
 @dataclass(slots=True)
 class IngestResult:
-    """What an ingest came to."""
+    """The result of an ingest."""
 
     bundles: int = 0
     already: int = 0
@@ -74,7 +75,7 @@ class IngestResult:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How bundles are taken in."""
+    """The options of an ingest."""
 
     naming: TargetNaming = NO_NAMING
     kit: str = ""
@@ -109,11 +110,11 @@ def ingest(
     """Add bundles to a history; create the history if it does not exist.
 
     Raises:
-        BundleFault: a name is none of a file; or, if strict, a bundle is damaged or foreign.
-        HistoryFault: the history is none, newer, or in use.
+        BundleFault: a name is no file; or, if strict, a bundle is damaged or foreign.
+        HistoryFault: the history is no history, newer, or in use.
     """
     local, urls = landing.split(named)
-    paths = [(str(path), path.stat().st_size) for path in landing.local_paths(local)]
+    paths = [(os.path.abspath(path), path.stat().st_size) for path in landing.local_paths(local)]
     frames = [landing.files(spark, paths)] if paths else []
     frames += [landing.files_at(spark, urls, content=True)] if urls else []
     large = landing.too_large(spark, urls) if urls else []
@@ -132,8 +133,8 @@ def take(
     """Take in the files of these rows.
 
     Raises:
-        BundleFault: if strict, one is damaged or foreign; nothing was taken.
-        HistoryFault: the history is none, newer, or in use.
+        BundleFault: if strict, a bundle is damaged or foreign; nothing was added.
+        HistoryFault: the history is no history, newer, or in use.
     """
     taken = IngestResult()
     seen, refused = _glanced(frames)

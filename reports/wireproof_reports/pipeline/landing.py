@@ -20,10 +20,10 @@ _GLOB_SIGNS = str.maketrans({sign: f"\\{sign}" for sign in "{}[]*?\\"})
 
 
 def local_paths(named: Sequence[str]) -> Iterator[Path]:
-    """Return the bundles that are named, and those below the folders that are.
+    """Yield the named bundles, and all bundles in the named folders.
 
     Raises:
-        BundleFault: a folder has none, or a file is not there.
+        BundleFault: a folder has no bundle, or a file does not exist.
     """
     for name in named:
         path = Path(name)

@@ -57,7 +57,7 @@ def read_old(folder: Path) -> Old:
     """Read what an old history consists of.
 
     Raises:
-        HistoryFault: there is none, it is damaged, or a newer version wrote it.
+        HistoryFault: the history is missing or damaged, or a newer version wrote it.
     """
     try:
         old = msgspec.json.decode((folder / OLD).read_bytes(), type=Old)
@@ -79,7 +79,7 @@ def migrate(spark: SparkSession, folder: Path, history: str, *, kit: str = "") -
     """Write all rows of an old history into a new one; return how many, by table.
 
     Raises:
-        HistoryFault: the new one is not empty, or a count differs; nothing is published then.
+        HistoryFault: the new history is not empty, or a count differs; nothing is published then.
         Conflict: another writer came between.
     """
     old = read_old(folder)

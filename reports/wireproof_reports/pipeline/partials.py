@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.history import MOST_LOOKED_AT, is_missing, path_of, quoted
 from wireproof_reports.pipeline.place import PARTIALS
+from wireproof_reports.pipeline.session import run_sql
 
 NAME = "part"
 """The partition column: the part that a row belongs to."""
@@ -77,7 +78,7 @@ def chain(parts: Sequence[Part], upto: int) -> list[Part]:
 def _parts(spark: SparkSession, history: str, table: str) -> list[Part]:
     """Return the parts that are there."""
     try:
-        rows = spark.sql(f"DESCRIBE HISTORY {quoted(history, table)} LIMIT {MOST_LOOKED_AT}")
+        rows = run_sql(spark, f"DESCRIBE HISTORY {quoted(history, table)} LIMIT {MOST_LOOKED_AT}")
         notes = [row[0] for row in rows.select("userMetadata").collect()]
     except PySparkException as error:
         if is_missing(error):

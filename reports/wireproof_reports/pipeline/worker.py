@@ -49,7 +49,7 @@ _WRITING = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 def glance(batches: Batches) -> Batches:
-    """Return a line for each file: its hash, where its rows will lie, or why it is refused."""
+    """Yield a row for each file: its hash, protocol and day, or why it is refused."""
     for path, size, opened in _files(batches):
         seen: dict[str, object] = {"path": path, "bytes": size}
         try:
@@ -83,7 +83,7 @@ def reading(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
 
 
 def unpacking(table: str) -> Work:
-    """Return the function that makes rows of a table of packed ones."""
+    """Return the function that unpacks the rows of a table."""
     schema = arrow_schema(table)
 
     def unpack(batches: Batches) -> Batches:
@@ -98,14 +98,14 @@ def unpacking(table: str) -> Work:
 
 @dataclass(slots=True)
 class Packing:
-    """Rows by table, packed when there are enough of them."""
+    """Collects rows by table, and packs them when there are enough."""
 
     waiting: dict[str, list[pa.RecordBatch]] = field(
         default_factory=lambda: {table: [] for table in TABLES}
     )
 
     def add(self, incoming: IncomingBundle) -> Batches:
-        """Take in a bundle's rows."""
+        """Add a bundle's rows."""
         protocol, day = incoming.glance.protocol, incoming.glance.day
         for table, rows in incoming.rows.items():
             if rows:
@@ -114,14 +114,14 @@ class Packing:
         yield _line(BUNDLE, 1, incoming.glance.sha256.encode())
 
     def add_rows(self, table: str, rows: pa.RecordBatch) -> Batches:
-        """Take in rows of one table."""
+        """Add rows of one table."""
         waiting = self.waiting[table]
         waiting.append(rows)
         if sum(batch.num_rows for batch in waiting) >= ROWS_AT_ONCE:
             yield from self._pack(table)
 
     def rest(self) -> Batches:
-        """Return what has not been packed yet."""
+        """Pack the remaining rows."""
         for table in TABLES:
             yield from self._pack(table)
 
@@ -136,7 +136,7 @@ class Packing:
 
 
 def refused_row(path: str, bundle: str, reason: str) -> dict[str, object]:
-    """Return the quarantine's row for a bundle that was refused whole."""
+    """Return the quarantine's row for a refused bundle."""
     file = path.rpartition("/")[2]
     return {"bundle": bundle, "file": file, "line": 0, "reason": reason}
 
@@ -169,7 +169,7 @@ def _open(path: str) -> BinaryIO:
 
 
 def _raw_hash(opened: Callable[[], BinaryIO]) -> str:
-    """Return the SHA-256 of the bytes as they are; empty where they cannot be read."""
+    """Return the SHA-256 of the unchanged bytes; empty if the file cannot be read."""
     try:
         with opened() as file:
             digest = hashlib.sha256()

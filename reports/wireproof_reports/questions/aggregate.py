@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import cast
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -56,7 +57,7 @@ def aggregate(wish: AnalysisRequest, tell: Tell = silent) -> list[dict[str, obje
     """Answer the questions and write ``data/`` in the site's folder; return its index.
 
     Raises:
-        HistoryFault: there is no history, it is newer, or the site cannot be written.
+        HistoryFault: the history is missing or newer, or the site cannot be written.
         SparkFault: Spark cannot be started or cannot answer.
     """
     try:
@@ -88,7 +89,7 @@ def state_of(spark: SparkSession, history: str, as_of: str) -> Published:
     """Return the state that is asked: the newest, or that of a version or date.
 
     Raises:
-        HistoryFault: there is none.
+        HistoryFault: no such state exists.
     """
     state = published_as_of(spark, history, as_of) if as_of else published(spark, history)
     if state.version < 0:
@@ -100,7 +101,7 @@ def state_of(spark: SparkSession, history: str, as_of: str) -> Published:
 
 def _told(spark: SparkSession, history: str, state: Published) -> dict[str, object]:
     days = read_table(spark, history, "runs", state).agg(F.min("day"), F.max("day")).first()
-    first, last = days if days is not None else (None, None)
+    first, last = cast(tuple[date | None, date | None], days or (None, None))
     return {
         "bundles": state.count("runs"),
         "results": state.count("results"),

@@ -50,7 +50,7 @@ class CampaignListener(Protocol):
         """Take note that a batch is done."""
 
     def on_finding(self, campaign: "Campaign", finding: Finding) -> None:
-        """Take note of a new finding, and again each time it is seen again."""
+        """Receive a new finding; called again each time the finding shows again."""
 
 
 @dataclass(slots=True)
@@ -104,7 +104,7 @@ class Campaign:
         """Return the cases of a finding, with the names of this session.
 
         Raises:
-            UsageFault: the record is damaged, or a state is none of this protocol.
+            UsageFault: the record is damaged, or has a state of another protocol.
         """
         generation = self.batches.generation
         assert generation is not None, "the campaign is open"
@@ -292,7 +292,7 @@ class Campaign:
         return self.batches.generation
 
     def close(self, *, leave: bool = False) -> None:
-        """End all connections, and delete what was made unless it must be left."""
+        """Close all connections, and delete what the campaign created unless it must stay."""
         if self._engine is not None:
             self._engine.close()
             self._engine.fuzz_session.close(leave=leave)

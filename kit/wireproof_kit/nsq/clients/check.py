@@ -1,4 +1,4 @@
-"""Whether a driver of an NSQ client keeps to the driver protocol, and to what NSQ adds to it."""
+"""Checks a driver of an NSQ client against the driver protocol, and against NSQ's additions."""
 
 from collections.abc import Callable, Iterator
 
@@ -21,10 +21,10 @@ START_S = 30.0
 
 
 def check_client_driver(command: str) -> Iterator[Finding]:
-    """Yield what holds of a driver: of its lines first, then of what it makes the client do.
+    """Yield findings about a driver: first its lines, then what its client does.
 
     Raises:
-        UsageFault: it cannot be started.
+        UsageFault: the driver cannot be started.
     """
     check_command(command, SETTINGS)
     wrong = False

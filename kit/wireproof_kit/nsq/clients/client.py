@@ -41,11 +41,11 @@ Until = Callable[[Story], bool]
 
 
 class Client(Protocol):
-    """What a case does with the client under test; ``role`` is one that it plays."""
+    """The client under test as cases use it; ``role`` is one of its roles."""
 
     @property
     def role(self) -> Role:
-        """A role that the client plays."""
+        """A role of the client: consumer or producer."""
         ...
 
     def play(self, script: Script, until: Until, *, within: float = COURSE_S) -> Story:
@@ -109,7 +109,7 @@ class StartedClient:
 
 @dataclass(frozen=True, slots=True)
 class RecordedClient:
-    """A client whose case was recorded: its story is told again, and nothing is started."""
+    """The client of a recorded case: it returns the recorded story, and nothing is started."""
 
     story: Story
     role: Role = "producer"

@@ -1,4 +1,4 @@
-"""NSQ events out of the bytes on connections to nsqlookupd (HTTP) and nsqd."""
+"""Decodes the bytes on connections to nsqlookupd (HTTP) and nsqd into NSQ events."""
 
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
@@ -55,7 +55,7 @@ class NsqDecoder:
 
 
 class _HttpStream:
-    """Requests out of what a client sends to an HTTP server."""
+    """Decodes the requests that a client sends to an HTTP server."""
 
     def __init__(self) -> None:
         self._parser = h11.Connection(h11.SERVER)
@@ -72,7 +72,7 @@ class _HttpStream:
             yield Malformed(at, conn, _not_http(str(error)))
 
     def answered(self) -> None:
-        """Be ready for the next request; the answer's form is none of the decoder's business."""
+        """Prepare for the next request; the decoder does not check the answer's form."""
         if self._parser.our_state is h11.SEND_RESPONSE:
             close = self._parser.their_state is h11.MUST_CLOSE
             length = [("Content-Length", "0"), *([("Connection", "close")] if close else [])]
@@ -93,7 +93,7 @@ class _HttpStream:
 
 
 class _TcpStream:
-    """Commands out of what a client sends to an nsqd."""
+    """Decodes the commands that a client sends to an nsqd."""
 
     def __init__(self) -> None:
         self._head = bytearray()

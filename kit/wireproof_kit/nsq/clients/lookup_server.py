@@ -1,4 +1,4 @@
-"""What an nsqlookupd of the kit answers: both shapes, in both envelopes."""
+"""The answers of the kit's nsqlookupd: both forms of each service, in both envelopes."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The peers of one case: they act by the script, and where it says nothing, as the texts do."""
+"""The peers of one case: they act by the script, and otherwise as the published texts say."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ _PATHS = {"/lookup": "lookup", "/listlookup": "listlookup"}
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """What a time was set for: acts, or the usual answer to an event."""
+    """The work of a timer: acts of the script, or the usual answer to an event."""
 
     event: Event
     acts: tuple[Act, ...]
@@ -79,7 +79,7 @@ class NsqPeers:
         return peer.startswith(LOOKUPD)
 
     def begin(self, addresses: Mapping[str, str]) -> Iterator[Effect]:
-        """Return what the script does at the start."""
+        """Return the effects of the script at the start."""
         self._addresses = addresses
         start = Connected(0.0, "")
         for rule in self._script.rules:
@@ -87,7 +87,7 @@ class NsqPeers:
                 yield from self._act(rule.acts, start)
 
     def react(self, event: Event) -> Iterator[Effect]:
-        """Return what is to be done about an event."""
+        """Return the effects of an event."""
         words = list(_words(event))
         if not words:
             return
@@ -102,7 +102,7 @@ class NsqPeers:
         yield from self._act(acts, event)
 
     def due(self, token: object) -> Iterator[Effect]:
-        """Return what is to be done now that a time is over."""
+        """Return the effects of a timer that has expired."""
         if isinstance(token, _Due):
             if token.usual:
                 yield from self._usual(token.event)
@@ -277,7 +277,7 @@ def _effect(act: _Stateless, conn: str) -> Effect:
 
 
 def _words(event: Event) -> Iterator[str]:
-    """Yield what the event is called in rules."""
+    """Yield the names of an event in rules."""
     if isinstance(event, Connected):
         yield "connect"
     elif isinstance(event, Disconnected):

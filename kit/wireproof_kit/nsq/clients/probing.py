@@ -1,4 +1,4 @@
-"""What a client can do, shown by short runs against peers that do as they should."""
+"""Probes of a client's capabilities: short runs against peers that act correctly."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,25 +26,25 @@ UNAVAILABLE = "unavailable"
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A short run: its script, when it is over, and what it shows."""
+    """A short run: its script, its end, and the capability it shows."""
 
     script: Script
     until: Callable[[Story], bool]
 
     def is_over(self, story: Story) -> bool:
-        """Return True once the run has shown what it can, or the driver cannot do its part."""
+        """Return True once the run has shown the capability, or the driver cannot do its part."""
         return self.until(story) or any(
             isinstance(event.answer, Unsupported) for event in story.of(Answered)
         )
 
 
 def commands(story: Story, names: frozenset[str]) -> list[Commanded]:
-    """Return the commands so called, in their order."""
+    """Return the commands with this name, in order."""
     return story.of(Commanded, lambda event: event.name in names)
 
 
 def lookups(story: Story) -> list[Requested]:
-    """Return the requests for /lookup, in their order."""
+    """Return the requests for /lookup, in order."""
     return story.of(Requested, lambda event: event.path == "/lookup")
 
 
@@ -120,7 +120,7 @@ FURTHER: Mapping[str, tuple[Role, Experiment]] = {
 
 
 def shown(stories: Mapping[str, Story], name: str) -> Observation:
-    """Return what the runs show of the capability so called."""
+    """Return what the runs show of the capability with this name."""
     ask = _QUESTIONS.get(name)
     if ask is None:
         return observed(UNAVAILABLE, note=f"no run of a client shows {name}")
@@ -202,7 +202,7 @@ _QUESTIONS: Mapping[str, Callable[[Mapping[str, Story]], bool]] = {
 
 
 def spelling(stories: Mapping[str, Story]) -> Observation:
-    """Return which spelling of the ordered subscription the client uses."""
+    """Return the command with which the client subscribes in order."""
     for story in _any(stories, "order"):
         for event in commands(story, ORDERED):
             return observed(f"{event.name},sent")

@@ -1,4 +1,4 @@
-"""A session with a client: probed once, then started anew for every case."""
+"""A session with a client: the client is probed once, then started again for every case."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -60,8 +60,8 @@ class ClientSession:
         """Start the client in its roles and see that it can be judged.
 
         Raises:
-            UsageFault: it cannot be started.
-            TargetUnreachable: it ends at once, never connects, or does not play its role.
+            UsageFault: the client cannot be started.
+            TargetUnreachable: the client ends at once, never connects, or does not do its role.
         """
         roles: tuple[Role, ...] = ROLES[self._role]
         self._run_all({role: FIRST[role] for role in roles})
@@ -99,7 +99,7 @@ class ClientSession:
         return True
 
     def fingerprint(self) -> dict[str, str]:
-        """Return what the driver says of itself, and how the client is started."""
+        """Return the driver's description of itself, and the client's command."""
         found = {"command": self._command}
         for story in self._stories().values():
             greeted = story.first(Greeted)
@@ -158,17 +158,17 @@ class ClientSession:
         return found[1]
 
     def _measured_start(self) -> float:
-        """Return how long a start may take: far longer than the slowest seen so far."""
+        """Return the time limit of a start: far longer than the slowest start seen."""
         firsts = [story.first(Connected) for story in self._stories().values()]
         slowest = max((event.at for event in firsts if event is not None), default=START_S)
         return min(max(FACTOR * slowest, START_LEAST), START_MOST)
 
 
 def open_client(target: Target, options: SessionOptions) -> ClientSession:
-    """Meet a client.
+    """Start a client and check that it can be judged.
 
     Raises:
-        UsageFault: an option says nothing about clients, or the command is none.
+        UsageFault: an option does not apply to clients, or the command cannot be used.
         TargetUnreachable: as `ClientSession.meet`.
     """
     if options.topics:

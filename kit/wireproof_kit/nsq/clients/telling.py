@@ -1,4 +1,4 @@
-"""The course of a recorded case with a client, one line an event, for people."""
+"""The course of a recorded case with a client as text, one line for each event."""
 
 from collections.abc import Iterator, Mapping
 
@@ -44,7 +44,7 @@ _TEXT = 48
 
 
 def tell(transcript: TranscriptRecord) -> Iterator[str]:
-    """Yield the course of a case: time, who speaks to whom, and what is said."""
+    """Yield the course of a case: time, sender, receiver and content."""
     for event in recorded(transcript, NsqDecoder()).events:
         told = _tell(event)
         if told is not None:

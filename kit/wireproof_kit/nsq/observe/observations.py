@@ -6,7 +6,6 @@ Deliveries: ``delivered:as-sent``, ``delivered:header-respelled``,
 ``delivered:header-changed``, ``delivered:body-changed``,
 ``delivered:no-header``, ``delivered:undecodable``, ``delivered:layout-NAME``, ``missing``;
 ``absent``, ``unwanted``, ``no-sentinel``.
-Deliveries not owed: ``absent``, ``unwanted``, ``no-sentinel``.
 HTTP: ``http:STATUS,ok``, ``http:STATUS,trace``, ``http:STATUS,CODE``, ``http:silence``,
 ``http:closed``, ``http:nonsense``.
 """

@@ -154,7 +154,7 @@ class Connection:
 
         Raises:
             TimeoutError: the handshake is not done within so many seconds.
-            OSError: it failed; ssl.SSLCertVerificationError when the certificate did.
+            OSError: the handshake failed; ssl.SSLCertVerificationError for a bad certificate.
         """
         self._wire.secure(context, seconds)
 

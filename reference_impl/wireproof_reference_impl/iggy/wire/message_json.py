@@ -34,7 +34,7 @@ def message_object(message: Message) -> Mapping[str, object]:
 
 
 def headers_object(headers: Headers | None) -> Mapping[str, object] | None:
-    """Return headers as JSON has them."""
+    """Return headers as a JSON value."""
     if headers is None:
         return None
     return {
@@ -49,7 +49,7 @@ def offset_object(consumer: int, stored: int | None) -> object:
 
 
 def base64_text(data: bytes) -> str:
-    """Return bytes as JSON has them."""
+    """Return bytes as base64 text, for JSON."""
     return b64encode(data).decode()
 
 

@@ -5,7 +5,7 @@ the calls around it, and in notes about clients and messages that `NOTES` keeps.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl.nsq.cluster import coordinator
@@ -19,7 +19,7 @@ from wireproof_reference_impl.nsq.delivery.in_flight import Held
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.faulty.harm import HARMS
 from wireproof_reference_impl.nsq.http import publish as http_publish
-from wireproof_reference_impl.nsq.http.connection import HttpConnection
+from wireproof_reference_impl.nsq.http.connection import HttpConnection, Site
 from wireproof_reference_impl.nsq.requests.http_request import Request
 from wireproof_reference_impl.nsq.wire.header import Header
 from wireproof_reference_impl.nsq.wire.message import Message, NewMessage, PublishResult
@@ -94,7 +94,7 @@ class Circumstances:
 
     @property
     def entry(self) -> NewMessage | None:
-        """Return what was published of the message."""
+        """Return the message as it was published."""
         message = self.message
         if message is not None:
             return NewMessage(message.body, message.trace_id, message.header, message.tag)
@@ -124,7 +124,7 @@ class Circumstances:
 
     @property
     def delivery(self) -> str | None:
-        """Return whether this delivery of the message is the first, or why it comes again."""
+        """Return ``first`` for the first delivery of the message, else the reason of this one."""
         message, channel = self.message, self.channel
         if message is None or channel is None:
             return None
@@ -157,7 +157,7 @@ class Circumstances:
                 if isinstance(each, kind):
                     return each
                 if type(each) in (list, tuple) and isinstance(each, Sequence):
-                    for inner in each[:1]:
+                    for inner in cast(Sequence[object], each)[:1]:
                         if isinstance(inner, kind):
                             return inner
         return None
@@ -170,9 +170,11 @@ class Circumstances:
 
     def _asked_for(self) -> Partition | None:
         """Return the partition that the command or request names."""
-        request, http = self._first(Request), self._first(HttpConnection)
-        if request is not None and http is not None and isinstance(http.site, Node):
-            return _found(http.site, request.text("topic"), request.query.get("partition", b""))
+        request = self._first(Request)
+        http = cast("HttpConnection[Site] | None", self._first(HttpConnection))
+        site = None if http is None else http.site
+        if request is not None and isinstance(site, Node):
+            return _found(site, request.text("topic"), request.query.get("partition", b""))
         connection = self._first(Connection)
         words = () if connection is None else _WORDS.get(connection, ())
         if connection is None or len(words) < 2:

@@ -55,7 +55,7 @@ def works(story: Story) -> bool:
 
 @client_case("connection/handshake", "smart.client.handshake")
 def test_handshake(client: Client) -> Observation:
-    """A client sends the magic, then IDENTIFY, then what it is there for."""
+    """A client sends the magic, then IDENTIFY, then any other command."""
     story = client.play(Script(client.role, publishes=1), works)
     begun = story.first(Magic) is not None
     sent = [event.name for event in story.of(Commanded)]
@@ -119,7 +119,7 @@ def _is_left(story: Story) -> bool:
 
 @client_case("connection/identify/fields", "smart.client-connection.identify-fields")
 def test_identify_fields(client: Client) -> Observation:
-    """What a client says of itself with IDENTIFY has the names and types of the original."""
+    """The fields that a client sends with IDENTIFY have the names and types of the original."""
     story = client.play(Script(client.role, publishes=1), lambda s: bool(commands(s, "IDENTIFY")))
     sent = next(iter(commands(story, "IDENTIFY")), None)
     if sent is None:

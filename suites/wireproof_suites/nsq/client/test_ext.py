@@ -179,7 +179,7 @@ def _internal(client: Client, message: Fields, name: str, due: str) -> Observati
 )
 @pytest.mark.parametrize("traced", [True, False], ids=["traced", "untraced"])
 def test_receipt(client: Client, *, traced: bool) -> Observation:
-    """A producer takes the answer to PUB_EXT for success, with and without a trace id."""
+    """A producer treats the answer to PUB_EXT as success, with and without a trace id."""
     message: Fields = {"ext": HEADER, **({"trace_id": "77"} if traced else {})}
     ends: dict[str, Question] = {
         "success": lambda s: bool(results(s, "produce")),

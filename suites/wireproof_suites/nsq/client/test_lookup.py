@@ -137,7 +137,7 @@ def _original(client: Client, role: Role) -> Observation:
 @pytest.mark.parametrize("v1", [True, False], ids=["v1", "envelope"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_form(client: Client, shape: Shape, *, v1: bool) -> Observation:
-    """A client reads a lookup answer in this form, whichever it has asked for."""
+    """A client reads a lookup answer in this form, even if it asked for the other form."""
     script = Script(client.role, shape=shape, v1=v1, publishes=1)
     return play(client, script, {"found": works}, "not-found")
 
@@ -178,7 +178,7 @@ def test_listlookup_first(client: Client) -> Observation:
     "lookup/listlookup/all", "smart.client-lookup.listed", "lookup", "partition", "refresh"
 )
 def test_listlookup_all(client: Client) -> Observation:
-    """A client asks a lookup server that it knows from listlookup alone."""
+    """A client also asks a lookup server that only listlookup names."""
     story = client.play(Script(client.role, publishes=MANY), _asks_all, within=LONG)
     return unless(
         story, "asked" if lookups(story, LOOKUP_2) else "not-asked", seen=_asks_all(story)
@@ -199,7 +199,7 @@ def _asks_all(story: Story) -> bool:
     "refresh",
 )
 def test_consumer_merge(client: Client) -> Observation:
-    """A consumer subscribes to both partitions, of which each lookup server names another."""
+    """A consumer subscribes to both partitions if each lookup server names only one of them."""
     story = client.play(
         Script("consumer", leaders=TWO, known={LOOKUP_1: {0: NODE_1}, LOOKUP_2: {1: NODE_2}}),
         any_of(_subscribed_to_both, _asked_in_rounds),

@@ -99,7 +99,7 @@ def test_place(client: Client, *, extend: bool) -> Observation:
 @client_case("order/validate", "smart.client.order-validate", "consumer", "order", "driver")
 @pytest.mark.parametrize("what", ["internal-id", "offset"])
 def test_validate(client: Client, what: str) -> Observation:
-    """A consumer in order notices that a message comes before its time, and says so."""
+    """A consumer in order reports a message that is out of order."""
     by_id = what == "internal-id"
     deliveries = (
         Delivery(b"1", internal_id=BASE + 10, offset=1000),

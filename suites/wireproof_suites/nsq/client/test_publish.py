@@ -191,7 +191,7 @@ def test_refresh(client: Client, code: str) -> Observation:
 
 @client_case("publish/refresh/ordered", "smart.client.shard-retry", "producer", "key")
 def test_refresh_ordered(client: Client) -> Observation:
-    """A publish by sharding key that meets no leader is repeated at the new one."""
+    """A publish by sharding key that reaches no leader is repeated at the new leader."""
     script = _moved(MOVED[0], keys=("a",))
     ends: dict[str, Question] = {"again": _is_published_anew, "gave-up": _has_failed}
     return play(client, script, ends, "gave-up", within=LONG)

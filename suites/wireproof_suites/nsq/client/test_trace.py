@@ -59,7 +59,7 @@ def test_grammar(client: Client) -> Observation:
 
 @client_case("trace/receipt", "smart.client-trace.receipt", "producer", "trace", "driver")
 def test_receipt(client: Client) -> Observation:
-    """The user is told internal id, trace id, offset and size as the node answered."""
+    """The user gets the internal id, trace id, offset and size that the node answered."""
     script = Script(
         "producer",
         publishes=1,
@@ -88,7 +88,7 @@ def _is_answered(story: Story) -> bool:
 
 @client_case("trace/bare-ok", "smart.client-trace.bare-ok", "producer", "trace", "driver")
 def test_bare_ok(client: Client) -> Observation:
-    """A producer takes a bare OK to PUB_TRACE for an error."""
+    """A producer treats a bare OK to PUB_TRACE as an error."""
     script = Script(
         "producer",
         publishes=1,

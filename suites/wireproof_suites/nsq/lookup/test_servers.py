@@ -1,4 +1,4 @@
-"""Several lookup servers: listlookup names them all, and each of them serves lookups."""
+"""Several lookup servers: listlookup lists all of them, and each of them answers lookups."""
 
 import pytest
 

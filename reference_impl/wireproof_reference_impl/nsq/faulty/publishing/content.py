@@ -1,10 +1,9 @@
 """Faults of the content of delivered messages: header and body."""
 
 import json
-from collections.abc import Callable
+from typing import cast
 
 from wireproof_reference_impl.nsq.faulty.consuming.consume import Part, override_extend, with_body
-from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header
 from wireproof_reference_impl.nsq.preset import (
     READERS,
     Preset,
@@ -15,12 +14,6 @@ from wireproof_reference_impl.nsq.preset import (
 )
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import Message
-from wireproof_reference_impl.overrides import Override
-
-
-def _stored_header(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
-    """Return overrides that change headers when they are stored."""
-    return (storing_header(lambda header, topic: change(header)),)
 
 
 def _limited_length(most: int) -> Part:
@@ -33,9 +26,12 @@ def _lowered(header: bytes) -> bytes:
         fields = json.loads(header)
     except ValueError:
         return header
-    if not isinstance(fields, dict) or all(name == name.lower() for name in fields):
+    if not isinstance(fields, dict):
         return header
-    lowered = {name.lower(): value for name, value in fields.items()}
+    named = cast(dict[str, object], fields)
+    if all(name == name.lower() for name in named):
+        return header
+    lowered = {name.lower(): value for name, value in named.items()}
     return json.dumps(lowered, separators=(",", ":")).encode()
 
 

@@ -133,7 +133,10 @@ def _at_once_below_2_s(
 
 
 def _below_99(original: Original) -> Callable[..., object]:
-    return lambda value: original(value if value < 99 else value + 1)
+    def sample_rate(value: int) -> object:
+        return original(value if value < 99 else value + 1)
+
+    return sample_rate
 
 
 def _one_more(original: Original, channel: Channel, subscriber: Subscriber, count: int) -> None:

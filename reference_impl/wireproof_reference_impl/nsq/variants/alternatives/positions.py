@@ -21,9 +21,9 @@ _EVERY_ID = count(1)
 
 
 def _placed(move: Move) -> Settings:
-    """Return settings under which offset and size of a message are told otherwise everywhere.
+    """Return settings that change offset and size of a message in every answer and delivery.
 
-    `move` is given the internal id, the offset and the size of a record.
+    `move` takes the internal id, the offset and the size of a record; it returns offset and size.
     """
 
     def traced(stored: PublishResult) -> bytes:

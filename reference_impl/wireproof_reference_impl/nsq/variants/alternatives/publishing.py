@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from typing import cast
 
 from wireproof_reference_impl.nsq.core.commands import publish, publish_ext
 from wireproof_reference_impl.nsq.core.connection import Connection
@@ -59,9 +60,12 @@ def _stripped(data: bytes) -> bytes:
         value = json.loads(data)
     except ValueError:
         return data
-    if not isinstance(value, Mapping) or not any(name.startswith(_INTERNAL) for name in value):
+    if not isinstance(value, Mapping):
         return data
-    kept = {name: each for name, each in value.items() if not name.startswith(_INTERNAL)}
+    fields = cast(Mapping[str, object], value)
+    kept = {name: each for name, each in fields.items() if not name.startswith(_INTERNAL)}
+    if len(kept) == len(fields):
+        return data
     return json.dumps(kept, separators=(",", ":"), ensure_ascii=False).encode(
         "utf-8", "surrogatepass"
     )
