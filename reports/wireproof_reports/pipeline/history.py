@@ -277,6 +277,7 @@ class Attempt:
         if self.state.version >= 0:
             fence = Note(FENCED, attempt=self.number, owner=own_name())
             self._write(LAST, self.spark.createDataFrame([], spark_schema(TABLES[LAST])), fence)
+            self.number += 1  # or Delta would leave out what this one publishes itself
         for table in TABLES:
             head = entries(self.spark, self.history, table, 1)
             base = self._versions.get(table, 0)

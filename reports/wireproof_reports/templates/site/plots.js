@@ -64,6 +64,8 @@ const unique = (values) => [...new Set(values)];
 /* plotly reads marks such as <b> in texts; those of the data stay what they are. */
 const plain = (text) => String(text).replaceAll("<", "‹").replaceAll("%{", "% {");
 const who = (row) => plain(`${row.vendor} ${row.version}`.trim());
+/* Of one vendor alone the version says enough, and is not cut in a narrow window. */
+const namesOf = (rows) => (unique(rows.map((row) => row.vendor)).length > 1 ? who : (row) => plain(row.version) || who(row));
 const DAY = 86_400_000;
 const share = (part, whole) => (whole ? part / whole : null);
 
@@ -93,8 +95,9 @@ wireproof.pictures.levels = function levels(place) {
     choices: { protocol: unique(rows.map((row) => row.protocol)), level: names, vendor: vendorsOf(rows) },
     make(chosen, ink) {
       const own = rows.filter((row) => row.protocol === chosen.protocol && (!chosen.vendor || row.vendor === chosen.vendor) && row.day);
-      const traces = unique(own.map(who)).map((name) => {
-        const mine = own.filter((row) => who(row) === name);
+      const called = namesOf(own);
+      const traces = unique(own.map(called)).map((name) => {
+        const mine = own.filter((row) => called(row) === name);
         const days = unique(mine.map((row) => row.day)).sort();
         const sums = days.map((day) => mine.filter((row) => row.day === day).reduce((sum, row) => [sum[0] + row[`${chosen.level}_conforming`], sum[1] + row[`${chosen.level}_asserted`]], [0, 0]));
         return { name, x: days, y: sums.map(([good, all]) => share(good, all)), text: sums.map(([good, all]) => `${good} of ${all}`), mode: "lines+markers", hovertemplate: "%{fullData.name}<br>%{x}: %{text}<extra></extra>" };
@@ -166,8 +169,9 @@ wireproof.pictures.durations = function durations(place) {
     make(chosen, ink) {
       const own = rows.filter((row) => row.protocol === chosen.protocol && (!chosen.vendor || row.vendor === chosen.vendor));
       const ms = (value) => value / 1000;
-      const traces = unique(own.map(who)).flatMap((name, at) => {
-        const mine = own.filter((row) => who(row) === name);
+      const called = namesOf(own);
+      const traces = unique(own.map(called)).flatMap((name, at) => {
+        const mine = own.filter((row) => called(row) === name);
         const x = mine.map((row) => plain(row.interface));
         const { color, turn } = look(at, ink.series);
         const sign = SYMBOLS[turn % SYMBOLS.length];
@@ -189,7 +193,7 @@ wireproof.pictures.durations = function durations(place) {
       const own = rows.filter((row) => row.interface === chosen.interface && (!chosen.vendor || row.vendor === chosen.vendor) && row.histogram && row.histogram.length);
       const bins = binned(own.flatMap((row) => row.histogram.map(([from]) => from)));
       const count = (row, bin) => (row.histogram.find(([from]) => from === bin) || [bin, 0])[1];
-      const traces = own.map((row) => ({ type: "bar", name: who(row), x: bins.map(spoken), y: bins.map((bin) => count(row, bin)), hovertemplate: "from %{x}: %{y} cases<extra></extra>" }));
+      const traces = own.map((row) => ({ type: "bar", name: namesOf(own)(row), x: bins.map(spoken), y: bins.map((bin) => count(row, bin)), hovertemplate: "from %{x}: %{y} cases<extra></extra>" }));
       return { traces, layout: { barmode: "group", bargap: 0.1, xaxis: { type: "category" }, yaxis: { rangemode: "tozero" } } };
     },
   });
