@@ -68,6 +68,7 @@ class FuzzOptions(TypedDict):
     seed: int | None
     workers: int
     frames: tuple[str, ...]
+    exclude_frames: tuple[str, ...]
     states: tuple[str, ...]
     pid: int | None
     restart: str | None
@@ -167,7 +168,13 @@ def _plan(
     if time_s is None and cases is None:
         time_s = TIME_S
     return WorkerPlan(
-        Choice(seed, options["frames"], options["states"], options["drawn"]),
+        Choice(
+            seed,
+            options["frames"],
+            options["states"],
+            options["drawn"],
+            options["exclude_frames"],
+        ),
         time_s=time_s,
         cases=None if cases is None else cases + first * BATCH,
         first=first,
@@ -194,7 +201,8 @@ def _place(named: NamedTarget, options: FuzzOptions, seed: int) -> TargetChoice:
 
 def _describe_choice(options: FuzzOptions) -> str:
     drawn = ["drawn"] if options["drawn"] else []
-    return " ".join([*drawn, *options["frames"], "/", *options["states"]])
+    excluded = [f"-{each}" for each in options["exclude_frames"]]
+    return " ".join([*drawn, *options["frames"], *excluded, "/", *options["states"]])
 
 
 def _deviations(path: Path | None) -> tuple[Deviation, ...]:
@@ -240,6 +248,12 @@ def _options() -> Generator[click.Option]:
         multiple=True,
         metavar="KIND",
         help="Only frame kinds with this prefix; repeatable.",
+    )
+    yield click.Option(
+        ["--exclude-frames"],
+        multiple=True,
+        metavar="KIND",
+        help="No frame kinds with this prefix; repeatable.",
     )
     yield click.Option(
         ["--states"],

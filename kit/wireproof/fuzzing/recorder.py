@@ -45,10 +45,10 @@ def write_files(bundle: Path, finding: FindingRecord, header: HeaderRecord) -> t
     for step in finding.transcript.steps:
         if step.kind == "send":
             sent[step.conn] = sent.get(step.conn, b"") + read_bytes(step)
-    streams = [f"# connection {name}\n{data.hex()}\n" for name, data in sent.items()]
-    (folder / f"{finding.id}.hex").write_text("".join(streams))
     if not sent:
         return (f"{finding.id}: no exchange could be recorded, so there is no script",)
+    streams = [f"# connection {name}\n{data.hex()}\n" for name, data in sent.items()]
+    (folder / f"{finding.id}.hex").write_text("".join(streams))
     (folder / f"{finding.id}.py").write_text(script(case, header))
     return _write_capture(folder / f"{finding.id}.pcapng", finding, header)
 

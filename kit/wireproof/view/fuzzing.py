@@ -1,5 +1,6 @@
 """A campaign of the fuzzer on a terminal, in a log, or as events."""
 
+import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -84,9 +85,11 @@ class TextView:
     _width: int = 0
     _left_out: set[str] = field(default_factory=set[str])
     _is_unwatched: bool = False
+    _bundle: Path = Path()
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
         """Show the target and the seed."""
+        self._bundle = bundle
         if self.quiet:
             return
         goes_on = f", goes on at batch {first}" if first else ""
@@ -113,7 +116,7 @@ class TextView:
         self._clear()
         if self.quiet:
             return
-        for line in _format_finding(finding, self.style):
+        for line in _format_finding(finding, self._bundle, self.style):
             echo(line)
         for words in left_out:
             if words not in self._left_out:
@@ -210,7 +213,7 @@ def _progress(told: Sequence[Status], findings: int, elapsed: float, plan: Worke
     return f"{executed} cases{left}   {rate:.0f}/s   {findings} found   {rows} rows covered"
 
 
-def _format_finding(finding: FindingRecord, style: Style) -> Iterator[str]:
+def _format_finding(finding: FindingRecord, bundle: Path, style: Style) -> Iterator[str]:
     listed = finding.deviation
     known = listed is not None and not listed.expired
     head = "known" if known else "FOUND" if finding.shown else "once"
@@ -223,7 +226,8 @@ def _format_finding(finding: FindingRecord, style: Style) -> Iterator[str]:
     yield from wrap_after_heading("", printable(finding.words))
     size = sum(sent.length for each in finding.cases for sent in each.sent)
     sent = f"{len(finding.cases)} case(s), {size} bytes, state {finding.state}"
-    yield f"         {sent}   wireproof replay {finding.id}"
+    yield f"         {sent}"
+    yield f"         wireproof replay {finding.id} --bundle {shlex.quote(str(bundle))}"
 
 
 def _summary(conclusion: Conclusion) -> Iterator[str]:

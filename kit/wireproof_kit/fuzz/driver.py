@@ -183,6 +183,10 @@ class Generation(Protocol):
         """Return the steps that bring a connection into a state."""
         ...
 
+    def start(self, state: str) -> str | None:
+        """Return the state that needs no steps, on the interface of a state; None without one."""
+        ...
+
     def right(self, case: Case) -> Case | None:
         """Return the case with the valid frame it was made from; None if there is none."""
         ...
@@ -190,12 +194,16 @@ class Generation(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which cases to generate; empty means all. `drawn`: Hypothesis draws every case."""
+    """Which cases to generate; empty means all. `drawn`: Hypothesis draws every case.
+
+    `excluded` are prefixes of kinds of frames of which there are none.
+    """
 
     seed: int
     frames: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
     drawn: bool = False
+    excluded: tuple[str, ...] = ()
 
 
 class FuzzSession(Protocol):

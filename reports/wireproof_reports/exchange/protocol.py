@@ -21,13 +21,15 @@ class Act:
 class Plan:
     """The actions of a reproduction script, names that may be replaced, and setup commands.
 
-    ``reader`` is the template with the functions `receive` and `message_id`, which read answers.
+    ``reader`` is the template with the functions `receive`, `alike` and `message_id`, which read
+    answers. ``probe`` is a request that every target answers: silence shows that it hangs.
     """
 
     acts: tuple[Act, ...]
     names: tuple[bytes, ...] = ()
     create: tuple[bytes, ...] = ()
     reader: str = "reader.py.jinja"
+    probe: bytes = b""
 
 
 Planner = Callable[[Plan], Plan]

@@ -55,6 +55,8 @@ def _deflate(data: bytes) -> str:
 REFERENCE = "reference"
 """What stands in place of a URL when the embedded reference was judged."""
 PATIENCE_S = 10
+SHORTEST_WAIT_US = 15_000
+"""A pause between two sends that may be what matters: without it they arrive together."""
 LONGEST_HEX = 4096
 """Bytes; a longer stream is left to the script."""
 
@@ -112,7 +114,7 @@ def script(case: CaseRecord, header: HeaderRecord) -> str:
     """
     plan = _make_plan(_acts(case, header), header.target.protocol)
     steps = [_source(act) for act in plan.acts]
-    modules = ["re", "socket", "sys"]
+    modules = ["re", "socket", "sys", "time"]
     if any("zlib." in step for step in steps):
         modules += ["base64", "zlib"]
     return _TEMPLATE.render(
@@ -127,6 +129,7 @@ def script(case: CaseRecord, header: HeaderRecord) -> str:
         create=repr(list(plan.create)),
         patience=PATIENCE_S,
         reader=plan.reader,
+        probe=literal(plan.probe),
         hazard=case.hazard,
         steps=steps,
     )
@@ -135,7 +138,11 @@ def script(case: CaseRecord, header: HeaderRecord) -> str:
 def _acts(case: CaseRecord, header: HeaderRecord) -> Iterator[Act]:
     opened: set[str] = set()
     target = _address(header, case)
+    before_us = 0
     for step in case.transcript.steps:
+        waited_us, before_us = step.at_us - before_us, step.at_us
+        if waited_us >= SHORTEST_WAIT_US and _is_ours(step):
+            yield Act(step.conn, "wait", f"{waited_us / 1_000_000:.2f}")
         if step.kind == "open":
             opened.add(step.conn)
             yield Act(step.conn, "open", _other_address(step.note, target))
@@ -153,13 +160,20 @@ def _acts(case: CaseRecord, header: HeaderRecord) -> Iterator[Act]:
             opened.discard(step.conn)
 
 
+def _is_ours(step: StepRecord) -> bool:
+    """Return True if the kit chose when this step happened."""
+    return step.kind in ("send", "request") or "sending direction" in step.note
+
+
 def _act(step: StepRecord) -> Act | None:
     if step.kind == "close" and "sending direction" in step.note:
         return Act(step.conn, "end sending")
     kinds = {"send": "send", "request": "send", "receive": "receive", "response": "response"}
     if step.kind in kinds:
         return Act(step.conn, kinds[step.kind], read_bytes(step))
-    return Act(step.conn, "close") if step.kind == "close" else None
+    if step.kind != "close":
+        return None
+    return Act(step.conn, "close", "target" if step.note.startswith("by the target") else "")
 
 
 def _make_plan(acts: Iterator[Act], protocol: str) -> Plan:

@@ -31,6 +31,7 @@ from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.consequences import (
     ALIKE,
     ILL,
+    OF_ONE_CASE,
     STUCK,
 )
 from wireproof_kit.fuzz.triage.finding import Finding
@@ -39,6 +40,9 @@ from wireproof_kit.fuzz.triage.triage import Triage
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import FindingRecord
 
+RECORDINGS: Final = 3
+"""Exchanges at most until one shows the finding; it showed in most of several runs before."""
+NOT_SHOWN: Final = "the finding did not show in this run, which is recorded for its bytes only"
 RECORD_S: Final = 10.0
 """Seconds at most for recording an exchange of many cases."""
 
@@ -218,21 +222,55 @@ class Campaign:
     def _report(self, finding: Finding) -> None:
         self.listener.on_finding(self, finding)
 
-    def record_exchange(self, cases: Sequence[Case]) -> Transcript:
-        """Return the exchange of cases sent once more, one by one, while there is time."""
-        transcript = Transcript()
-        if self._engine is not None:
-            now = time.monotonic()
-            until = max(now, min(now + RECORD_S, self._ends_at))
-            for case in cases:
-                self._engine.perform_one(case, transcript)
-                if time.monotonic() > until:
-                    break
-            if self.is_over():
-                self.close(leave=True)
-            elif not self._engine.is_well() and not self._engine.is_well():
-                self._revive(stuck=True)
+    def record_exchange(self, cases: Sequence[Case], violated: str) -> Transcript:
+        """Return the exchange of cases sent once more, one by one, while there is time.
+
+        An exchange that contains the answer must not be shown for a finding that says it is
+        missing: where one connection shows the finding, the cases are sent until they show it.
+        """
+        for _ in range(RECORDINGS):
+            transcript, shown = self._record_once(cases)
+            if violated in shown or violated not in OF_ONE_CASE or len(cases) > 1:
+                return transcript
+            if self._engine is None or self.is_over():
+                break
+        transcript.add("note", "", note=NOT_SHOWN)
         return transcript
+
+    def plan_exchange(self, cases: Sequence[Case]) -> Transcript:
+        """Return what cases send, without sending it: the target may be gone for good."""
+        transcript = Transcript()
+        generation = self.batches.generation
+        for case in cases:
+            names: dict[int, str] = {}
+            for step in case.steps:
+                if step.connection not in names:
+                    names[step.connection] = name = transcript.connection_label()
+                    transcript.add("open", name)
+                    for first in generation.enter(case.state) if generation else ():
+                        transcript.add("send", name, data=first.data)
+                transcript.add("send", names[step.connection], data=step.data)
+            for name in names.values():
+                transcript.add("close", name, note="sending direction only")
+        return transcript
+
+    def _record_once(self, cases: Sequence[Case]) -> tuple[Transcript, set[str]]:
+        """Return the exchange of cases, and the rules that it violates."""
+        transcript, shown = Transcript(), set[str]()
+        if self._engine is None:
+            return transcript, shown
+        now = time.monotonic()
+        until = max(now, min(now + RECORD_S, self._ends_at))
+        for case in cases:
+            found = self._engine.perform_one(case, transcript)
+            shown |= {found.trouble.violated} if found is not None else set()
+            if time.monotonic() > until:
+                break
+        if self.is_over():
+            self.close(leave=True)
+        elif not self._engine.is_well() and not self._engine.is_well():
+            self._revive(stuck=True)
+        return transcript, shown
 
     def _has_enough(self) -> bool:
         """Return True if the campaign stops at its first finding and has one."""

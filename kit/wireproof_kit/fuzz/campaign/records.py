@@ -49,7 +49,7 @@ def finding_record(finding: Finding, names: Mapping[str, str]) -> FindingRecord:
         id=finding.id,
         violated=signature.violated,
         words=finding.trouble.words,
-        state=signature.state,
+        state=finding.case.state,
         frame=signature.frame_kind,
         field=signature.field,
         answer=signature.answer,

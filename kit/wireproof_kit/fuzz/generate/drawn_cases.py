@@ -52,6 +52,10 @@ class DrawnCases:
         """Return the steps that bring a connection into a state."""
         return self.grammar.entry[state]
 
+    def start(self, state: str) -> str | None:
+        """Return the state that needs no steps, on the interface of a state; None without one."""
+        return self.grammar.start(state)
+
     def right(self, case: Case) -> Case | None:
         """Return None: a drawn case is not made from a valid frame that is kept."""
         return None

@@ -88,6 +88,10 @@ class Generator:
         """Return the steps that bring a connection into a state."""
         return self.grammar.entry[state]
 
+    def start(self, state: str) -> str | None:
+        """Return the state that needs no steps, on the interface of a state; None without one."""
+        return self.grammar.start(state)
+
     def cases(self, first: int = 0) -> Iterator[Case]:
         """Yield the cases from an index on, without end."""
         index = first

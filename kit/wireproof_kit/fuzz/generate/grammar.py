@@ -55,3 +55,16 @@ class Grammar:
     moves: Callable[[str, Frame], str | None]
     limits: Mapping[str, tuple[int, ...]]
     traps: Traps = field(default_factory=dict[str, Mapping[str, Trap]])
+
+    def start(self, state: str) -> str | None:
+        """Return the state that needs no steps, on the interface of a state; None without one."""
+        return next(
+            (
+                each
+                for there in self.states.values()
+                if state in there
+                for each in there
+                if not self.entry[each]
+            ),
+            None,
+        )
