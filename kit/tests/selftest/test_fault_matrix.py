@@ -51,7 +51,6 @@ SHORT_OF_FAULTS = {
     "smart.order.left",
     "smart.order.publish-partition",
     "smart.partition.stored-once",
-    "smart.partition.subscribe-blank",
     "smart.trace.errors",
     "smart.trace.offset",
 }
