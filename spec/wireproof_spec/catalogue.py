@@ -189,13 +189,13 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def _for_clients(self) -> "Catalogue":
-        return self._narrowed(lambda role: role == CLIENT)
+        return self._narrow(lambda role: role == CLIENT)
 
     @functools.cached_property
     def _for_others(self) -> "Catalogue":
-        return self._narrowed(lambda role: role != CLIENT)
+        return self._narrow(lambda role: role != CLIENT)
 
-    def _narrowed(self, fits: Callable[[str], bool]) -> "Catalogue":
+    def _narrow(self, fits: Callable[[str], bool]) -> "Catalogue":
         groups = (
             msgspec.structs.replace(
                 group, clause=tuple(clause for clause in group.clause if fits(clause.role))

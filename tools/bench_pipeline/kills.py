@@ -81,7 +81,7 @@ def kill(command: list[str], chance: random.Random, *, whole_group: bool) -> Non
 
 def check(arrived: int) -> int:
     """Return how many bundles are in; exit if one is there twice, or not as a whole."""
-    versions = named()
+    versions = name_versions()
     if not versions:
         return 0
     runs = rows("runs", versions, ["bundle"])
@@ -95,7 +95,7 @@ def check(arrived: int) -> int:
     return len(bundles)
 
 
-def named() -> dict[str, int]:
+def name_versions() -> dict[str, int]:
     if not (HISTORY / "runs" / "_delta_log").exists():
         return {}
     for commit in DeltaTable(HISTORY / "runs").history():

@@ -66,7 +66,7 @@ def main() -> int:
     return report(figures)
 
 
-def landing(bundles: int) -> Path:
+def make_landing(bundles: int) -> Path:
     folder = OUT / f"landing-{bundles}"
     write_bundles(folder, bundles)
     return folder
@@ -74,7 +74,7 @@ def landing(bundles: int) -> Path:
 
 def both(bundles: int) -> dict:
     """Take all bundles in, in turn as before and as now, so that what drifts meets both."""
-    folder, tree = landing(bundles), before()
+    folder, tree = make_landing(bundles), before()
     path = os.pathsep.join(str(tree / room) for room in ("spec", "reports", "kit"))
     figures: dict[str, list[float]] = {}
     for _ in range(ROUNDS):
@@ -93,14 +93,14 @@ def both(bundles: int) -> dict:
 
 def one(_bundles: int) -> dict:
     """Take one bundle into a new history, from the shell's prompt to the next."""
-    folder = landing(1)
+    folder = make_landing(1)
     costs = [measure(command(folder / "00000.jsonl", fresh("one"))) for _ in range(ROUNDS)]
     return {"elapsed_s": [cost.elapsed_s for cost in costs], "cpu_s": [c.cpu_s for c in costs]}
 
 
 def plan(bundles: int) -> dict:
     """Say over how many tasks the bundles are spread where there are so many cores."""
-    cost = measure([sys.executable, "-c", PLAN, str(landing(bundles))])
+    cost = measure([sys.executable, "-c", PLAN, str(make_landing(bundles))])
     return {"tasks_by_cores": dict(line.split() for line in cost.out.splitlines())}
 
 

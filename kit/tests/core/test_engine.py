@@ -166,7 +166,7 @@ def test_a_target_that_withholds_is_no_error_of_ours() -> None:
     gate = threading.Event()
 
     def kept_waiting(broker: Transcript) -> Observation:
-        broker.waited(30)
+        broker.add_wait(30)
         gate.wait(30)
         return observed("ok,open")
 
@@ -181,7 +181,7 @@ def test_a_slow_target_that_withholds_is_undecided() -> None:
     gate = threading.Event()
 
     def kept_waiting(broker: Transcript) -> Observation:
-        broker.waited(30)
+        broker.add_wait(30)
         gate.wait(30)
         return observed("ok,open")
 

@@ -69,7 +69,7 @@ def aggregate(
     """
     spark = wanted_spark(master, conf, remote)
     history, code = _history(source, out, spark)
-    answered = _answered(history, out, spark, as_of)
+    answered = _answer_questions(history, out, spark, as_of)
     _write_pages(out)
     if manner().json:
         echo(json.dumps({"event": "aggregated", "site": str(out), "questions": answered}))
@@ -105,7 +105,9 @@ def _readable(history: str) -> None:
         raise UsageFault(str(error)) from error
 
 
-def _answered(history: str, out: Path, wanted: "Wanted", as_of: str) -> list[dict[str, object]]:
+def _answer_questions(
+    history: str, out: Path, wanted: "Wanted", as_of: str
+) -> list[dict[str, object]]:
     from wireproof_reports.pipeline.session import SparkFault
     from wireproof_reports.questions.aggregate import AnalysisRequest
     from wireproof_reports.questions.aggregate import aggregate as ask

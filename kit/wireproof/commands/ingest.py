@@ -172,11 +172,11 @@ def _watch(bundles: tuple[str, ...], history: str, how: "How", wanted: "Wanted")
 
     refused = 0
 
-    def told(taken: "IngestResult") -> None:
+    def tell_batch(taken: "IngestResult") -> None:
         nonlocal refused
         _tell(taken, history)
         refused = max(refused, finish(taken))
 
     with running_spark(wanted) as spark:
-        watch(spark, bundles[0], history, how=how, told=told)
+        watch(spark, bundles[0], history, how=how, told=tell_batch)
     return refused

@@ -87,7 +87,7 @@ def say_what_spark_does(wanted: "Wanted") -> None:
     if manner().quiet:
         return
     lines: list[str] = []
-    if not wanted.remote and not jars.found(jars.folder()):
+    if not wanted.remote and not jars.find_jars(jars.folder()):
         size = f"{jars.MEGABYTES} MB"
         lines.append(f"progress [ fetching Delta's jars, {size}, once, to {jars.folder()} ]")
     lines.append(f"progress [ starting Spark on {wanted.remote or wanted.master} ]")
@@ -104,14 +104,14 @@ def running_spark(wanted: "Wanted") -> Generator["Session"]:
     from wireproof_reports.bundle_file import BundleFault
     from wireproof_reports.pipeline.place import HistoryFault
     from wireproof_reports.pipeline.session import SparkFault, session
-    from wireproof_reports.pipeline.shipping import shipped
+    from wireproof_reports.pipeline.shipping import ship
 
     say_what_spark_does(wanted)
     folder = Path(tempfile.mkdtemp(prefix="wireproof-log-"))
     log = folder / "spark.log"
     log.touch()
     try:
-        with shipped(wanted) as told, session(told, log) as spark:
+        with ship(wanted) as told, session(told, log) as spark:
             yield spark
     except (BundleFault, HistoryFault) as error:
         _forget(log)

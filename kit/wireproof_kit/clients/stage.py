@@ -74,7 +74,7 @@ class Peers(Protocol):
         """Return the effects of an event."""
         ...
 
-    def due(self, token: object) -> Iterable[Effect]:
+    def react_to_timer(self, token: object) -> Iterable[Effect]:
         """Return the effects of a timer that has expired."""
         ...
 
@@ -197,7 +197,7 @@ class Stage:
                 key.data()
         now = time.monotonic()
         while self._timers and self._timers[0][0] <= now:
-            self._carry_out(self._peers.due(heapq.heappop(self._timers)[2]))
+            self._carry_out(self._peers.react_to_timer(heapq.heappop(self._timers)[2]))
 
     def _add(self, kind: str, conn: str, *, data: bytes = b"", note: str = "") -> None:
         """Write a step to the log, and let the peers react to it."""

@@ -43,15 +43,15 @@ E = TypeVar("E", bound=Event)
 class Decoder(Protocol):
     """A protocol's decoder for the bytes on connections to its peers."""
 
-    def opened(self, at: float, conn: str) -> None:
+    def open(self, at: float, conn: str) -> None:
         """Begin a connection."""
         ...
 
-    def received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+    def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
         """Yield the events in bytes from the client."""
         ...
 
-    def sent(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+    def decode_sent(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
         """Yield the events in bytes from the kit."""
         ...
 
@@ -95,12 +95,12 @@ class Story:
             isinstance(each, Disconnected) and each.conn == conn for each in self.events
         )
 
-    def given(self, name: str) -> str:
+    def find_given(self, name: str) -> str:
         """Return the value given to the client under a name; empty if there is no such value."""
         event = self.first(Given)
         return event.values.get(name, "") if event else ""
 
-    def expired(self) -> bool:
+    def has_expired(self) -> bool:
         """Return True if the kit's patience ran out."""
         return self.first(Expired) is not None
 
@@ -111,15 +111,17 @@ class Story:
         if step.connection in (STDOUT, STDERR):
             return [Wrote(at, step.connection, step.data)]
         if step.kind == "note":
-            return _noted(at, step)
+            return _read_note(at, step)
         if step.kind == "open":
-            self._decoder.opened(at, step.connection)
+            self._decoder.open(at, step.connection)
             return [Connected(at, step.connection)]
         if step.kind == "close":
             return [
                 Disconnected(at, step.connection, "client" if step.note == BY_CLIENT else "kit")
             ]
-        read = self._decoder.received if step.kind in SENT_KINDS else self._decoder.sent
+        read = (
+            self._decoder.decode_received if step.kind in SENT_KINDS else self._decoder.decode_sent
+        )
         return read(at, step.connection, step.data)
 
     def _driver_line(self, at: float, step: Step) -> Iterator[Event]:
@@ -130,11 +132,11 @@ class Story:
             return
         try:
             for line in self.conversation.feed(step.data):
-                yield self._said(at, line)
+                yield self._read_line(at, line)
         except LineFault as fault:
             yield BadLine(at, DRIVER, str(fault))
 
-    def _said(self, at: float, line: Line) -> Event:
+    def _read_line(self, at: float, line: Line) -> Event:
         if isinstance(line, Hello):
             return Greeted(at, DRIVER, line)
         if isinstance(line, DriverEvent):
@@ -142,7 +144,7 @@ class Story:
         return Answered(at, DRIVER, self._asked[line.id], line)
 
 
-def recorded(transcript: TranscriptRecord, decoder: Decoder) -> Story:
+def read_story(transcript: TranscriptRecord, decoder: Decoder) -> Story:
     """Return the story of a recorded case."""
     story = Story(decoder)
     for step in transcript.steps:
@@ -150,7 +152,7 @@ def recorded(transcript: TranscriptRecord, decoder: Decoder) -> Story:
     return story
 
 
-def _noted(at: float, step: Step) -> Iterator[Event]:
+def _read_note(at: float, step: Step) -> Iterator[Event]:
     if step.note.startswith(ENDED):
         yield Ended(at, PROCESS, int(step.note.removeprefix(ENDED)))
     elif step.note.startswith(EXPIRED):

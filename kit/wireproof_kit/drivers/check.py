@@ -54,7 +54,7 @@ def _operations(driver: Driver) -> Iterator[Finding]:
         driver.request("close")
         driver.child.close_input()
         driver.child.wait(END_WITHIN_S)
-        yield Finding(rule, _ending(driver))
+        yield Finding(rule, _check_ending(driver))
     except KitError as error:
         yield Finding(rule, str(error))
 
@@ -68,7 +68,7 @@ def _instead(answer: Answer) -> str:
     )
 
 
-def _ending(driver: Driver) -> str:
+def _check_ending(driver: Driver) -> str:
     code = driver.child.exit_code()
     if code is None:
         return f"it still runs {END_WITHIN_S:g} s after it was closed and its input has ended"

@@ -183,7 +183,7 @@ class Driver:
         deadline = time.monotonic() + within
         while not is_there():
             if self._fault:
-                raise TargetUnreachable(self._broken())
+                raise TargetUnreachable(self._describe_breach())
             left = deadline - time.monotonic()
             if left <= 0:
                 raise TargetSilent(
@@ -192,7 +192,7 @@ class Driver:
                 )
             self._changed.wait(left)
 
-    def _broken(self) -> str:
+    def _describe_breach(self) -> str:
         # A program that ends closes its output first; how it ended is to be told.
         self.child.wait(_LAST_WORDS_WITHIN_S)
         return f"`{self.child.command}` {self._fault}; {self.child.last_words()}"

@@ -145,7 +145,7 @@ class Recorder:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
-        """Take the run's header from the first xdist worker that ends, and tell it."""
+        """Report the run's header once the first xdist worker that has it ends."""
         output = cast(dict[str, str], getattr(node, "workeroutput", {}))
         is_first = self._ledger is not None and self._ledger.header is None
         if HEADER_FIELD in output and is_first:

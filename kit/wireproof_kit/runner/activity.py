@@ -22,7 +22,7 @@ class Activity:
         self._at = (what, time.monotonic())
 
     @contextlib.contextmanager
-    def watched(self, tell: Tell, *, every_s: float = TELL_EVERY_S) -> Generator[None]:
+    def watch(self, tell: Tell, *, every_s: float = TELL_EVERY_S) -> Generator[None]:
         """Call ``tell`` every ``every_s`` seconds while one step takes longer than that."""
         ended = threading.Event()
 

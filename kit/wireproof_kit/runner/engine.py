@@ -21,7 +21,7 @@ from wireproof_kit.runner.deaths import Deaths
 from wireproof_kit.runner.hurry import Hurry, hurry_with
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.line import Line, has_reset
-from wireproof_kit.runner.patience import hurrying
+from wireproof_kit.runner.patience import hurry
 from wireproof_kit.targets.session import Session
 from wireproof_kit.verdicts.judge import (
     CONFORMING,
@@ -150,7 +150,7 @@ class Engine:
     def _run(self, instance: Instance) -> CaseRecord:
         if self._deaths.is_final:
             empty = _Outcome(observed(UNDECIDED), Transcript(), 0.0)
-            return self._undecided(instance, empty)
+            return self._record_undecided(instance, empty)
         since = self._deaths.number
         outcome = self._perform(instance)
         first = self._record_seen(instance, outcome, since)
@@ -160,14 +160,16 @@ class Engine:
         record = judge_record(record, self.bench)
         is_other_death = self._deaths.number != since and not self._deaths.has_killed(instance.id)
         if is_other_death and record.verdict not in CONFORMING:
-            return self._undecided(instance, outcome, first.value)
+            return self._record_undecided(instance, outcome, first.value)
         self._hurry.learn(instance, record)
         return record
 
-    def _undecided(self, instance: Instance, outcome: _Outcome, seen: str = "") -> CaseRecord:
+    def _record_undecided(
+        self, instance: Instance, outcome: _Outcome, seen: str = ""
+    ) -> CaseRecord:
         """Return the record of a case that another case's death of the target concerned."""
         return judge_record(
-            self._record(instance, self._deaths.undecided(seen), outcome), self.bench
+            self._record(instance, self._deaths.make_undecided(seen), outcome), self.bench
         )
 
     def _perform(self, instance: Instance) -> _Outcome:
@@ -202,12 +204,12 @@ class Engine:
     def _experiment(self, instance: Instance, transcript: Transcript) -> Observation:
         """Run the case's function once; the outermost loop of the kit."""
         arguments: dict[str, object] = {}
-        with hurrying(lambda: self._hurry.applies(instance)):
+        with hurry(lambda: self._hurry.applies(instance)):
             try:
                 arguments.update(self.session.arguments(instance.arguments, transcript))
                 return instance.function(**arguments, **instance.parameters)
             except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
-                return _unarranged(error, transcript)
+                return _observe_unarranged(error, transcript)
             except Exception as error:
                 last = traceback.format_exception_only(error)[-1].strip()
                 where = traceback.extract_tb(error.__traceback__)[-1]
@@ -354,7 +356,7 @@ def _record_cut_off(observation: Observation) -> SeenRecord:
     return SeenRecord(value=f"{UNDECIDED}:cut-off", note=note)
 
 
-def _unarranged(error: KitError, transcript: Transcript) -> Observation:
+def _observe_unarranged(error: KitError, transcript: Transcript) -> Observation:
     """Return what is seen when a case could not be prepared, with the exchange that failed."""
     if isinstance(error, ArrangementFailed) and error.transcript is not None:
         transcript.extend(error.transcript)

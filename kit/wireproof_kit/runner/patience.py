@@ -33,7 +33,7 @@ _is_hurried: ContextVar[Callable[[], bool]] = ContextVar("_is_hurried", default=
 
 
 @contextlib.contextmanager
-def hurrying(is_hurried: Callable[[], bool]) -> Generator[None]:
+def hurry(is_hurried: Callable[[], bool]) -> Generator[None]:
     """Let waits of this thread be the shortest ones from when the function says so."""
     token = _is_hurried.set(is_hurried)
     try:

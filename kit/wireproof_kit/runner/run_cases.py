@@ -129,7 +129,7 @@ def run_cases(
     """
     activity = Activity()
     with (
-        activity.watched(tell_wait),
+        activity.watch(tell_wait),
         contextlib.closing(OpenRun.open(request, instances, activity)) as opened,
     ):
         ledger = Ledger(request.bundle, opened.deviations, request.allow_unstable)

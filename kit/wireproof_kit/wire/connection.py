@@ -129,7 +129,7 @@ class Wire(Generic[T]):
             else:  # a target that sends for ever gets one look past the deadline, no more
                 late = time.monotonic() >= deadline
 
-    def nothing(
+    def explain_nothing(
         self, seconds: float, cut: Callable[[bytes], WireError]
     ) -> Nonsense | Closed | Silent:
         """Return why no value came in ``seconds``; ``cut`` describes an incomplete last value."""
@@ -138,7 +138,7 @@ class Wire(Generic[T]):
         pending = self.pending
         if self._ended is not None:
             return Nonsense(cut(pending)) if pending else Closed(self._ended)
-        self._transcript.waited(seconds)
+        self._transcript.add_wait(seconds)
         note = f"nothing whole within {seconds:.2f} s"
         self.record("note", pending[:CHUNK], note=note)
         return Silent(seconds, partial=len(pending))

@@ -103,7 +103,7 @@ def path_of(history: str, table: str) -> str:
     return f"{root_of(history)}/{table}"
 
 
-def quoted(history: str, table: str) -> str:
+def quote_table(history: str, table: str) -> str:
     """Return the name of the table in SQL."""
     return f"delta.`{path_of(history, table).replace('`', '``')}`"
 
@@ -111,7 +111,9 @@ def quoted(history: str, table: str) -> str:
 def entries(spark: SparkSession, history: str, table: str, most: int) -> list[Entry]:
     """Return a table's last commits, the last one first; empty if the table does not exist."""
     try:
-        rows = run_sql(spark, f"DESCRIBE HISTORY {quoted(history, table)} LIMIT {most}").collect()
+        rows = run_sql(
+            spark, f"DESCRIBE HISTORY {quote_table(history, table)} LIMIT {most}"
+        ).collect()
     except PySparkException as error:
         if is_missing(error):
             return []
@@ -148,7 +150,7 @@ def publications(spark: SparkSession, history: str, most: int = MOST_LOOKED_AT) 
     return found
 
 
-def published(spark: SparkSession, history: str) -> Published:
+def read_published(spark: SparkSession, history: str) -> Published:
     """Return the state that readers see now.
 
     Raises:
@@ -166,7 +168,7 @@ def published(spark: SparkSession, history: str) -> Published:
     return NOTHING
 
 
-def published_as_of(spark: SparkSession, history: str, wanted: str) -> Published:
+def read_published_as_of(spark: SparkSession, history: str, wanted: str) -> Published:
     """Return an older state: a version of ``runs``, or the last one of a day or moment.
 
     Raises:
@@ -282,8 +284,8 @@ class Attempt:
             head = entries(self.spark, self.history, table, 1)
             base = self._versions.get(table, 0)
             if table != LAST and head and head[0].version > base:
-                with self._noted(Note(CLAIMED, attempt=self.number, owner=own_name())):
-                    name = quoted(self.history, table)
+                with self._set_note(Note(CLAIMED, attempt=self.number, owner=own_name())):
+                    name = quote_table(self.history, table)
                     run_sql(self.spark, f"RESTORE TABLE {name} TO VERSION AS OF {base}")
                 self._check(table, head[0].version + 1)
                 self._versions[table] = head[0].version + 1
@@ -296,8 +298,8 @@ class Attempt:
         """
         note = Note(CLAIMED, attempt=self.number, owner=own_name())
         for table in sorted(self._versions, key=lambda name: name != FIRST):
-            with self._noted(note):
-                run_sql(self.spark, f"OPTIMIZE {quoted(self.history, table)}")
+            with self._set_note(note):
+                run_sql(self.spark, f"OPTIMIZE {quote_table(self.history, table)}")
             head = entries(self.spark, self.history, table, 1)[0]
             if head.version != self._versions[table]:
                 self._check(table, self._versions[table] + 1)
@@ -322,10 +324,10 @@ class Attempt:
             "delta.dataSkippingStatsColumns": _SKIPPING.get(table, "bundle,batch"),
         }
         told = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
-        with self._noted(Note(CLAIMED, attempt=self.number, owner=own_name())):
+        with self._set_note(Note(CLAIMED, attempt=self.number, owner=own_name())):
             run_sql(
                 self.spark,
-                f"CREATE TABLE IF NOT EXISTS {quoted(self.history, table)} ({columns}) "
+                f"CREATE TABLE IF NOT EXISTS {quote_table(self.history, table)} ({columns}) "
                 f"USING delta PARTITIONED BY ({', '.join(PARTITIONS)}) TBLPROPERTIES ({told})",
             )
 
@@ -342,7 +344,7 @@ class Attempt:
         if top.version != version or top.note is None or top.note.attempt != self.number:
             raise Conflict(table)
 
-    def _noted(self, note: Note) -> "_Setting":
+    def _set_note(self, note: Note) -> "_Setting":
         return _Setting(self.spark, _META, msgspec.json.encode(note).decode())
 
 
@@ -375,8 +377,8 @@ def begin(
     """
     deadline = time.monotonic() + wait_s
     while True:
-        state = published(spark, history)
-        unpublished = list(_unpublished(spark, history, state))
+        state = read_published(spark, history)
+        unpublished = list(_list_unpublished(spark, history, state))
         attempt = Attempt(spark, history, state, kit)
         if not unpublished:
             return attempt
@@ -402,7 +404,7 @@ def begin(
         time.sleep(POLL_S)
 
 
-def _unpublished(spark: SparkSession, history: str, state: Published) -> Iterator[Entry]:
+def _list_unpublished(spark: SparkSession, history: str, state: Published) -> Iterator[Entry]:
     """Return the commits of ``results`` that no publication names, the newest first."""
     named = state.note.versions.get(FIRST, 0)
     for most in (1, 20, MOST_LOOKED_AT):

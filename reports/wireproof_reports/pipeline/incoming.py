@@ -210,7 +210,7 @@ class _Reading:
         self._take_in: dict[str, Callable[[bytes], None]] = {
             "": self._case,
             "case": self._case,
-            "finding": self._finding,
+            "finding": self._add_finding,
             "campaign": self._campaign,
         }
 
@@ -242,10 +242,10 @@ class _Reading:
             raise BundleFault(f"{self._name}: its footer is damaged: {why}") from error
         before = self._digest.hexdigest()
         self._digest.update(line)
-        check_end(self._name, footer, before, rest=self._hashed(rest))
+        check_end(self._name, footer, before, rest=self._hash_lines(rest))
         return self._whole(footer)
 
-    def _hashed(self, lines: Iterator[bytes]) -> Iterator[bytes]:
+    def _hash_lines(self, lines: Iterator[bytes]) -> Iterator[bytes]:
         for line in lines:
             self._digest.update(line)
             yield line
@@ -272,7 +272,7 @@ class _Reading:
         self._seen.add(record.case)
         self._grammar.add(record)
 
-    def _finding(self, line: bytes) -> None:
+    def _add_finding(self, line: bytes) -> None:
         self._rows["findings"].append(finding_row(_FINDING.decode(line)))
 
     def _campaign(self, line: bytes) -> None:

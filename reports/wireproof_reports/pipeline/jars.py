@@ -46,7 +46,7 @@ def folder() -> Path:
     return Path(cache) / "wireproof" / f"delta-{DELTA}"
 
 
-def found(where: Path) -> list[Path]:
+def find_jars(where: Path) -> list[Path]:
     """Return the jars in a folder; none unless Delta itself is among them."""
     jars = sorted(where.glob("*.jar"))
     has_delta = any(jar.name.startswith(("io.delta_delta-spark", "delta-spark")) for jar in jars)
@@ -68,7 +68,7 @@ def fetch(where: Path) -> list[Path]:
                 f"copy them into a folder and name it by {VARIABLE} (see docs/history.md)"
             )
         _place(kept, where)
-    return found(where)
+    return find_jars(where)
 
 
 def resolve(packages: str, scratch: Path, **settings: str) -> list[Path]:
@@ -93,7 +93,7 @@ def _place(jars: Sequence[Path], where: Path) -> None:
         whole.mkdir()
         for jar in jars:
             shutil.copyfile(jar, whole / jar.name)
-        if not found(where):
+        if not find_jars(where):
             shutil.rmtree(where, ignore_errors=True)
             whole.rename(where)
 
@@ -107,7 +107,7 @@ def main(arguments: Sequence[str]) -> int:
     """Fetch missing jars and print the folder; return 0, or 2 after a sentence on stderr."""
     where = Path(arguments[0]) if arguments else folder()
     try:
-        jars = found(where) or fetch(where)
+        jars = find_jars(where) or fetch(where)
     except (JarFault, OSError, subprocess.TimeoutExpired) as error:
         print(f"wireproof: {error}", file=sys.stderr)
         return 2

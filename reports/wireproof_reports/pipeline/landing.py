@@ -79,7 +79,7 @@ def too_large(spark: SparkSession, urls: Sequence[str]) -> list[str]:
     return sorted(str(row[0]) for row in rows)
 
 
-def escaped(path: str) -> str:
+def escape(path: str) -> str:
     """Return a path as Spark's readers take it, to whom some signs are patterns."""
     return path.translate(_GLOB_SIGNS)
 

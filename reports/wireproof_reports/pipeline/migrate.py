@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from wireproof_reports.bundle_file import BundleFault, law_of
 from wireproof_reports.pipeline import history as h
 from wireproof_reports.pipeline.columns import spark_schema, worker_columns
-from wireproof_reports.pipeline.landing import escaped
+from wireproof_reports.pipeline.landing import escape
 from wireproof_reports.pipeline.place import OLD, HistoryFault, root_of
 from wireproof_spec.history import FIRST, LAST, PARTITIONS, TABLES
 
@@ -105,7 +105,7 @@ def _rows(spark: SparkSession, folder: Path, old: Old, table: str) -> DataFrame:
     """Return a table's rows with the columns of this version, the clauses' roles included."""
     schema = spark_schema(worker_columns(table))
     root = root_of(str(folder))
-    places = [escaped(f"{root}/{part.place}") for part in old.of(table)]
+    places = [escape(f"{root}/{part.place}") for part in old.of(table)]
     if not places:
         return spark.createDataFrame([], schema)
     rows = spark.read.schema(schema).option("basePath", f"{root}/{table}").parquet(*places)

@@ -103,7 +103,7 @@ def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
         SparkFault: Java is missing, or the session cannot be started.
     """
     if wanted.remote:
-        with _connected(wanted, log) as spark:
+        with _connect(wanted, log) as spark:
             yield spark
         return
     check_java()
@@ -113,10 +113,15 @@ def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
         if wanted.master:
             builder.master(wanted.master)
         builder.config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
-        settings = {**SETTINGS, **_network(wanted.master), **_shipped(wanted), **wanted.settings}
+        settings = {
+            **SETTINGS,
+            **_network(wanted.master),
+            **_ship_settings(wanted),
+            **wanted.settings,
+        }
         for name, value in {**settings, **_delta(wanted)}.items():
             builder.config(name, value)
-        spark = _started(builder, log)
+        spark = _start(builder, log)
         try:
             with in_words(log):
                 _refuse_without_workers(spark, wanted.master)
@@ -145,12 +150,12 @@ def _environment(worker_python: str) -> Generator[None]:
 
 
 @contextmanager
-def _connected(wanted: Wanted, log: Path) -> Generator[SparkSession]:
+def _connect(wanted: Wanted, log: Path) -> Generator[SparkSession]:
     """Yield a session on a Spark Connect server; the server has its own jars."""
     builder = SparkSession.Builder().appName("wireproof").remote(wanted.remote)
     for name, value in wanted.settings.items():
         builder.config(name, value)
-    spark = _started(builder, log)
+    spark = _start(builder, log)
     try:
         with in_words(log):
             spark.conf.set("spark.sql.session.timeZone", "UTC")
@@ -173,7 +178,7 @@ def _delta(wanted: Wanted) -> dict[str, str]:
         return {}
     where = jars.folder()
     try:
-        there = jars.found(where) or jars.fetch(where)
+        there = jars.find_jars(where) or jars.fetch(where)
     except (jars.JarFault, OSError, subprocess.TimeoutExpired) as error:
         raise SparkFault(str(error)) from error
     if wanted.is_local:  # nothing to copy and to serve: half a second less
@@ -255,7 +260,7 @@ def _network(master: str) -> dict[str, str]:
     return {}
 
 
-def _shipped(wanted: Wanted) -> dict[str, str]:
+def _ship_settings(wanted: Wanted) -> dict[str, str]:
     """Return the settings with which workers get modules, packed and unpacked."""
     told: dict[str, str] = {}
     if wanted.code:
@@ -268,7 +273,7 @@ def _shipped(wanted: Wanted) -> dict[str, str]:
     return told
 
 
-def _started(builder: SparkSession.Builder, log: Path) -> SparkSession:
+def _start(builder: SparkSession.Builder, log: Path) -> SparkSession:
     try:
         with _quiet(log):
             return builder.getOrCreate()

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.history import Published, read_table
-from wireproof_reports.pipeline.partials import Partial, kept
+from wireproof_reports.pipeline.partials import Partial, read_kept
 from wireproof_reports.pipeline.steps import round_down
 from wireproof_spec.history import TABLES
 
@@ -75,7 +75,7 @@ def _keep(
     spark: SparkSession, history: str, partial: Partial, results: DataFrame, state: Published
 ) -> DataFrame:
     """Return the kept counts of the results; if none can be kept, counts for this session."""
-    found = kept(spark, history, partial, results, state.note.batch)
+    found = read_kept(spark, history, partial, results, state.note.batch)
     if found is None:
         return partial.count(results).persist(StorageLevel.MEMORY_AND_DISK)
     return found

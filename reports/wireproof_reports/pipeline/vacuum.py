@@ -70,7 +70,7 @@ def vacuum(
     spark.conf.set(_CHECK, "false")
     spark.conf.set(_LOGGING, "false")  # its commits would change no table, but its version
     for table in [*now.note.versions, "runs"]:
-        name = h.quoted(history, table)
+        name = h.quote_table(history, table)
         run_sql(spark, f"VACUUM {name} RETAIN {keep_days * 24:g} HOURS")
     told = [
         (state.version, state.when.isoformat(timespec="seconds") if state.when else "")

@@ -70,7 +70,7 @@ def watch(
         "checkpointLocation", f"{root_of(history)}/{CHECKPOINT}"
     )
     trigger = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=EVERY)
-    with _interrupted() as asked:
+    with _catch_interrupt() as asked:
         query = trigger.start()
         while query.isActive and not asked.is_set():
             asked.wait(POLL_S)
@@ -90,7 +90,7 @@ def _end(query: StreamingQuery) -> None:
 
 
 @contextmanager
-def _interrupted() -> Generator[threading.Event]:
+def _catch_interrupt() -> Generator[threading.Event]:
     """Yield an event that SIGINT and SIGTERM set, instead of their usual effect."""
     asked = threading.Event()
 
@@ -107,7 +107,7 @@ def _interrupted() -> Generator[threading.Event]:
 
 def _frames(spark: SparkSession, paths: list[tuple[str, int]]) -> list[DataFrame]:
     if is_url(paths[0][0]):
-        urls = [landing.escaped(path) for path, _ in paths]
+        urls = [landing.escape(path) for path, _ in paths]
         return [landing.files_at(spark, urls, content=True)]
     return [landing.files(spark, paths)]
 

@@ -18,7 +18,7 @@ from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.columns import arrow_schema, record_batch
 from wireproof_reports.pipeline.incoming import IncomingBundle, TargetNaming, glance_at, read_in
 from wireproof_spec.history import TABLES
-from wireproof_spec.record_file import UNREADABLE, unpacked, why_unreadable
+from wireproof_spec.record_file import UNREADABLE, unpack, why_unreadable
 
 Batches = Iterator[pa.RecordBatch]
 Work = Callable[[Batches], Batches]
@@ -54,14 +54,14 @@ def glance(batches: Batches) -> Batches:
         seen: dict[str, object] = {"path": path, "bytes": size}
         try:
             with opened() as file:
-                told = glance_at(path, unpacked(file))
+                told = glance_at(path, unpack(file))
             seen |= {"bundle": told.sha256, "protocol": told.protocol, "day": told.day}
         except (BundleFault, *UNREADABLE) as error:
             seen |= {"bundle": _raw_hash(opened), "fault": _reason(path, error)}
         yield pa.RecordBatch.from_pylist([seen], GLANCES)
 
 
-def reading(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
+def make_reader(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
     """Return the function that reads bundles; ``expected`` are their hashes by path."""
 
     def read(batches: Batches) -> Batches:
@@ -71,7 +71,7 @@ def reading(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
                 continue
             try:
                 with opened() as file:
-                    incoming = read_in(path, unpacked(file), naming)
+                    incoming = read_in(path, unpack(file), naming)
                 if incoming.glance.sha256 != expected[path]:
                     raise BundleFault(f"{path} was changed while it was read")
                 yield from packing.add(incoming)
@@ -82,7 +82,7 @@ def reading(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
     return read
 
 
-def unpacking(table: str) -> Work:
+def make_unpacker(table: str) -> Work:
     """Return the function that unpacks the rows of a table."""
     schema = arrow_schema(table)
 

@@ -142,7 +142,7 @@ class Connection:
         """Return the next response that arrives within the given seconds."""
         response = next(self._wire.values(seconds), None)
         if response is None:
-            return self._wire.nothing(seconds, self._cut_off)
+            return self._wire.explain_nothing(seconds, self._cut_off)
         return self._answer(response)
 
     def seconds(self, wait: Wait) -> float:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from wireproof_kit.clients.stage import Limits, Stage
-from wireproof_kit.clients.story import Story, recorded
-from wireproof_kit.nsq.clients.asking import Asking
+from wireproof_kit.clients.story import Story, read_story
 from wireproof_kit.nsq.clients.decoder import NsqDecoder
+from wireproof_kit.nsq.clients.driver_requests import Asking
 from wireproof_kit.nsq.clients.peers import NsqPeers
 from wireproof_kit.nsq.clients.script import NODE_1, Role, Script
 from wireproof_kit.runner.patience import machine_load
@@ -121,7 +121,7 @@ class RecordedClient:
 
 def recorded_client(transcript: TranscriptRecord) -> RecordedClient:
     """Return the client of a recorded case."""
-    return RecordedClient(recorded(transcript, NsqDecoder()))
+    return RecordedClient(read_story(transcript, NsqDecoder()))
 
 
 def _flag(*, is_set: bool) -> str:

@@ -80,7 +80,7 @@ class Connection:
         return 0 if self.closing else most - len(self.in_flight)
 
 
-def identified(connection: Connection, command: Commanded) -> bytes:
+def identify(connection: Connection, command: Commanded) -> bytes:
     """Store the fields of a client's IDENTIFY, and return the answer."""
     try:
         told: object = json.loads(command.body)
@@ -92,7 +92,7 @@ def identified(connection: Connection, command: Commanded) -> bytes:
     return response_frame(IDENTIFIED if connection.negotiates else names.OK)
 
 
-def published(command: Commanded, partition: Partition) -> bytes:
+def publish(command: Commanded, partition: Partition) -> bytes:
     """Return the answer to a publish; with a trace id, the answer has the message's position."""
     trace_id = trace_of(command)
     if trace_id is None:
@@ -136,7 +136,7 @@ def deliver(connection: Connection, partition: Partition) -> Iterator[bytes]:
             connection.in_flight[delivery.raw[_ID_AT:][:MESSAGE_ID_SIZE]] = delivery
             yield message_frame(delivery.raw)
             continue
-        connection.in_flight[message.message_id] = _delivered(delivery, message)
+        connection.in_flight[message.message_id] = _record_delivery(delivery, message)
         extend = message.extend is not None
         schema = message_schema(extend=extend, ordered=connection.has_place)
         yield message_frame(encode(schema, message))
@@ -160,7 +160,7 @@ def _message(delivery: Delivery, connection: Connection, partition: Partition) -
     )
 
 
-def _delivered(delivery: Delivery, message: Message) -> Delivery:
+def _record_delivery(delivery: Delivery, message: Message) -> Delivery:
     """Return the delivery with what was chosen for it, so that it can come again."""
     return replace(
         delivery,

@@ -12,14 +12,14 @@ from wireproof_kit.drivers.child import end_all
 from wireproof_kit.drivers.output import Kept
 from wireproof_kit.errors import TargetUnreachable, UsageFault
 from wireproof_kit.nsq.clients.client import SETTINGS, StartedClient
-from wireproof_kit.nsq.clients.probing import (
+from wireproof_kit.nsq.clients.probes import (
     FIRST,
     FURTHER,
     PROBE_S,
     UNAVAILABLE,
     Experiment,
-    shown,
-    spelling,
+    observe_capability,
+    observe_spelling,
 )
 from wireproof_kit.nsq.clients.script import Role
 from wireproof_kit.observation import observed
@@ -75,12 +75,12 @@ class ClientSession:
 
     def probe_capability(self, name: str) -> Probe:
         """Return what the short runs show of a capability."""
-        return Probe(shown(self._stories(), name), self._evidence(name))
+        return Probe(observe_capability(self._stories(), name), self._evidence(name))
 
     def probe_reading(self, name: str) -> Probe:
         """Return the reading that the client follows, where a run shows it."""
         if name == ORDER_COMMAND:
-            return Probe(spelling(self._stories()), Transcript())
+            return Probe(observe_spelling(self._stories()), Transcript())
         return Probe(observed(UNAVAILABLE), Transcript())
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
@@ -150,7 +150,7 @@ class ClientSession:
         return {name: story for name, (story, _) in self._runs.items()}
 
     def _plays(self, role: Role) -> bool:
-        return shown(self._stories(), f"client-{role}").value == "ok"
+        return observe_capability(self._stories(), f"client-{role}").value == "ok"
 
     def _evidence(self, name: str) -> Transcript:
         run = name.removeprefix("client-")
@@ -197,11 +197,11 @@ def _reason(command: str, role: str, story: Story, transcript: Transcript) -> st
             f"or WIREPROOF_LOOKUPD, WIREPROOF_NSQD){told}"
         )
     done = "published nothing" if role == "producer" else "did not subscribe"
-    after = f"ended with exit code {ended.code}" if ended else f"still ran {_waited(story)}"
+    after = f"ended with exit code {ended.code}" if ended else f"still ran {_describe_wait(story)}"
     return f"`{command}` connected but {done} as a {role}, and {after}{told}"
 
 
-def _waited(story: Story) -> str:
+def _describe_wait(story: Story) -> str:
     expired = story.first(Expired)
     return f"after {expired.at:.0f} s" if expired else "at the end"
 

@@ -139,10 +139,10 @@ def batch(bench: ProbeContext) -> Observation:
 
 def touch(bench: ProbeContext) -> Observation:
     """TOUCH a message in flight: ``open``, the word of a refusal, or ``closed``."""
-    return touched(bench, bench.topic("plain_topic", "ext_topic"))
+    return touch_on(bench, bench.topic("plain_topic", "ext_topic"))
 
 
-def touched(bench: ProbeContext, topic: Topic) -> Observation:
+def touch_on(bench: ProbeContext, topic: Topic) -> Observation:
     """TOUCH a message in flight of a topic; words as of `touch`."""
     body = bench.broker.unique_body()
     with bench.broker.subscribe(topic) as consumer:

@@ -28,7 +28,7 @@ def ext_subscription(bench: ProbeContext) -> Observation:
 
 def ext_http(bench: ProbeContext) -> Observation:
     """POST /pub_ext: ``ok``, or the word of the HTTP answer."""
-    return _posted(bench, "ext_topic", "/pub_ext", {"ext": '{"k":"v"}'})
+    return _post(bench, "ext_topic", "/pub_ext", {"ext": '{"k":"v"}'})
 
 
 def ext_meta(bench: ProbeContext) -> Observation:
@@ -115,10 +115,10 @@ def batch_ext(bench: ProbeContext) -> Observation:
 
 def touch_ext(bench: ProbeContext) -> Observation:
     """TOUCH a message of an ext topic: ``open``, or the word of the answer."""
-    return capability.touched(bench, bench.topic("ext_topic"))
+    return capability.touch_on(bench, bench.topic("ext_topic"))
 
 
-def _posted(bench: ProbeContext, kind: str, path: str, query: Query) -> Observation:
+def _post(bench: ProbeContext, kind: str, path: str, query: Query) -> Observation:
     topic = bench.topic(kind)
     whole = {"topic": topic.name, "partition": topic.partition, **query}
     client = bench.broker.http.at(topic.http_address)

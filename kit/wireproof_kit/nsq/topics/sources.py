@@ -141,7 +141,7 @@ class TopicMaker:
             if kind.ordered:
                 _check_ordered(topic, around)
             if kind.upgraded:
-                topic = self._upgraded(topic, transcript)
+                topic = self._upgrade(topic, transcript)
         except ArrangementFailed as error:
             hint = f"{error}; --topic {argument}=NAME names one that is there"
             raise ArrangementFailed(hint, transcript) from error
@@ -158,7 +158,7 @@ class TopicMaker:
             tried.append(made)
         raise ArrangementFailed(f"no way to a fresh {kind.words}: {'; '.join(tried)}")
 
-    def _upgraded(self, topic: Topic, transcript: Transcript) -> Topic:
+    def _upgrade(self, topic: Topic, transcript: Transcript) -> Topic:
         """Upgrade a topic that was made plain.
 
         Raises:

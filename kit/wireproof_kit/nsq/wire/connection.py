@@ -230,7 +230,7 @@ class Connection:
             answer = self._answer(frame)
             if answer is not None:
                 return answer
-        return self._wire.nothing(seconds, _cut_off)
+        return self._wire.explain_nothing(seconds, _cut_off)
 
     def _answer(self, frame: ServerFrame) -> Answer | None:
         """Turn a frame into an answer; reply to a heartbeat and return None for it."""

@@ -58,7 +58,7 @@ class Fields:
         """Return the remaining bytes."""
         return self.take(self.left)
 
-    def nothing(self) -> None:
+    def expect_end(self) -> None:
         """Check that nothing is left.
 
         Raises:

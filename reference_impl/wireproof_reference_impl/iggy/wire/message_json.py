@@ -21,7 +21,7 @@ def state_name(code: int) -> object:
 
 
 def message_object(message: Message) -> Mapping[str, object]:
-    """Return a message as JSON has it, in the published order."""
+    """Return a message as a JSON value, its members in the published order."""
     return {
         "offset": message.offset,
         "state": state_name(message.state),
@@ -54,7 +54,7 @@ def base64_text(data: bytes) -> str:
 
 
 def error_object(refusal: Refusal) -> Mapping[str, object]:
-    """Return a refusal as JSON has it."""
+    """Return a refusal as a JSON value."""
     code, name, _ = refusal.status
     return {"id": code, "code": name, "reason": refusal.reason}
 

@@ -120,7 +120,7 @@ class Circumstances:
         connection = self._connection()
         if connection is not None and connection in _ORDINALS:
             return _ORDINALS[connection]
-        return self._coming()
+        return self._find_coming()
 
     @property
     def delivery(self) -> str | None:
@@ -174,16 +174,18 @@ class Circumstances:
         http = cast("HttpConnection[Site] | None", self._first(HttpConnection))
         site = None if http is None else http.site
         if request is not None and isinstance(site, Node):
-            return _found(site, request.text("topic"), request.query.get("partition", b""))
+            return _find_partition(
+                site, request.text("topic"), request.query.get("partition", b"")
+            )
         connection = self._first(Connection)
         words = () if connection is None else _WORDS.get(connection, ())
         if connection is None or len(words) < 2:
             return None
         at = 3 if words[0].startswith(b"SUB") else 2
         number = words[at] if len(words) > at else b""
-        return _found(connection.node, words[1].decode("latin-1"), number)
+        return _find_partition(connection.node, words[1].decode("latin-1"), number)
 
-    def _coming(self) -> int | None:
+    def _find_coming(self) -> int | None:
         """Return the ordinal of a client that is about to join a channel."""
         connection, partition = self._first(Connection), self._asked_for()
         words = () if connection is None else _WORDS.get(connection, ())
@@ -193,7 +195,7 @@ class Circumstances:
         return 1 if channel is None else _JOINED.get(channel, 0) + 1
 
 
-def _found(node: Node, topic: str, number: bytes) -> Partition | None:
+def _find_partition(node: Node, topic: str, number: bytes) -> Partition | None:
     found = node.topics.get(topic)
     if found is None:
         return None

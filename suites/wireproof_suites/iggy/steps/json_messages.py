@@ -99,7 +99,7 @@ def compare_transports(messages: Sequence[Message], objects: Sequence[JsonObject
 
 
 def as_object(message: Message) -> JsonObject:
-    """Return a message of the binary transport as JSON has it."""
+    """Return a message of the binary transport as a JSON value."""
     state = message.state
     return {
         "offset": message.offset,

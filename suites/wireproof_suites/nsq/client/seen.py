@@ -102,7 +102,7 @@ def results(story: Story, op: str) -> list[Result]:
     return [each.answer for each in answers(story, op) if isinstance(each.answer, Result)]
 
 
-def told(story: Story, name: str) -> list[Told]:
+def list_told(story: Story, name: str) -> list[Told]:
     """Return the driver's events with this name."""
     return story.of(Told, lambda event: event.event.name == name)
 
@@ -214,5 +214,5 @@ def is_mentioned(story: Story, text: str) -> bool:
         return True
     return any(
         text in json.dumps(event.event.fields)
-        for event in (*told(story, "log"), *told(story, "error"))
+        for event in (*list_told(story, "log"), *list_told(story, "error"))
     )

@@ -290,19 +290,19 @@ def _finished_later(story: Story) -> bool:
 @client_case("connection/end", "smart.client.end", "consumer", "driver")
 def test_end(client: Client) -> Observation:
     """A consumer that its user stops ends its lookups and closes its connections."""
-    story = client.play(_stopped(), _all_closed)
+    story = client.play(_make_stop(), _all_closed)
     return unless(story, "closed" if _all_closed(story) else "kept", seen=_all_closed(story))
 
 
 @client_case("connection/end/cls", "smart.client-connection.graceful-end", "consumer", "driver")
 def test_graceful_end(client: Client) -> Observation:
     """A consumer that its user stops sends CLS before it closes the connection."""
-    story = client.play(_stopped(), _all_closed)
+    story = client.play(_make_stop(), _all_closed)
     value = "cls" if commands(story, "CLS") else "no-cls"
     return unless(story, value, seen=_all_closed(story))
 
 
-def _stopped() -> Script:
+def _make_stop() -> Script:
     rules = (once("FIN", Request("close")),)
     return Script("consumer", deliveries=(Delivery(),), rules=rules)
 

@@ -7,7 +7,7 @@ from wireproof_reference_impl.overrides import replace_function
 _HEARTBEAT = "smart.connection.heartbeat"
 
 
-def _nothing(heartbeat: Heartbeat, now_ns: int) -> None:
+def _do_nothing(heartbeat: Heartbeat, now_ns: int) -> None:
     """Do nothing."""
 
 
@@ -16,12 +16,12 @@ FAULTS: tuple[Preset, ...] = (
         "heartbeat-never",
         "no heartbeat is ever sent",
         breaks=_HEARTBEAT,
-        overrides=(replace_function(Heartbeat, "_arm", _nothing),),
+        overrides=(replace_function(Heartbeat, "_arm", _do_nothing),),
     ),
     missing(
         "heartbeat-unanswered-tolerated",
         "a client that answers no heartbeat stays connected",
         breaks=_HEARTBEAT,
-        overrides=(replace_function(Heartbeat, "_check_silence", _nothing),),
+        overrides=(replace_function(Heartbeat, "_check_silence", _do_nothing),),
     ),
 )

@@ -21,7 +21,7 @@ def _limited_length(most: int) -> Part:
     return lambda version, header: packed.extend_part(version, header[:most])
 
 
-def _lowered(header: bytes) -> bytes:
+def _lower(header: bytes) -> bytes:
     try:
         fields = json.loads(header)
     except ValueError:
@@ -35,7 +35,7 @@ def _lowered(header: bytes) -> bytes:
     return json.dumps(lowered, separators=(",", ":")).encode()
 
 
-def _changed(header: bytes) -> bytes:
+def _change(header: bytes) -> bytes:
     return header[:-3] + b"!" + header[-2:] if header.endswith(b'"}') else header
 
 
@@ -149,7 +149,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_HEADER,
         may_break=READERS,
         settings=override_extend(
-            lambda version, header: packed.extend_part(version, _lowered(header))
+            lambda version, header: packed.extend_part(version, _lower(header))
         ),
     ),
     wrong_value(
@@ -158,7 +158,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_HEADER,
         may_break=READERS,
         settings=override_extend(
-            lambda version, header: packed.extend_part(version, _changed(header))
+            lambda version, header: packed.extend_part(version, _change(header))
         ),
     ),
 )

@@ -9,7 +9,7 @@ from wireproof_kit.nsq.clients.events import Commanded
 from wireproof_spec.strict_json import JsonValue
 
 
-def identified(story: Story) -> Iterator[dict[str, JsonValue]]:
+def list_identities(story: Story) -> Iterator[dict[str, JsonValue]]:
     """Yield the fields of each IDENTIFY that has a JSON object."""
     for event in story.of(Commanded, lambda event: event.name == "IDENTIFY"):
         try:
