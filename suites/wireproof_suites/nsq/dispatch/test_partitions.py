@@ -125,7 +125,7 @@ def test_left_when_upgraded(broker: Broker, fresh_wide_upgraded_topic: Topic) ->
 
 @case(
     "nsq/dispatch/near-miss-in-partition",
-    clause="ext.dispatch.exact-tag",
+    clause="ext.dispatch.never-other-tag",
     needs=NEEDS,
     waiting=True,
 )
