@@ -4,6 +4,7 @@
 
 core     what `make run` needs
 dev      core, every extra, and what the tests and checks need; Java as in all, and tshark likewise
+         Delta's jars for Spark, 13 MB, once, into the user's cache
 pynsq    dev, and the client of that name
 clients  pynsq, and Go for go-nsq and Rust for crate iggy likewise
 all      pynsq, and Java for Spark found, installed where the system allows, or named
@@ -52,8 +53,9 @@ def main(arguments: list[str]) -> int:
         code = prepare(kind)
         if code:
             return code
-        if kind != "core" and java_version() < OLDEST_JAVA:
+        if kind != "core":
             report_java()  # a few of the tests ask Spark
+            fetch_jars()
         if kind != "core" and shutil.which("tshark") is None:
             report_tshark()  # a few show it captures and the dissectors of docs/
     return REPORTS.get(kind, lambda: 0)()
@@ -132,6 +134,15 @@ def report_java() -> int:
     return 0
 
 
+def fetch_jars() -> int:
+    """Have Delta's jars, so that the first ingest need not fetch them; missing is no failure."""
+    if java_version() < OLDEST_JAVA:
+        return 0
+    print("Delta for Spark: 13 MB of jars are fetched unless they are there …", file=sys.stderr)
+    subprocess.run([VENV / "bin" / "python", "-m", "wireproof_reports.pipeline.jars"], check=False)
+    return 0
+
+
 def report_tshark() -> int:
     """Say where tshark is; install it where the system allows; missing is no failure."""
     if shutil.which("tshark") is None and may_install():
@@ -144,7 +155,7 @@ def report_tshark() -> int:
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler that a real client needs: its name, of which version on, and who brings it."""
+    """A compiler that a real client needs: its name, its oldest version, and its package."""
 
     name: str
     purpose: str
@@ -155,13 +166,13 @@ class Compiler:
     packages: tuple[str, ...]
 
     def version(self) -> tuple[int, int]:
-        """Return the version that is there; zeros when there is none, or not all it needs."""
+        """Return the installed version; (0, 0) if the compiler or a program of it is missing."""
         if any(shutil.which(program) is None for program in self.programs):
             return (0, 0)
         return said_version(self.asked, self.pattern)
 
     def find_missing(self) -> str:
-        """Return why there is none that serves, in the words of a report; empty if there is."""
+        """Return why the compiler cannot be used, as a sentence for a report; empty if it can."""
         found = self.version()
         if found >= self.oldest:
             return ""
@@ -194,7 +205,7 @@ RUST = Compiler(
 
 
 def report_compilers() -> int:
-    """Say where Go and Rust are; install them where the system allows; missing is no failure."""
+    """Print where Go and Rust are; install them if the system allows; missing is no failure."""
     for compiler in (GO, RUST):
         if compiler.find_missing() and may_install():
             install(*compiler.packages)
@@ -213,7 +224,7 @@ def why_not_installed() -> str:
 
 
 def said_version(command: tuple[str, ...], pattern: str) -> tuple[int, int]:
-    """Return major and minor version out of what a program says; zeros when there is none."""
+    """Return the major and minor version that a program prints; (0, 0) without the program."""
     program = shutil.which(command[0])
     if program is None:
         return (0, 0)

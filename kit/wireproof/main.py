@@ -14,6 +14,7 @@ from wireproof.options.global_options import add_manner
 from wireproof.options.lazy_group import LazyGroup
 
 NOT_DONE = 2
+# As shells report them: 128 plus the number of the signal, SIGINT and SIGPIPE.
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 _UNREACHABLE = re.compile(r"cannot reach ([a-z]+://\S+) \(.+\)")
@@ -46,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _end_as_if_interrupted() -> None:
-    """Let SIGTERM do what Ctrl-C does: keep what was found, end what was started."""
+    """Make SIGTERM act like Ctrl-C: results are kept, and started processes are ended."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 
@@ -144,5 +145,7 @@ def _write_down(error: Exception) -> str:
 
 
 def _refuse(sentence: str) -> int:
-    click.echo(f"wireproof: {sentence}", err=True)
+    from wireproof.view.output import echo
+
+    echo(f"wireproof: {' '.join(sentence.splitlines())}", err=True)
     return NOT_DONE

@@ -1,5 +1,7 @@
 """The kit's own errors: each message is one sentence that a user can act on."""
 
+from wireproof_kit.wire.transcript import Transcript
+
 
 class KitError(Exception):
     """The kit could not do its job; ``str()`` is the whole sentence for the user."""
@@ -20,5 +22,10 @@ class TargetSilent(KitError):
 class ArrangementFailed(KitError):
     """A step that prepares a case (connect, identify, create a topic) failed.
 
-    It carries the answer in words; the case it happened in decides nothing by itself.
+    It carries the answer in words, and the exchange of the step if the case's transcript does not
+    have it. The case is then undecided.
     """
+
+    def __init__(self, text: str, transcript: Transcript | None = None) -> None:
+        super().__init__(text)
+        self.transcript = transcript

@@ -17,22 +17,30 @@ from wireproof_kit.targets.target import (
 from wireproof_spec.protocol import Group, UnknownProtocol, entry_point, list_having, part
 
 if TYPE_CHECKING:
+    from wireproof_kit.drivers.check import CheckDriver
     from wireproof_kit.fuzz.driver import OpenFuzzSession
+    from wireproof_spec.record import TranscriptRecord
 
 Names: TypeAlias = Callable[[Target], Sequence[str]]
+TellCourse: TypeAlias = "Callable[[TranscriptRecord], Iterable[str]]"
+RecordedArguments: TypeAlias = "Callable[[TranscriptRecord], Mapping[str, object]]"
 
 
 @dataclass(frozen=True, slots=True)
 class KitPart:
-    """What the kit needs of a protocol; ``arguments`` are what cases may take.
+    """What the kit needs of a protocol; ``arguments`` are the arguments that cases may take.
 
     Functions import what they need when they are called, so that loading this costs nothing.
-    ``example`` is the URL of a target, at the port it usually has; ``schemes`` begin its URLs, if
-    not its own name does; ``target_keys`` are what a user may give beside the address.
-    ``reference`` are the options with which the example server offers all that cases need; of
-    what that says when it is ready, ``keys`` name what its URL carries, by target key.
-    ``several`` are arguments that a target has several of: a function names them, and a case
-    that takes one is run once for each. ``open_fuzz_session`` opens a target for the fuzzer.
+    ``example`` is the URL of a target at its usual port. ``schemes`` are its URL schemes, by
+    default the protocol's name. ``target_keys`` are the keys that a user may add to a URL.
+    ``reference`` are the options with which the example server offers everything that cases need;
+    ``keys`` map target keys to the names of values that the server reports when it is ready.
+    ``several`` maps an argument to a function that lists its values on a target: a case that takes
+    it runs once for each value. ``needs`` maps an argument to the capability it requires.
+    ``open_fuzz_session`` opens a target for the fuzzer. ``check_client_driver`` checks the command
+    of a client's driver. ``recorded_arguments`` makes the argument of a case for clients from a
+    recorded exchange, so that the exchange can be observed again; ``tell_course`` describes that
+    exchange in lines.
     """
 
     open_session: OpenSession
@@ -43,7 +51,11 @@ class KitPart:
     reference: tuple[str, ...] = ()
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     several: Mapping[str, Names] = field(default_factory=dict[str, Names])
+    needs: Mapping[str, str] = field(default_factory=dict[str, str])
     open_fuzz_session: "OpenFuzzSession | None" = None
+    check_client_driver: "CheckDriver | None" = None
+    recorded_arguments: "RecordedArguments | None" = None
+    tell_course: "TellCourse | None" = None
 
 
 def known_protocols() -> tuple[str, ...]:
@@ -95,7 +107,7 @@ def url_of(address: str) -> str:
 
 
 def target_keys() -> Keys:
-    """Return the keys of all protocols; where two have one, as the first of them says."""
+    """Return the target keys of all protocols; of equal keys, that of the first protocol."""
     keys: dict[str, TargetKey] = {}
     for known in _parts().values():
         keys |= {key: each for key, each in known.target_keys.items() if key not in keys}
@@ -130,7 +142,7 @@ def suites(protocol: str) -> str:
 
 
 def server(protocol: str) -> Callable[[list[str]], int]:
-    """Import the function that serves a protocol's reference until it is told to end."""
+    """Import the function that serves a protocol's reference until it is stopped."""
     return cast(Callable[[list[str]], int], entry_point(Group.SERVERS, protocol).load())
 
 

@@ -1,1 +1,1 @@
-"""The example: complete brokers, pure cores under thin asyncio shells."""
+"""The example brokers: pure cores under thin asyncio shells."""

@@ -4,14 +4,14 @@ from ipaddress import ip_address
 
 
 class BadOption(ValueError):
-    """An option that cannot be followed, in one sentence."""
+    """An invalid option; the message is one sentence."""
 
 
 def read_address(text: str) -> tuple[str, int]:
     """Return host and port of `HOST:PORT`.
 
     Raises:
-        BadOption: no such form.
+        BadOption: the text does not have this form.
     """
     host, colon, port = text.rpartition(":")
     if not colon or not (port.isascii() and port.isdigit()) or int(port) > 65535:
@@ -23,7 +23,7 @@ def read_loopback(text: str) -> tuple[str, int]:
     """Return host and port of an address that only this machine can reach.
 
     Raises:
-        BadOption: no such form, or not a loopback address.
+        BadOption: the text does not have this form, or is not a loopback address.
     """
     host, port = read_address(text)
     try:

@@ -1,8 +1,8 @@
-"""HTTP/1.1 of a server without I/O: reads requests from a stream, writes heads of answers.
+"""HTTP/1.1 of a server without I/O: reads requests from a stream, writes heads of responses.
 
-llhttp reads. What it leaves to servers is done here: which versions are taken, that a request
-names its host, how long a head may be, and what the end of the stream means. A wish to go on in
-another protocol is not granted.
+llhttp parses. This module does what llhttp leaves to servers: it checks the version and the Host
+header, limits the size of the head, and handles the end of the stream. Requests to switch to
+another protocol are refused.
 """
 
 from collections import deque
@@ -41,11 +41,11 @@ class End(Enum):
 
 
 class Head(Struct, frozen=True):
-    """Request line and headers; names keep the spelling they came with, values their bytes.
+    """Request line and headers; names keep their spelling, values their bytes.
 
-    `length` is the Content-Length, 0 where none is given. `lasts` tells whether another request
-    may follow on the connection, `expects` whether the body is sent only once 100 is answered,
-    `takes_chunks` whether the answer's may come in chunks.
+    `length` is the Content-Length, 0 if there is none. `lasts`: another request may follow on the
+    connection. `expects`: the client waits for status 100 before it sends the body.
+    `takes_chunks`: the response may be sent in chunks.
     """
 
     method: str
@@ -107,7 +107,7 @@ class Requests:
         """Return the next event, or None if more bytes are needed.
 
         Raises:
-            BadRequest: what came is none.
+            BadRequest: the bytes are no HTTP request.
         """
         if self._events:
             return self._events.popleft()
@@ -123,11 +123,11 @@ class Requests:
         self._headers.clear()
 
     def on_url(self, piece: bytes) -> None:
-        """Take a piece of the target."""
+        """Add a piece of the request target."""
         self._target += piece
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header; trailers after the body are ignored."""
+        """Add a header; trailers after the body are ignored."""
         if self._in_head:
             self._headers.append((name, value.rstrip(b" \t")))
 
@@ -173,7 +173,7 @@ class Requests:
 def answer_head(
     status: int, headers: Iterable[tuple[str, str]], *, reason: str = "", closes: bool = False
 ) -> bytes:
-    """Return status line and headers, with `Connection: close` if it `closes`."""
+    """Return status line and headers of a response, with `Connection: close` if it `closes`."""
     lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {value}" for name, value in headers)]
     if closes:
         lines.append("Connection: close")
@@ -181,7 +181,7 @@ def answer_head(
 
 
 def _refusal(version: str, named: dict[bytes, bytes]) -> int | None:
-    """Return the status with which a head is refused; header names are in lower case."""
+    """Return the status that refuses a head, if any; header names are in lower case."""
     if version not in _VERSIONS:
         return _VERSION_NOT_SUPPORTED
     if version == "1.1" and b"host" not in named:

@@ -1,4 +1,4 @@
-"""JSON without spaces, with names in the order given."""
+"""JSON without spaces, with names in the given order."""
 
 import json
 
@@ -10,8 +10,8 @@ _encode = msgspec.json.Encoder().encode
 def compact_json(value: object, *, otherwise: str = "replace") -> bytes:
     """Return JSON without spaces.
 
-    Text that no UTF-8 can hold, because it came of other bytes, is written as `otherwise` says,
-    an error handler of Python; each such character becomes a question mark.
+    Characters that UTF-8 cannot encode (they come from invalid bytes) are handled by `otherwise`,
+    an error handler of Python; the default writes a question mark.
     """
     try:
         return _encode(value)

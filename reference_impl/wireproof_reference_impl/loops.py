@@ -4,10 +4,10 @@ import asyncio
 
 
 def libuv_loop() -> asyncio.AbstractEventLoop:
-    """Return a uvloop event loop, which takes less than half of asyncio's time for an event.
+    """Return a uvloop event loop, which needs less than half of asyncio's time per event.
 
-    Where there is none (Windows, other interpreters) it is asyncio's. Of a row of writes it makes
-    one: not for what is to be sent in pieces.
+    Where uvloop is not available (Windows, other interpreters) the result is an asyncio loop.
+    uvloop merges consecutive writes, so it cannot be used to send data in pieces.
     """
     try:
         import uvloop

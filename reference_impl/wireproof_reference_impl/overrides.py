@@ -1,8 +1,8 @@
 """Overrides: how a fault changes a broker from outside its core.
 
-A fault replaces functions and methods of the core; the core has no word and no hook for it.
-An override holds for the whole process: a broker that is wrong on purpose is a process of its
-own, and a test takes its overrides back with `applied`.
+A fault replaces functions and methods of the core, which has no hook for it. An override affects
+the whole process: a faulty broker is a process of its own, and a test undoes its overrides with
+`apply_overrides`.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -11,13 +11,16 @@ from types import ModuleType
 
 from msgspec import Struct
 
+Original = Callable[..., object]
+"""What a function is called with first that stands in the place of another: that other one."""
+
 
 class Override(Struct, frozen=True):
-    """One function of a module, or method of a class, and what wraps it.
+    """A function of a module, or a method of a class, and its wrapper.
 
-    `wrap` is given the original and returns what stands in its place; what it returns may call
-    the original. The core must look the function up at each call (`delivery.head(...)` after
-    `from … import delivery`, or a method), else the override has no effect.
+    `wrap` gets the original and returns the replacement, which may call the original. The core
+    must look the function up at each call (`delivery.head(...)` after `from … import delivery`, or
+    a method), else the override has no effect.
     """
 
     owner: ModuleType | type
@@ -28,7 +31,7 @@ class Override(Struct, frozen=True):
 def replace_function(
     owner: ModuleType | type, name: str, value: Callable[..., object]
 ) -> Override:
-    """Return an override that puts a function in the place of another, which nobody calls."""
+    """Return an override that replaces a function by another one."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         return value
@@ -36,8 +39,20 @@ def replace_function(
     return Override(owner, name, wrap)
 
 
+def around(owner: ModuleType | type, name: str, value: Callable[..., object]) -> Override:
+    """Return an override that calls a function in the place of another, with that one first."""
+
+    def wrap(original: Original) -> Callable[..., object]:
+        def call(*args: object, **named: object) -> object:
+            return value(original, *args, **named)
+
+        return call
+
+    return Override(owner, name, wrap)
+
+
 def apply(overrides: Sequence[Override]) -> Callable[[], None]:
-    """Put overrides into place, in order; return what takes them back.
+    """Apply overrides in order; return a function that undoes them.
 
     Raises:
         AttributeError: the owner has no function or method of this name.
@@ -59,7 +74,7 @@ def apply(overrides: Sequence[Override]) -> Callable[[], None]:
 
 @contextmanager
 def apply_overrides(overrides: Sequence[Override]) -> Generator[None]:
-    """Put overrides into place for as long as the context lasts."""
+    """Apply overrides for the duration of the context."""
     take_back = apply(overrides)
     try:
         yield

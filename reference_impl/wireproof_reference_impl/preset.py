@@ -12,6 +12,7 @@ from wireproof_reference_impl.settings import Settings
 CLAUSE = "clause"
 PARSER = "parser"
 VARIANT = "variant"
+ALTERNATIVE = "alternative"
 
 MISSING = "missing"
 BOUNDARY = "boundary"
@@ -25,16 +26,18 @@ something else in its place; something comes on top; it is wrong only in some co
 
 
 class Preset(Struct, frozen=True):
-    """One fault or variant: what it is, which clauses it is about, and what it changes.
+    """One fault, variant or alternative: name, text, the clauses it concerns, and what it changes.
 
     A dialect, a variant and some faults change `settings` of the behaviour table; what only a
     fault does is an override of the core, in `overrides`.
 
     A fault of the kind `parser` is for fuzzing to find: malformed or unusual bytes show it. Any
-    other breaks every clause of `breaks` and may break those of `may_break`; anything else it
-    turns red is an error of the judge; `way` is one of `WAYS`, `late` the settings of its twin
-    that delivers 3 s late what it should not deliver at all. A variant is legal and breaks
-    nothing; it is never mixed with those named in `not_with`.
+    other fault breaks every clause of `breaks` and may break those of `may_break`; if anything
+    else turns red, the judge is wrong. `way` is one of `WAYS`; `late` are the settings of its
+    twin, which delivers 3 s late what it should not deliver at all. A variant is legal and breaks
+    nothing; it is never combined with those in `not_with`. An alternative is a variant that takes
+    another way where the texts leave a choice: it may lack what a case needs, but it breaks no
+    must clause.
     """
 
     name: str
@@ -51,19 +54,34 @@ class Preset(Struct, frozen=True):
 
 
 def variant(name: str, text: str, settings: Settings, *, not_with: str = "") -> Preset:
-    """Return a legal variant; `not_with` has the names it is never mixed with, in one string."""
+    """Return a legal variant; the string `not_with` names those it cannot be combined with."""
     return Preset(name, VARIANT, text, settings, not_with=tuple(not_with.split()))
+
+
+def alternative(
+    name: str,
+    text: str,
+    settings: Settings | None = None,
+    *,
+    overrides: Sequence[Override] = (),
+    not_with: str = "",
+) -> Preset:
+    """Return a permitted alternative; `not_with` names the variants it excludes, as above."""
+    excluded = tuple(not_with.split())
+    return Preset(
+        name, ALTERNATIVE, text, settings or {}, not_with=excluded, overrides=tuple(overrides)
+    )
 
 
 def parser_fault(
     name: str, text: str, settings: Settings | None = None, *, overrides: Sequence[Override] = ()
 ) -> Preset:
-    """Return a fault of a parser; it breaks no clause, but any parser must not have it."""
+    """Return a fault of a parser; it breaks no clause, but no parser may have it."""
     return Preset(f"parser-{name}", PARSER, text, settings or {}, overrides=tuple(overrides))
 
 
 def conflicts(preset: Preset, variants: Mapping[str, Preset]) -> tuple[str, ...]:
-    """Return the variants that one is never mixed with: declared, or set the same thing."""
+    """Return the variants that cannot be combined with one: declared, or with the same setting."""
     return tuple(
         other.name
         for other in variants.values()
@@ -77,21 +95,22 @@ def conflicts(preset: Preset, variants: Mapping[str, Preset]) -> tuple[str, ...]
 
 
 def format_preset(preset: Preset, variants: Mapping[str, Preset]) -> str:
-    """Return a preset as a line: name, kind, clauses, text and, behind tabs, one thing more.
+    """Return a preset as a line: name, kind, clauses, text and, separated by tabs, one more field.
 
     `?` marks a clause that may break. The last field is a fault's way of being wrong, or the
-    variants that a variant is never mixed with.
+    variants that a variant cannot be combined with.
     """
     clauses = ",".join([*preset.breaks, *(f"{each}?" for each in preset.may_break)])
-    last = ",".join(conflicts(preset, variants)) if preset.kind == VARIANT else preset.way
+    legal = preset.kind in (VARIANT, ALTERNATIVE)
+    last = ",".join(conflicts(preset, variants)) if legal else preset.way
     return "\t".join((preset.name, preset.kind, clauses, preset.text, last))
 
 
 def find_preset(presets: Mapping[str, Preset], kind: str, name: str) -> Preset:
-    """Return the fault or variant of a name.
+    """Return the fault or variant with this name.
 
     Raises:
-        BadOption: there is none; carries the nearest name.
+        BadOption: nothing has this name; the message has the most similar name.
     """
     if name not in presets:
         near = get_close_matches(name, presets, n=1, cutoff=0.4)

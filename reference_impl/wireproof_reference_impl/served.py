@@ -1,4 +1,4 @@
-"""Interfaces between the shell and what it serves: sources, links, pacing and commits."""
+"""Interfaces between the shell and the servers: sources, links, pacing and commits."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
@@ -25,7 +25,7 @@ class Link(Protocol):
         """Handle the loss of the connection."""
 
     def take_output(self) -> bytes:
-        """Return the bytes to send, and forget them."""
+        """Return the bytes to send, and clear the output buffer."""
         ...
 
 
@@ -44,11 +44,11 @@ class Pacing(Protocol):
 
 
 class Schedule:
-    """What sources want of the shell; those of one process may share one, and cost less then.
+    """What the shell must do for sources; sources of one process may share a schedule.
 
-    `changed`: the links that may have something to send, and sources that can be reached again
-    or no more, in the order in which that came about. `due_ns`: when to run timers next; it may
-    turn out that nothing is due then.
+    `changed`: links that may have something to send, and sources that have become reachable or
+    unreachable, in the order of the changes. `due_ns`: when to run timers next; possibly nothing
+    is due then.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Schedule:
 
 
 class Source(Protocol):
-    """What accepts connections: a broker, a lookup server or a control API."""
+    """Accepts connections: a broker, a lookup server or a control API."""
 
     @property
     def schedule(self) -> Schedule:
@@ -78,7 +78,7 @@ class Source(Protocol):
         ...
 
     def run_timers(self, now_ns: int) -> None:
-        """Run the timers that are due, and note in the schedule when the next one is."""
+        """Run the timers that are due, and set when the next one is."""
 
 
 Connect = Callable[[Callable[[], str], int], Link]
@@ -86,16 +86,16 @@ Connect = Callable[[Callable[[], str], int], Link]
 
 
 class Committer(Protocol):
-    """Commits what was received before it is answered."""
+    """Makes received data durable before it is acknowledged."""
 
     @property
     def gathers(self) -> bool:
-        """Return True if one commit should serve all that came at the same time."""
+        """Return True if one commit should cover everything that arrived at the same time."""
         ...
 
     def commit(self) -> None:
-        """Make durable what will be answered next.
+        """Make durable what is about to be acknowledged.
 
         Raises:
-            OSError: it is not, and may never be answered.
+            OSError: the messages are not durable and must never be acknowledged.
         """

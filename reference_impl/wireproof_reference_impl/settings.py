@@ -16,7 +16,7 @@ def change_settings(behaviour: T, settings: Settings) -> T:
     """Return a behaviour with these settings changed.
 
     Raises:
-        KeyError: a name that is no field.
+        KeyError: a setting does not exist.
     """
     for name, value in settings.items():
         group, _, own = name.partition(".")

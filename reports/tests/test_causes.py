@@ -62,6 +62,19 @@ def test_a_flaw_named_by_the_observation_folds_wherever_it_first_shows() -> None
     assert [len(cause.cases) for cause in fold(records)] == [2]
 
 
+def test_a_named_fault_is_one_cause_in_all_clauses() -> None:
+    records = [
+        failed(f"a/{clause}", clause, "title", f"trace:little-endian{state}", ("trace,open",))
+        for clause, state in (
+            ("smart.trace.position", ""),
+            ("ext.publish.trace-response", ",open"),
+        )
+    ]
+    (cause,) = fold(records)
+    assert cause.value == "trace:little-endian"
+    assert len(cause.cases) == 2
+
+
 @pytest.mark.parametrize(
     ("observation", "accepted", "expected"),
     [

@@ -1,1 +1,1 @@
-"""One bundle to a page, many bundles to tables."""
+"""Renders one bundle as a report; collects many bundles in tables."""

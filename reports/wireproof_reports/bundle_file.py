@@ -16,10 +16,16 @@ from wireproof_spec.record import (
     FooterRecord,
     HeaderRecord,
 )
-from wireproof_spec.record_file import UNREADABLE, open_bundle, why_unreadable
-
-LONGEST_LINE = 256 * 1024 * 1024
-"""Bytes; ours. A line holds one case, whose largest frames are a few megabytes."""
+from wireproof_spec.record_file import (
+    DAMAGED,
+    UNREADABLE,
+    count_inflated,
+    open_bundle,
+    read_lines,
+    refuse_inflated,
+    why_damaged,
+    why_unreadable,
+)
 
 
 class BundleFault(Exception):
@@ -28,7 +34,7 @@ class BundleFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A whole run: who was judged, every case, and the statement."""
+    """A complete bundle: the header with the target, all case records, and the footer."""
 
     name: str
     header: HeaderRecord
@@ -36,19 +42,20 @@ class Bundle:
     footer: FooterRecord
 
     def catalogue(self) -> Catalogue:
-        """Return the law of the bundle's protocol.
+        """Return the catalogue of the bundle's protocol.
 
         Raises:
-            BundleFault: this version knows no such protocol.
+            BundleFault: this version does not know the protocol.
         """
-        return law_of(self.name, self.header.target.protocol)
+        target = self.header.target
+        return law_of(self.name, target.protocol).for_target(is_client=target.is_client())
 
 
 def law_of(name: str, protocol: str) -> Catalogue:
-    """Return the law of the protocol that the bundle of that name is about.
+    """Return the catalogue of a protocol; `name` is the bundle's name, for the error message.
 
     Raises:
-        BundleFault: this version knows no such protocol.
+        BundleFault: this version does not know the protocol.
     """
     if protocol not in protocols():
         raise BundleFault(f"{name}: protocol {protocol!r} is unknown to this version")
@@ -68,11 +75,12 @@ def read_bundle(path: Path) -> Bundle:
     """Read and check a bundle; it may be compressed with gzip.
 
     Raises:
-        BundleFault: the file is missing, empty, no bundle, of a newer format, cut off or changed.
+        BundleFault: the file is missing, empty, too large, no bundle, of a newer format, cut off
+            or changed.
     """
     try:
         with open_bundle(path) as file:
-            return _assemble(path.name, iter(lambda: file.readline(LONGEST_LINE), b""))
+            return _assemble(path.name, read_lines(file))
     except UNREADABLE as error:
         raise BundleFault(f"cannot read {path}: {why_unreadable(error)}") from error
 
@@ -83,8 +91,11 @@ def _assemble(name: str, lines: Iterable[bytes]) -> Bundle:
     header = header_of(name, first)
     digest = hashlib.sha256(first)
     cases: list[CaseRecord] = []
+    inflated = count_inflated(header)
     for number, line in numbered:
         record = _record(name, number, line)
+        inflated += count_inflated(record)
+        refuse_inflated(inflated)
         if isinstance(record, FooterRecord):
             check_end(name, record, digest.hexdigest(), rest=(line for _, line in numbered))
             return Bundle(name, header, tuple(cases), record)
@@ -100,16 +111,16 @@ def _assemble(name: str, lines: Iterable[bytes]) -> Bundle:
 
 
 def header_of(name: str, line: bytes) -> HeaderRecord:
-    """Read the first line of the bundle of that name.
+    """Read the first line of a bundle; `name` is the bundle's name, for the error message.
 
     Raises:
-        BundleFault: it is no header, or of a newer format.
+        BundleFault: the line is no header, or its format is newer.
     """
     if not line.strip():
         raise BundleFault(f"{name} is empty; a bundle begins with a header line")
     try:
         opening = _OPENING.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except DAMAGED:
         opening = _Opening()
     if opening.kind != "header" or opening.format < 1:
         raise BundleFault(f"{name} is not a bundle: its first line is not a bundle header")
@@ -129,15 +140,15 @@ def _record(name: str, number: int, line: bytes) -> BundleRecord:
         raise BundleFault(f"{name} is cut off in line {number}")
     try:
         return _RECORD.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BundleFault(f"{name}: line {number} is damaged: {error}") from error
+    except DAMAGED as error:
+        raise BundleFault(f"{name}: line {number} is damaged: {why_damaged(error)}") from error
 
 
 def check_end(name: str, footer: FooterRecord, digest: str, *, rest: Iterator[bytes]) -> None:
-    """Compare a footer with the hash of all lines before it, and look behind it.
+    """Check the hash in a footer and that nothing follows the footer.
 
     Raises:
-        BundleFault: the lines have another hash, or the file goes on.
+        BundleFault: the lines have another hash, or the file continues.
     """
     if any(line.strip() for line in rest):
         raise BundleFault(f"{name} goes on after its footer; is this two bundles in one file?")

@@ -1,9 +1,9 @@
-"""Root causes: failures of one clause that differ from the law in the same way, as one."""
+"""Root causes: groups failures that deviate from the law in the same way."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wireproof_spec.catalogue import LEVELS, matches
+from wireproof_spec.catalogue import level_rank, matches, named_fault
 from wireproof_spec.record import CaseRecord
 
 BRIEF_BYTES = 4096
@@ -13,9 +13,10 @@ UNSPECIFIC = frozenset({"wrong", "undecodable", "other-layout"})
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Cases of one clause with the same first differing field and kind of observation.
+    """Failing cases of one clause that have the same cause key.
 
-    ``shown`` stands for all of them: the first whose exchange is of ordinary length, if any.
+    A fault that the observation names is one cause in all clauses; ``clause`` is the strictest of
+    them. ``shown`` represents the cases: the first with an exchange of ordinary length, if any.
     """
 
     number: int
@@ -32,33 +33,34 @@ class Cause:
 
     @property
     def anchor(self) -> str:
-        """The id of its block in a page."""
+        """The HTML id of the cause's block in a page."""
         return f"cause-{self.number}"
 
     @property
     def shown(self) -> CaseRecord:
-        """The case that stands for all of them."""
+        """The case that represents all of them."""
         return next((case for case in self.cases if _is_brief(case)), self.cases[0])
 
 
 def fold(cases: Iterable[CaseRecord]) -> tuple[Cause, ...]:
-    """Fold failing cases by root cause: highest level first, then the larger, then as run."""
+    """Group failing cases by root cause: highest level first, then largest, then run order."""
     folded: dict[tuple[str, str, str], list[CaseRecord]] = {}
     for case in cases:
         if case.verdict == "fail":
             folded.setdefault(cause_key(case), []).append(case)
-    ordered = sorted(folded.items(), key=lambda item: (_rank(item[1][0].level), -len(item[1])))
+    causes = [(key, sorted(members, key=_strictness)) for key, members in folded.items()]
+    ordered = sorted(causes, key=lambda item: (_strictness(item[1][0]), -len(item[1])))
     return tuple(
-        Cause(number, clause, members[0].level, field, value, tuple(members))
-        for number, ((clause, field, value), members) in enumerate(ordered, start=1)
+        Cause(number, members[0].clause, members[0].level, field, value, tuple(members))
+        for number, ((_, field, value), members) in enumerate(ordered, start=1)
     )
 
 
 def value_class(observation: str, accepted: Iterable[str]) -> str:
-    """Return the part of an observation in which it deviates.
+    """Return the part of an observation that deviates from what is accepted.
 
-    What became of the connection counts only when the answer itself would have been accepted;
-    the text of an unexpected response never counts.
+    The state of the connection counts only if the answer itself is accepted. The text of an
+    unexpected response never counts.
     """
     answer = observation.partition(",")[0]
     answers = [pattern.partition(",")[0] for pattern in accepted]
@@ -69,11 +71,13 @@ def value_class(observation: str, accepted: Iterable[str]) -> str:
 
 
 def cause_key(case: CaseRecord) -> tuple[str, str, str]:
-    """Return clause, first differing field, class of the value.
+    """Return the clause, the first differing field and the class of the observed value.
 
-    Where the observation itself names what is wrong, as in ``trace:little-endian``, the field
-    in which it first shows is chance.
+    Clause and field are empty if the observation itself names the flaw, as
+    ``trace:little-endian`` does: which clause and field show that flaw first depends on chance.
     """
+    if fault := named_fault(case.case, case.observation):
+        return "", "", fault
     value = value_class(case.observation, case.accepted)
     _, named, flaw = value.partition(":")
     is_named = bool(named) and flaw not in UNSPECIFIC
@@ -81,9 +85,8 @@ def cause_key(case: CaseRecord) -> tuple[str, str, str]:
     return case.clause, field, value
 
 
-def _rank(level: str) -> int:
-    names: tuple[str, ...] = LEVELS
-    return names.index(level) if level in names else len(names)
+def _strictness(case: CaseRecord) -> int:
+    return level_rank(case.level)
 
 
 def _is_brief(case: CaseRecord) -> bool:

@@ -1,31 +1,55 @@
-"""The job for spark-submit: questions to a history, asked where the cluster is.
+"""The job for spark-submit: bundles taken into a history, and its questions, on a cluster.
 
 spark-submit --master spark://HOST:7077 --py-files wireproof.zip job.py HISTORY --out SITE
+spark-submit … job.py HISTORY --ingest LANDING
 """
 
 import argparse
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from wireproof_reports.pipeline.manifest import HistoryFault
-from wireproof_reports.pipeline.session import SparkFault
+from wireproof_reports.bundle_file import BundleFault
+from wireproof_reports.pipeline.ingest import ingest
+from wireproof_reports.pipeline.place import HistoryFault
+from wireproof_reports.pipeline.session import SparkFault, Wanted, session
 from wireproof_reports.questions.aggregate import AnalysisRequest, aggregate
+
+SUBMITTED = Wanted(master="")
+"""Leaves the master to spark-submit."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Answer all questions of a history; 0, or 2 and one sentence."""
-    parser = argparse.ArgumentParser(prog="job.py", description="Ask a history all questions.")
+    """Take bundles in, answer all questions; 0, or 2 and one sentence."""
+    parser = argparse.ArgumentParser(prog="job.py", description="Fill a history, or ask it.")
     parser.add_argument("history", help="its folder, or a URL that the cluster can read")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the site")
+    parser.add_argument("--ingest", metavar="LANDING", help="bundles to take in: folder or URL")
+    parser.add_argument("--out", type=Path, help="folder of the site")
     told = parser.parse_args(arguments)
+    if told.ingest is None and told.out is None:
+        parser.error("name --ingest LANDING, --out SITE, or both")
     try:
-        lines = aggregate(AnalysisRequest(told.history, told.out, master=""))
-    except (HistoryFault, SparkFault) as error:
+        code = _take(told.history, told.ingest) if told.ingest is not None else 0
+        if told.out is not None:
+            lines = aggregate(AnalysisRequest(told.history, told.out, spark=SUBMITTED))
+            print(f"site  {told.out}   {len(lines)} questions answered")
+    except (BundleFault, HistoryFault, SparkFault) as error:
         print(f"wireproof: {error}", file=sys.stderr)
         return 2
-    print(f"site  {told.out}   {len(lines)} questions answered")
-    return 0
+    return code
+
+
+def _take(history: str, landing: str) -> int:
+    with (
+        tempfile.TemporaryDirectory(prefix="wireproof-log-") as scratch,
+        session(SUBMITTED, Path(scratch) / "spark.log") as spark,
+    ):
+        taken = ingest(spark, [landing], history)
+    print(f"history  {history}   {taken.bundles} bundles taken, {taken.already} there already")
+    for refused in taken.refused:
+        print(f"wireproof: refused: {refused.reason}", file=sys.stderr)
+    return 2 if taken.refused else 0
 
 
 if __name__ == "__main__":

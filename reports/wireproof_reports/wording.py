@@ -1,4 +1,4 @@
-"""The words of a report: verdicts, levels, observations, in the reader's language."""
+"""The words of a report: verdicts, levels and observations as sentences for people."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from wireproof_spec.record import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A verdict as a report shows it; the sign never stands without the title."""
+    """A verdict as a report shows it; the sign is never shown without the title."""
 
     name: Verdict
     sign: str
@@ -81,6 +81,7 @@ _WORDS = {
     "closed": "the connection closed without an answer",
     "silence": "no answer",
     "died": "the broker died",
+    "withheld": "the broker kept the case waiting until it was given up",
     "missing": "not delivered though owed",
     "absent": "not delivered, as a later message shows",
     "unwanted": "delivered though it must not be",
@@ -110,7 +111,7 @@ _LITERAL = ("error", "response", "http", "same")
 
 
 def spoken(observation: str, of: str = "") -> str:
-    """Say an observation, or a pattern of one, in words; ``of`` is its case id or protocol."""
+    """Return an observation or an accepted pattern in words; ``of`` is a case id or protocol."""
     first, *after = observation.split(",")
     words = [_spoken_word(first, of)]
     for number, word in enumerate(after):
@@ -122,7 +123,7 @@ def spoken(observation: str, of: str = "") -> str:
 
 
 def spoken_patterns(patterns: Iterable[str], of: str = "") -> tuple[str, ...]:
-    """Say what conforms, one entry for each answer with all that may become of the connection."""
+    """Return accepted patterns in words; patterns with the same answer are merged into one."""
     endings: dict[str, list[str]] = {}
     for pattern in patterns:
         answer, comma, last = pattern.rpartition(",")
@@ -163,19 +164,19 @@ def _spoken_word(word: str, of: str) -> str:
 
 
 def _sentence(word: str, of: str) -> str | None:
-    """Return the sentence of a word: that of its protocol, or else that of all protocols."""
+    """Return the sentence of a word, from its protocol or from the shared ones."""
     protocol = of.partition("/")[0]
     own = load_observations(protocol).sentence(word, of) if protocol else None
     return own or _WORDS.get(word)
 
 
 def count_noun(number: int, noun: str) -> str:
-    """Return `1 case`, `2 cases`."""
+    """Return a number with its noun: `1 case`, `2 cases`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def shown_time(microseconds: int) -> str:
-    """Return a time in the unit that fits: µs, ms or s."""
+    """Return a time in µs, ms or s, whichever fits its size."""
     if microseconds < 1000:
         return f"{microseconds} µs"
     if microseconds < 1_000_000:
@@ -185,12 +186,16 @@ def shown_time(microseconds: int) -> str:
 
 def printable(data: bytes) -> str:
     """Return bytes as text where they are printable UTF-8, with escapes elsewhere."""
-    text = data.decode("utf-8", "backslashreplace")
+    return escape_unprintable(data.decode("utf-8", "backslashreplace"))
+
+
+def escape_unprintable(text: str) -> str:
+    """Return text with control, bidirectional and other unprintable signs escaped."""
     return "".join(sign if sign.isprintable() else _escape(sign) for sign in text)
 
 
 def readable(data: bytes) -> str:
-    """Return bytes as ASCII text, one sign a byte, a dot for each that is not printable."""
+    """Return bytes as ASCII text with a dot for each unprintable byte."""
     return "".join(chr(byte) if 32 <= byte < 127 else "·" for byte in data)
 
 

@@ -192,3 +192,19 @@ def test_a_decision_knows_its_published_reading() -> None:
     assert Decision("d", "t", (), "d", options[:1]).published == "any"
     assert decision.find_shown("a") == "any"
     assert decision.find_shown("z") is None
+
+
+def test_a_case_belongs_to_the_clause_with_the_longest_law() -> None:
+    first, second = list(NSQ.clauses())[:2]
+    laws = (Law("nsq/a", accept=("ok",)), Law("nsq/a/b.c", accept=("no",)))
+    clauses = tuple(
+        msgspec.structs.replace(clause, case=(law,))
+        for clause, law in zip((first, second), laws, strict=True)
+    )
+    group = msgspec.structs.replace(NSQ.groups[0], clause=clauses)
+    catalogue = msgspec.structs.replace(NSQ, groups=(group,))
+    names = ("nsq/a", "nsq/a/x", "nsq/a/b", "nsq/a/b.c/d", "nsq/a/b.cd", "nsq", "nsq/ab", "")
+    found = [catalogue.clause_of(name) for name in names]
+    assert [clause and clause.id for clause in found] == [
+        *[first.id] * 3, second.id, first.id, None, None, None
+    ]  # fmt: skip

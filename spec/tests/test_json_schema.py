@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from importlib import resources
 
 import pytest
+from check_each import check_each
 
 from wireproof_spec.json_schema import SchemaFault, check, document
 from wireproof_spec.nsq import limits
@@ -136,15 +137,15 @@ BAD: list[tuple[str, JsonValue, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value"), GOOD)
-def test_good_documents_pass(name: str, value: JsonValue) -> None:
+@check_each(GOOD)
+def test_good_documents_pass(row: tuple[str, JsonValue]) -> None:
+    name, value = row
     assert check(name, value) == ()
 
 
-@pytest.mark.parametrize(("name", "value", "pointers"), BAD)
-def test_bad_documents_fail_where_they_are_bad(
-    name: str, value: JsonValue, pointers: list[str]
-) -> None:
+@check_each(BAD)
+def test_bad_documents_fail_where_they_are_bad(row: tuple[str, JsonValue, list[str]]) -> None:
+    name, value, pointers = row
     assert [fault.pointer for fault in check(name, value)] == pointers
 
 
@@ -161,7 +162,7 @@ def test_pointers_are_escaped() -> None:
     assert fault.pointer == "/a~1b~0"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@check_each(NAMES)
 def test_every_schema_is_a_schema(name: str) -> None:
     from jsonschema import Draft202012Validator
 

@@ -1,1 +1,1 @@
-"""The law: grammar, catalogue, JSON Schemas, names, golden bytes. No I/O."""
+"""The law as data: grammar, catalogue, JSON Schemas, names, golden bytes. No I/O."""

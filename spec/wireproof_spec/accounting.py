@@ -1,7 +1,7 @@
-"""The account of a published text: each of its sentences is carried by clauses or set aside.
+"""Accounts for every sentence of a published text: clauses cover it, or it is not normative.
 
-The texts are not ours to copy: the table holds section, position and hash of each sentence, and
-whoever has the text can check that none was overlooked or has changed.
+The texts must not be copied. So the table has the section, position and hash of each sentence, and
+everyone who has the text can check that no sentence is missing or has changed.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ _BULLET = re.compile(r"(?:> *)?(?:[-*]|\d+\.) ")
 
 
 class Sentence(msgspec.Struct, frozen=True):
-    """One sentence, bullet, or line of a code block of a published text.
+    """One sentence, list item, or line of a code block of a published text.
 
     ``position`` counts from 1 within the section.
     """
@@ -31,12 +31,12 @@ class Sentence(msgspec.Struct, frozen=True):
 
     @property
     def hash(self) -> str:
-        """The first 16 hex digits of SHA-256 over the text with single blanks."""
+        """The first 16 hex digits of the SHA-256 of the text with white space collapsed."""
         return hashlib.sha256(" ".join(self.text.split()).encode()).hexdigest()[:16]
 
 
 class SentenceAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What carries a sentence: clauses, or the reason why it is not normative."""
+    """What covers a sentence: clauses, or the reason why it is not normative."""
 
     section: str
     position: int
@@ -46,10 +46,10 @@ class SentenceAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All entries of one document.
+    """The accounts of all sentences of one document.
 
-    ``headings`` are the headings of a text that has lost its marks, and ``alone`` the beginnings
-    of its lines that stand alone: see `marked`.
+    For a text without Markdown marks, ``headings`` lists its headings, and ``alone`` the
+    beginnings of lines that are paragraphs of their own: see `add_marks`.
     """
 
     document: str
@@ -60,7 +60,7 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def sentences(self, text: str) -> Iterator[Sentence]:
         """Split the document's text."""
         if self.headings:
-            text = remove_marks(text, headings=self.headings, alone=self.alone)
+            text = add_marks(text, headings=self.headings, alone=self.alone)
         return sentences(text)
 
 
@@ -73,9 +73,9 @@ def load_accounts(protocol: str) -> tuple[Account, ...]:
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """Split a Markdown text: prose at sentence ends, bullets and code line by line.
+    """Split a Markdown text: prose at sentence ends, lists and code line by line.
 
-    A `pre` element is a code block as well.
+    A `pre` element counts as a code block.
     """
     section, position = "", 0
     for kind, piece in _pieces(text):
@@ -87,10 +87,10 @@ def sentences(text: str) -> Iterator[Sentence]:
             yield Sentence(section, position, part)
 
 
-def remove_marks(text: str, *, headings: Sequence[str], alone: Sequence[str] = ()) -> str:
-    """Give a text without any marks those of Markdown.
+def add_marks(text: str, *, headings: Sequence[str], alone: Sequence[str] = ()) -> str:
+    """Add Markdown marks to a text that has none.
 
-    Code begins with a line that ends in an opening brace, and ends where all are closed.
+    Code begins with a line that ends in an opening brace, and ends when all braces are closed.
     """
     lines: list[str] = []
     depth = 0
@@ -142,7 +142,7 @@ def _kind(line: str, in_code: bool) -> str:
 
 
 def _bare(kind: str, line: str) -> str:
-    """Return a line without the marks that made it a heading or a bullet."""
+    """Return a line without the marks of a heading or list item."""
     if kind == "heading":
         return line.lstrip("# ")
     return _BULLET.sub("", line, count=1).strip() if kind == "bullet" else line

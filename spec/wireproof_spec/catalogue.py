@@ -1,41 +1,48 @@
 """The catalogue: clauses, accept sets, readings and capabilities, read from TOML.
 
-A clause is one sentence of law. For each case of it stands what conforms, what decides nothing,
-and what conforms only under a named reading of an ambiguous sentence; all else deviates.
+A clause is one sentence of law. For each of its cases it lists the observations that conform,
+those that decide nothing, and those that conform only under a named reading of an ambiguous
+sentence. All other observations deviate.
 """
 
 import functools
-import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, TypeVar
 
 import msgspec
 
 from wireproof_spec.origin import BINDING, Origin, Premise
-from wireproof_spec.protocol import find_protocol
+from wireproof_spec.protocol import UnknownProtocol, find_protocol
 
 Level = Literal["must", "should", "may", "observed"]
 Status = Literal["tested", "not yet tested", "not testable"]
 
+CLIENT = "client"
+"""The role of clauses and capabilities that bind clients; all others bind who serves them."""
 LEVELS: tuple[Level, ...] = ("must", "should", "may", "observed")
 
 T = TypeVar("T")
 
+_OPEN_KINDS = frozenset({"response", "inconclusive", "kit-error"})
+"""Kinds of observations whose words are a target's text, or the kit's own."""
+_UNSPECIFIC = frozenset({"wrong", "undecodable", "other-layout"})
+
 
 class CatalogueFault(Exception):
-    """The catalogue contradicts itself; an error of ours, told in one sentence."""
+    """The catalogue contradicts itself: a mistake of ours, described in one sentence."""
 
 
 class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is accepted of one case, or of all cases below its id.
+    """The accept sets of one case, or of all cases whose ids begin with its id.
 
+    ``sends`` and ``expects`` say what the title of the case and the accept sets do not.
     ``reading`` maps decision → reading → patterns that conform under that reading only.
     """
 
     id: str
-    sends: str
-    expects: str
+    sends: str = ""
+    expects: str = ""
     accept: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
     reading: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -74,7 +81,7 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The clauses of one subject; one TOML file."""
+    """The clauses of one subject, from one TOML file."""
 
     group: str
     document: str
@@ -83,7 +90,7 @@ class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One legal way to understand a sentence, and the probe results that show it."""
+    """One legal reading of a sentence, and the probe results that show it."""
 
     name: str
     meaning: str
@@ -92,7 +99,7 @@ class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A place where the text leaves a choice; bound once per run for a target."""
+    """A sentence with several readings; each run binds one reading for its target."""
 
     id: str
     text: str
@@ -102,7 +109,7 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def published(self) -> str:
-        """The reading that counts as the text's own: `published`, or else the first."""
+        """The reading of the text itself: `published`, or else the first."""
         names = [option.name for option in self.option]
         return "published" if "published" in names else names[0]
 
@@ -115,10 +122,13 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something a target may offer, the probe that shows it, what a user must give for it.
+    """Something a target may offer, the probe that shows it, and what the user must provide.
 
-    Where it is not shown, cases that need it are unsupported; or they are left out, with
-    ``left_out`` for the reason, or because the user did not give ``given_by``.
+    It is absent only if none of the ``witnesses``, other probes of the same thing, shows it: a
+    target must not hide a fault with one wrong answer. If it is not shown, the cases that need it
+    are unsupported. They are left out instead if ``left_out`` gives a reason, or if the user did
+    not provide ``given_by``. Observations in ``small_by`` only mean that the deployment is too
+    small for it: one node, one lookup server. Only targets of its ``role`` are asked for it.
     """
 
     id: str
@@ -126,14 +136,18 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     probe: str
     shown_by: tuple[str, ...]
     absent_by: tuple[str, ...] = ()
+    small_by: tuple[str, ...] = ()
     given_by: str = ""
     left_out: str = ""
+    role: str = ""
+    witnesses: tuple[str, ...] = ()
 
 
 class Catalogue(msgspec.Struct, frozen=True, dict=True):
-    """All law of one protocol.
+    """The complete law of one protocol.
 
-    ``revisions`` are those of each document's law; all up to ``withdrawn`` are taken back.
+    ``revisions`` has the revision of each document's law. Revisions up to ``withdrawn`` have been
+    withdrawn.
     """
 
     protocol: str
@@ -144,33 +158,103 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
     withdrawn: int = 0
 
     def clauses(self) -> Iterator[Clause]:
-        """Return every clause in the order of the files."""
+        """Return all clauses in the order of the files."""
         for group in self.groups:
             yield from group.clause
 
     def clause(self, clause_id: str) -> Clause | None:
-        """Return the clause of that id, or None."""
+        """Return the clause with this id, or None."""
         return self._by_id.get(clause_id)
+
+    def clause_of(self, case_id: str) -> Clause | None:
+        """Return the clause that a case belongs to, whichever clause it once belonged to.
+
+        It is the one with the longest id of a law that begins the id of the case.
+        """
+        while case_id and case_id not in self._by_law:
+            case_id = case_id[: max(case_id.rfind("/"), case_id.rfind("."), 0)]
+        return self._by_law.get(case_id)
 
     @functools.cached_property
     def _by_id(self) -> dict[str, Clause]:
         return {clause.id: clause for clause in self.clauses()}
 
+    @functools.cached_property
+    def _by_law(self) -> dict[str, Clause]:
+        return {law.id: clause for clause in self.clauses() for law in clause.case}
+
+    def for_target(self, *, is_client: bool) -> "Catalogue":
+        """Return the law for clients, or the law for all others."""
+        return self._for_clients if is_client else self._for_others
+
+    @functools.cached_property
+    def _for_clients(self) -> "Catalogue":
+        return self._narrow(lambda role: role == CLIENT)
+
+    @functools.cached_property
+    def _for_others(self) -> "Catalogue":
+        return self._narrow(lambda role: role != CLIENT)
+
+    def _narrow(self, fits: Callable[[str], bool]) -> "Catalogue":
+        groups = (
+            msgspec.structs.replace(
+                group, clause=tuple(clause for clause in group.clause if fits(clause.role))
+            )
+            for group in self.groups
+        )
+        return msgspec.structs.replace(
+            self,
+            groups=tuple(group for group in groups if group.clause),
+            capabilities=tuple(each for each in self.capabilities if fits(each.role)),
+        )
+
     def decision(self, decision_id: str) -> Decision | None:
-        """Return the decision of that id, or None."""
+        """Return the decision with this id, or None."""
         return _with_id(self.decisions, decision_id)
 
     def capability(self, capability_id: str) -> Capability | None:
-        """Return the capability of that id, or None."""
+        """Return the capability with this id, or None."""
         return _with_id(self.capabilities, capability_id)
 
     def law(self, clause_id: str, case_id: str) -> Law | None:
-        """Return the accept sets of a case: those with the longest id that begins it."""
+        """Return the accept sets of a case: those of the longest id that is a prefix of its id."""
         clause = self.clause(clause_id)
         if clause is None:
             return None
         fitting = [law for law in clause.case if is_below(case_id, law.id)]
         return max(fitting, key=lambda law: len(law.id), default=None)
+
+    def flaw(self, observation: str) -> str:
+        """Return the part of an observation that names a fault and conforms nowhere; else "".
+
+        ``trace:little-endian`` is the same fault of a target whichever clause it breaks, whereas
+        ``error:E_INVALID`` is right in one case and wrong in another.
+        """
+        return next((part for part in observation.split(",") if self._is_flaw(part)), "")
+
+    def _is_flaw(self, part: str) -> bool:
+        kind, named, what = part.partition(":")
+        if not named or kind in _OPEN_KINDS or what in _UNSPECIFIC:
+            return False
+        right = self._right_words.get(kind, frozenset())
+        # Of answers, a case wants a certain one or any at all; which are faults, its case decides.
+        is_answer = any("*" in word for word in right) and any("*" not in word for word in right)
+        return not is_answer and what not in right
+
+    @functools.cached_property
+    def _right_words(self) -> Mapping[str, frozenset[str]]:
+        """By kind, the words of all patterns by which a case conforms or decides nothing."""
+        laws = [law for clause in self.clauses() for law in clause.case]
+        patterns = [pattern for law in laws for pattern in (*law.accept, *law.undecided)]
+        for law in laws:
+            for readings in law.reading.values():
+                patterns += [each for accepted in readings.values() for each in accepted]
+        words: dict[str, set[str]] = {}
+        for part in (part for pattern in patterns for part in pattern.split(",")):
+            kind, named, what = part.partition(":")
+            if named:
+                words.setdefault(kind, set()).add(what)
+        return {kind: frozenset(known) for kind, known in words.items()}
 
 
 Entry = TypeVar("Entry", Decision, Capability)
@@ -194,7 +278,7 @@ def load_catalogue(protocol: str) -> Catalogue:
     """Read and cross-check a protocol's catalogue.
 
     Raises:
-        CatalogueFault: a file does not fit its schema, or an id is unknown or stands twice.
+        CatalogueFault: a file does not fit its schema, or an id is unknown or duplicate.
         UnknownProtocol: no installed package registers the protocol.
     """
     folder = find_protocol(protocol).folder() / "catalogue"
@@ -217,8 +301,16 @@ def load_catalogue(protocol: str) -> Catalogue:
     return catalogue
 
 
+def named_fault(case: str, observation: str) -> str:
+    """Return the fault that an observation of a case names, as `Catalogue.flaw`; else ""."""
+    try:
+        return load_catalogue(case.partition("/")[0]).flaw(observation)
+    except UnknownProtocol:
+        return ""
+
+
 def faults(catalogue: Catalogue) -> Iterator[str]:
-    """Say where a catalogue contradicts itself, one sentence each."""
+    """Return the contradictions in a catalogue, one sentence each."""
     seen: set[str] = set()
     for clause in catalogue.clauses():
         yield from _clause_faults(catalogue, clause, seen)
@@ -240,20 +332,43 @@ def is_above_origin(clause: Clause) -> bool:
 
 
 def matches(observation: str, patterns: Iterable[str]) -> bool:
-    """Tell whether an observation fits one of the patterns (`*`: any run without a comma)."""
-    return any(_compile(pattern).fullmatch(observation) for pattern in patterns)
+    """Return True if an observation matches a pattern (`*`: any text without a comma)."""
+    return any(_fits(observation, pattern) for pattern in patterns)
+
+
+def level_rank(level: str) -> int:
+    """Return the position of a level, the strictest first; an unknown one is last."""
+    names: tuple[str, ...] = LEVELS
+    return names.index(level) if level in names else len(names)
 
 
 def is_below(identifier: str, prefix: str) -> bool:
-    """Tell whether an id equals a prefix or continues it at a separator (`/` or `.`)."""
+    """Return True if an id equals a prefix or continues it after a separator (`/` or `.`)."""
     if identifier == prefix or not prefix:
         return True
     return identifier.startswith(prefix) and identifier[len(prefix)] in "/."
 
 
-@functools.lru_cache(maxsize=4096)
-def _compile(pattern: str) -> re.Pattern[str]:
-    return re.compile("[^,]*".join(re.escape(piece) for piece in pattern.split("*")), re.DOTALL)
+def _fits(text: str, pattern: str) -> bool:
+    """Return True if the text is the pattern with each `*` replaced by text without a comma.
+
+    Takes time in proportion to the text, also for patterns out of somebody else's bundle, for
+    which a regular expression may take exponential time. The first place of a piece is always the
+    right one: a later place is behind a comma, or leaves less room for no gain.
+    """
+    first, *rest = pattern.split("*")
+    if not rest:
+        return text == pattern
+    if not text.startswith(first):
+        return False
+    at = len(first)
+    for piece in rest[:-1]:
+        found = text.find(piece, at)
+        if found < 0 or text.find(",", at, found) >= 0:
+            return False
+        at = found + len(piece)
+    end = len(text) - len(rest[-1])
+    return end >= at and text.endswith(rest[-1]) and text.find(",", at, end) < 0
 
 
 def _with_id(things: Iterable[Entry], wanted: str) -> Entry | None:

@@ -1,8 +1,8 @@
-"""The decoding door: bytes in, frozen values out, `WireError` when they do not fit.
+"""Decodes bytes to frozen values and encodes values; `WireError` reports what does not fit.
 
-Behind it stands code generated from the shape (`wireproof_spec.codec`), written when a schema is
-first used, and interpreted construct, to which it is held equal, for everything else. construct's
-`.compile()` accepts truncated data and is never used.
+The work is done by code generated from the shape (`wireproof_spec.codec`) when a schema is first
+used. Interpreted construct, against which tests compare that code, does everything else.
+construct's `.compile()` accepts truncated data and is never used.
 """
 
 import sys
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Schema(Generic[T]):
-    """A wire shape and the value type it decodes to; `clause` is the law it stands for."""
+    """A wire shape and the value type it decodes to; `clause` is the clause it stands for."""
 
     name: str
     clause: str
@@ -48,7 +48,7 @@ class Schema(Generic[T]):
 
 
 def decode(schema: Schema[T], data: bytes) -> T:
-    """Decode the whole of `data`; bytes left over are an error.
+    """Decode all of `data`; remaining bytes are an error.
 
     Raises:
         WireError: carries clause, field, offset, expected, found.
@@ -59,11 +59,11 @@ def decode(schema: Schema[T], data: bytes) -> T:
 def decode_many(
     schema: Schema[T], data: bytes, at: int = 0, *, limit: int = sys.maxsize
 ) -> tuple[list[T], list[int]]:
-    """Decode the values that stand one behind the other from `at` on, and where each ends.
+    """Decode consecutive values from `at` on; return them and where each ends.
 
-    Only for shapes led by their own size; `limit` is the greatest that may be declared. Stops,
-    without an error, before the first value that is not whole or not right: `extent` and `decode`
-    say which.
+    Only for shapes that begin with their own size; `limit` is the largest size accepted. Stops
+    without an error before the first value that is incomplete or invalid: `extent` and `decode`
+    tell which it is.
     """
     if not isinstance(schema.shape, Sized):
         raise TypeError(f"{schema.name} is not led by its size")
@@ -74,7 +74,7 @@ def encode(schema: Schema[T], value: T) -> bytes:
     """Encode a value; sizes, lengths and counts are derived from it.
 
     Raises:
-        WireError: a part does not fit its field; the offset is where it would have stood.
+        WireError: a part does not fit its field; the offset is where it would have been written.
     """
     try:
         return schema.encoder(value)
@@ -85,8 +85,8 @@ def encode(schema: Schema[T], value: T) -> bytes:
 def spans(schema: Schema[T], data: bytes) -> tuple[Span, ...]:
     """Return the leaf fields of `data` in byte order; never raises.
 
-    Where `data` does not decode, the last span bears the name of the field that was refused and
-    covers everything from it on.
+    If `data` does not decode, the last span has the name of the rejected field and covers the rest
+    of the bytes.
     """
     dissection = interpreted.dissect(schema.shape, data)
     fault = dissection.fault
@@ -98,12 +98,12 @@ def spans(schema: Schema[T], data: bytes) -> tuple[Span, ...]:
 
 
 def extent(schema: Schema[T], head: bytes, *, limit: int | None = None) -> int | None:
-    """Return how many bytes the value that begins with `head` takes; None: too little is seen.
+    """Return the size in bytes of the value that begins with `head`; None if `head` is too short.
 
-    Only for shapes led by their own size; `limit` is the greatest size that may be declared.
+    Only for shapes that begin with their own size; `limit` is the largest size accepted.
 
     Raises:
-        WireError: the declared size is less than any such value takes, or over the limit.
+        WireError: the declared size is smaller than any such value, or exceeds the limit.
     """
     sized = schema.shape
     if not isinstance(sized, Sized):

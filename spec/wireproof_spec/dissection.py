@@ -1,8 +1,7 @@
-"""Where each named part of some bytes lies, and which one was refused.
+"""Finds where each named part of some bytes lies, and which one was rejected.
 
-A `Dissection` is a stream that `wireproof_spec.layout` reads from (or writes to) instead of a
-plain one when the places matter: for an annotated dump, and to say what went wrong after the
-quick way has failed.
+A `Dissection` is a stream that `wireproof_spec.layout` reads from, or writes to, when positions
+matter: for an annotated dump, and to describe an error after fast decoding has failed.
 """
 
 import io
@@ -16,7 +15,7 @@ from wireproof_spec.wording import count_bytes, show_value
 
 
 class PartRefused(construct.ConstructError):
-    """A part that breaks its shape; `field` and `offset` only when not the part being read."""
+    """A part does not fit its shape; `field` and `offset` if another part is to blame."""
 
     def __init__(
         self, *, expected: str, found: str, field: str = "", offset: int | None = None
@@ -30,7 +29,7 @@ class PartRefused(construct.ConstructError):
 
 @dataclass(slots=True)
 class OpenPart:
-    """A named part being read: nested names joined with dots, its first byte, its value."""
+    """The named part being read: its path with dots, its offset, and its value."""
 
     field: str
     offset: int
@@ -49,7 +48,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Why and where some bytes (or a value) were refused."""
+    """Where and why bytes, or a value, were rejected."""
 
     field: str
     offset: int
@@ -58,7 +57,7 @@ class Violation:
 
 
 class Dissection(io.BytesIO):
-    """A stream that notes the place of every named part, and the first fault."""
+    """A stream that records the position of every named part, and the first violation."""
 
     def __init__(self, data: bytes = b"") -> None:
         super().__init__(data)
@@ -68,14 +67,14 @@ class Dissection(io.BytesIO):
         self._wanted = self._found = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read like any stream, and remember how much was asked for."""
+        """Read from the stream, and remember how many bytes were requested."""
         data = super().read(size)
         self._wanted, self._found = size or 0, len(data)
         return data
 
     @contextmanager
     def within(self, name: str) -> Generator[OpenPart, None, None]:
-        """Hold the place of a named part while it is read; list it when it has no parts."""
+        """Track a named part while it is read; record a span if it has no parts of its own."""
         outer, first = self._path, len(self.spans)
         self._path = _join_path(outer, name)
         place = OpenPart(self._path, self.tell())
@@ -92,7 +91,7 @@ class Dissection(io.BytesIO):
 
     @contextmanager
     def blame(self) -> Generator[None, None, None]:
-        """Keep the fault of what is read or written inside, and go on."""
+        """Record the error of what is read or written inside, and continue."""
         try:
             yield
         except construct.ConstructError as error:

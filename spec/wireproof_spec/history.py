@@ -1,15 +1,16 @@
-"""The history's tables: what many bundles leave behind, one row for each thing told.
+"""The tables of a history: one row for each fact that bundles record.
 
-Additive only: a column is never removed, renamed or given another meaning; a new one says
-since which version of the tables it is there, and holds nothing in rows that are older.
-Integers that may exceed 2^53 stand as text.
+Tables only grow: a column is never removed, renamed or redefined. A new column names the version
+of the tables that introduced it, and is empty in older rows. Integers that may exceed 2^53 are
+stored as text.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
-FORMAT = 1
-"""Of the history as a whole: how its files lie. A newer one cannot be read."""
+FORMAT = 2
+"""Of the history as a whole: Delta tables; 1 were Parquet files named by ``history.json``. A newer
+one cannot be read."""
 
 VERSION = 3
 """Of the tables' columns; older rows can be read, newer ones cannot."""
@@ -32,6 +33,7 @@ _TARGET = (
     Column("version", "text"),
     Column("version_key", "text"),
     Column("started", "time"),
+    Column("batch", "count", since=3),
 )
 
 RESULTS = (
@@ -62,10 +64,12 @@ RESULTS = (
     Column("deviation_expires", "text"),
     Column("deviation_expired", "flag"),
     Column("origin", "text", since=3),
+    Column("role", "text", since=3),
 )
 """One row a case of a bundle; what is empty is empty text, never null.
 
-``level`` and ``origin`` are those by which the case was judged, whatever the law says later.
+``level`` and ``origin`` are those by which the case was judged, whatever the law says later;
+``role`` is the part of the target that the clause is about, as the catalogue said at the ingest.
 """
 
 RUNS = (
@@ -90,8 +94,9 @@ RUNS = (
     Column("interrupted", "flag"),
     Column("findings", "count", since=2),
     Column("origins", "texts", since=3),
+    Column("path", "text", since=3),
 )
-"""One row a bundle; pairs stand as ``name=value``."""
+"""One row a bundle; pairs stand as ``name=value``, ``path`` is where it lay when taken in."""
 
 GRAMMAR = (
     *_TARGET,
@@ -139,12 +144,14 @@ CAMPAIGNS = (
 
 QUARANTINE = (
     Column("bundle", "text"),
+    Column("batch", "count", since=3),
     Column("file", "text"),
     Column("line", "count"),
     Column("reason", "text"),
     Column("record", "bytes"),
 )
-"""One row for a line of a bundle that is no record of this version, as it was."""
+"""One row for a line of a bundle that is no record of this version, as it was; or one row, with
+line 0, for a bundle that was refused whole."""
 
 TABLES: dict[str, tuple[Column, ...]] = {
     "results": RESULTS,
@@ -156,7 +163,10 @@ TABLES: dict[str, tuple[Column, ...]] = {
 }
 
 PARTITIONS = ("protocol", "day")
-"""Folders of every table, ``protocol=nsq/day=2026-11-21``; the day on which the run began."""
+"""Partition columns of every table, a text and a date: the day on which the run began, or null."""
 
-NO_DAY = "__HIVE_DEFAULT_PARTITION__"
-"""The folder of runs that do not say when they began; read as null."""
+FIRST = "results"
+"""The table that a batch is written to first, whether it has rows for it or not."""
+
+LAST = "runs"
+"""The table that a batch is written to last; its commit names the versions of all others."""

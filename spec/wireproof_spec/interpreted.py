@@ -1,7 +1,7 @@
-"""construct reading and building as it stands: the oracle that generated code is held equal to.
+"""Interpreted construct: the oracle against which generated code is tested.
 
-It serves shapes for which no code is written, tells where bytes and their parts lie, and says
-what is wrong with a value that generated code would not take.
+It is used for shapes without generated code, to find where the parts of bytes lie, and to describe
+what is wrong with a value that generated code rejects.
 """
 
 import io
@@ -14,7 +14,7 @@ from wireproof_spec.wire_error import WireError
 
 
 def parse(shape: Shape, clause: str, data: bytes) -> object:
-    """Decode the whole of `data`.
+    """Decode all of `data`.
 
     Raises:
         WireError: carries clause, field, offset, expected, found.
@@ -33,7 +33,7 @@ def build(shape: Shape, clause: str, value: object) -> bytes:
     """Encode a value.
 
     Raises:
-        WireError: a part does not fit its field; the offset is where it would have stood.
+        WireError: a part does not fit its field; the offset is where it would have been written.
     """
     try:
         return shape.build(value)
@@ -45,7 +45,7 @@ def build(shape: Shape, clause: str, value: object) -> bytes:
 
 
 def dissect(shape: Shape, data: bytes) -> Dissection:
-    """Return where the parts of some bytes lie, and what is wrong with them."""
+    """Return where the parts of some bytes lie, and the first violation."""
     dissection = Dissection(data)
     with dissection.blame():
         shape.parse_stream(dissection)
@@ -56,14 +56,14 @@ def dissect(shape: Shape, data: bytes) -> Dissection:
 
 
 def make_error(clause: str, dissection: Dissection) -> WireError:
-    """Return the fault that was found as an error."""
+    """Return the violation in a dissection as a WireError."""
     if dissection.fault is None:
         raise AssertionError(f"{clause}: refused, and accepted when looked at again")
     return wire_error(clause, dissection.fault)
 
 
 def wire_error(clause: str, fault: Violation) -> WireError:
-    """Return a fault as an error."""
+    """Return a violation as a WireError."""
     return WireError(
         clause=clause,
         field=fault.field,

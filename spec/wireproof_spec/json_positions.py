@@ -1,7 +1,6 @@
-"""Where in a JSON text a value stands: byte, line and column of each JSON pointer.
+"""Positions in a JSON text: the byte, line and column of each JSON pointer.
 
-Only for texts that `strict_json.read` takes; what it forgives (raw control bytes, NaN) is passed
-over here too.
+Only for texts that `strict_json.read` accepts; raw control bytes and NaN are accepted here too.
 """
 
 import json
@@ -16,7 +15,7 @@ _BARE = re.compile(r"[^\s,\]}]+")
 
 @dataclass(frozen=True, slots=True)
 class TextPosition:
-    """Where something begins: `offset` counts bytes from 0, `line` and `column` signs from 1."""
+    """Where a value begins: `offset` counts bytes from 0, `line` and `column` from 1."""
 
     offset: int
     line: int
@@ -24,9 +23,9 @@ class TextPosition:
 
 
 class JsonPlaces:
-    """The places of all values and names of one text.
+    """The positions of all values and names of one text.
 
-    Of names that occur twice in an object the last counts, as it does for the value.
+    If a name occurs twice in an object, the last one counts, as for the value.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -37,13 +36,13 @@ class JsonPlaces:
         self._value(_after_blanks(self._text, 0), "")
 
     def value(self, pointer: str) -> TextPosition:
-        """Return where a value begins, or else the nearest value around it."""
+        """Return where a value begins, or the nearest value that contains it."""
         while pointer and pointer not in self._values:
             pointer = pointer.rpartition("/")[0]
         return self._place(self._values.get(pointer, 0))
 
     def name(self, pointer: str) -> TextPosition:
-        """Return where the name of a value begins, or the value if it has none."""
+        """Return where the name of a value begins, or the value itself if it has no name."""
         at = self._names.get(pointer)
         return self.value(pointer) if at is None else self._place(at)
 
@@ -51,7 +50,7 @@ class JsonPlaces:
         return place_of(self._text, at, start=self._start)
 
     def _value(self, at: int, pointer: str) -> int:
-        """Note the value that begins here; return where it ends."""
+        """Record the value that begins here; return where it ends."""
         self._values[pointer] = at
         if self._text[at] == "{":
             return self._members(at + 1, pointer)
@@ -88,13 +87,13 @@ def child_pointer(pointer: str, name: str) -> str:
 
 
 def place_at(data: bytes, offset: int) -> TextPosition:
-    """Return line and column of a byte of a text."""
+    """Return the line and column of a byte offset in a text."""
     text = data[:offset].decode("utf-8", "surrogateescape")
     return place_of(text, len(text))
 
 
 def place_of(text: str, at: int, *, start: int = 0) -> TextPosition:
-    """Return the place of a sign of a text that itself begins at byte `start`."""
+    """Return the position of a character in a text that begins at byte `start`."""
     before = text[:at]
     line_start = before.rfind("\n") + 1
     offset = start + len(before.encode("utf-8", "surrogateescape"))

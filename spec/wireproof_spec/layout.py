@@ -1,16 +1,16 @@
-"""The words in which wire shapes are written: construct, made to tell where it failed.
+"""The building blocks of wire shapes: construct, extended to say where it failed.
 
-construct names the field that failed but not its place, ignores trailing bytes, does not check
-on parsing what `Rebuild` built, and believes every declared length. These words mend that:
+construct names the field that failed but not its position, ignores trailing bytes, does not check
+on parsing what `Rebuild` built, and trusts every declared length. These classes correct that:
 
-- `field` names a part and, while a `Dissection` is read or written, notes its place;
-- `Record` leaves as a value type instead of a `Container`;
-- `wireproof_spec.lengths`: sizes, lengths and counts, derived when building, and held against
-  the bytes that are left when parsing, before anything is read or repeated;
+- `field` names a part and, in a `Dissection`, records its position;
+- `Record` returns a value type instead of a `Container`;
+- `wireproof_spec.lengths`: sizes, lengths and counts, derived when building, and checked
+  against the remaining bytes when parsing, before anything is read or repeated;
 - `wireproof_spec.texts`: words and decimal numbers.
 
-A shape is written with these and construct's `this`. Integers are in network byte order (`ub`,
-`sb`) or little endian (`ul`); which one is the protocol's choice.
+A shape consists of these and construct's `this`. Integers are big endian (`ub`, `sb`) or little
+endian (`ul`), as the protocol requires.
 """
 
 # construct's interface for subclasses has underscored names.
@@ -49,7 +49,7 @@ Values: TypeAlias = type[Struct]
 
 
 class Integer(FormatField):
-    """An integer of the wire; `code` and `order` are the struct module's letters."""
+    """An integer; `code` and `order` are format characters of the struct module."""
 
     fmtstr: str
     length: int
@@ -77,7 +77,7 @@ Int64ul = Integer("Q", "<")
 
 
 class WideInteger(Shape):
-    """An unsigned little-endian integer of `length` bytes, more than the struct module knows."""
+    """An unsigned little-endian integer of `length` bytes, wider than the struct module allows."""
 
     lowest = 0
 
@@ -102,7 +102,7 @@ Int128ul = WideInteger(16)
 
 
 class Float(Shape):
-    """A little-endian IEEE number of 4 bytes that is one: neither NaN nor infinite."""
+    """A little-endian IEEE number of 4 bytes; NaN and infinity are rejected."""
 
     length = 4
 
@@ -133,7 +133,7 @@ Float32l = Float()
 
 
 class Bytes(construct.Bytes):
-    """So many bytes: a number, or a declared length of the same record (`this.name`)."""
+    """A number of bytes: fixed, or a declared length of the same record (`this.name`)."""
 
     def _parse(self, stream: Stream, context: Context, path: str) -> bytes:
         length = self.length(context) if callable(self.length) else self.length
@@ -150,7 +150,7 @@ class Bytes(construct.Bytes):
 
 
 def room(context: Context) -> int:
-    """Return how many bytes are left up to the enclosing declared end, else in the input."""
+    """Return the number of bytes left to the enclosing declared end, else to the end of input."""
     stream, end = context["_io"], context["_end"]
     if end is None:
         end = stream.getbuffer().nbytes
@@ -162,7 +162,7 @@ Rest = Bytes(room)
 
 
 class Literal(Shape):
-    """Bytes that are always the same; they carry no value."""
+    """Bytes that are always the same and have no value."""
 
     def __init__(self, value: bytes) -> None:
         super().__init__()
@@ -182,7 +182,7 @@ class Literal(Shape):
 
 
 class Field(NamedShape):
-    """A named part; notes its place when the stream is a `Dissection`."""
+    """A named part; records its position if the stream is a `Dissection`."""
 
     name: str  # pyright: ignore[reportIncompatibleVariableOverride]  # a field always has one
 
@@ -201,15 +201,16 @@ class Field(NamedShape):
 
 
 def field(name: str, shape: Shape) -> Field:
-    """Name a part of a record with its published field name."""
+    """Return a part of a record with its published field name."""
     return Field(shape, name)
 
 
 class Record(construct.Struct):
-    """Parts in wire order that leave as one value of a `msgspec.Struct`.
+    """Parts in wire order that decode to one value of a `msgspec.Struct`.
 
     Parts without a field in the value are derived (lengths, counts, literals); fields without a
-    part are None. Values are frozen, never part of a cycle: `gc=False` spares the collector.
+    part are None. Values are frozen and never part of a cycle, so `gc=False` saves the collector
+    work.
     """
 
     def __init__(self, value_type: Values, *parts: Field) -> None:
@@ -239,7 +240,7 @@ class Record(construct.Struct):
 
 
 class When(Wrapping):
-    """A part that is there only when `condition` holds; None where it is not."""
+    """A part that is present only if `condition` is true; None otherwise."""
 
     def __init__(self, condition: Callable[[Context], object], shape: Shape) -> None:
         super().__init__(shape)
@@ -262,7 +263,7 @@ class When(Wrapping):
 
 
 class Ranged(Wrapping):
-    """An integer of which only some values are right."""
+    """An integer whose value must lie in a range."""
 
     def __init__(self, integer: Integer, lowest: int, highest: int) -> None:
         super().__init__(integer)
@@ -283,7 +284,7 @@ class Ranged(Wrapping):
 
 
 class OneOf(Wrapping):
-    """An integer of which only the values listed are right."""
+    """An integer whose value must be in a list."""
 
     def __init__(self, integer: Integer, values: Iterable[int]) -> None:
         super().__init__(integer)
@@ -304,7 +305,7 @@ class OneOf(Wrapping):
 
 
 class Translated(Wrapping):
-    """A shape whose value is another one than its parts spell."""
+    """A shape whose decoded value is converted to another value type."""
 
     def __init__(
         self,
@@ -329,10 +330,10 @@ class Translated(Wrapping):
 
 
 class Lifted(Translated):
-    """A record of one part, itself a record, whose `number` has some bits lifted out of it.
+    """A record of one inner record; the high bits of its `number` become a field of the outer one.
 
-    Of that number the lowest `bits` stay with the part; those above become the field `into` of
-    `value_type`, beside the part. `offset` is where the number stands, for errors.
+    The lowest `bits` of the number stay in the inner record; the higher ones become the field
+    `into` of `value_type`. `offset` is the number's offset, for errors.
     """
 
     def __init__(
@@ -373,7 +374,7 @@ class Lifted(Translated):
 
 
 def minimum(shape: Shape) -> int:
-    """Return the least number of bytes that a shape can take."""
+    """Return the minimum number of bytes of a shape."""
     least: int | None = getattr(shape, "least", None)
     if least is not None:
         return least
@@ -384,19 +385,19 @@ def minimum(shape: Shape) -> int:
 
 
 def of_type(value_type: type, value: object) -> object:
-    """Return a value to be built that must be of this very type."""
+    """Return the value to encode; reject it unless it is exactly of this type."""
     if type(value) is not value_type:
         raise PartRefused(expected=value_type.__name__, found=show_value(value))
     return value
 
 
 def as_tuple(value: object) -> tuple[object, ...]:
-    """Return a value to be built that must be a tuple."""
+    """Return the value to encode; reject it unless it is a tuple."""
     if not isinstance(value, tuple):
         raise PartRefused(expected="a tuple", found=show_value(value))
     return cast(tuple[object, ...], value)
 
 
 def name_numbered(shape: Shape, index: int, stream: Stream) -> Shape:
-    """Name one of many parts by its number, where a `Dissection` wants to know."""
+    """Return a repeated part with its index as name if the stream is a `Dissection`."""
     return field(f"[{index}]", shape) if isinstance(stream, Dissection) else shape

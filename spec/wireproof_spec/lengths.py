@@ -1,7 +1,7 @@
-"""Sizes, lengths and counts: derived from what they measure, never believed.
+"""Sizes, lengths and counts: derived from what they measure, and never trusted.
 
-A declared number is held against the bytes left up to the end that encloses it, so that none
-makes a decoder allocate, or loop, beyond the bytes that are there.
+A declared number is checked against the bytes left up to the enclosing end, so that no number
+makes a decoder allocate memory, or loop, beyond the bytes that are present.
 """
 
 # construct's interface for subclasses has underscored names.
@@ -27,9 +27,9 @@ from wireproof_spec.layout import (
 
 
 class Size(Wrapping):
-    """The size of what follows: at least what its parts need, at most what is left around it.
+    """The size of what follows: at least the minimum of its parts, at most the room around it.
 
-    In front of everything, nothing is around it: there the part that is cut short is blamed.
+    The outermost size has nothing around it; if the data is too short, the cut part is blamed.
     """
 
     def __init__(self, integer: Integer, least: int) -> None:
@@ -46,7 +46,7 @@ class Size(Wrapping):
 
 
 class Sized(Wrapping):
-    """A shape led by its size in bytes, the size itself not counted."""
+    """A shape with its size in bytes before it; the size does not count itself."""
 
     def __init__(self, integer: Integer, shape: Shape, *, name: str = "size") -> None:
         super().__init__(shape)
@@ -58,7 +58,7 @@ class Sized(Wrapping):
         self._unpack = struct.Struct(integer.fmtstr).unpack_from
 
     def read_declared(self, head: bytes) -> int:
-        """Return the size with which some bytes begin."""
+        """Return the declared size at the start of some bytes."""
         size: int = self._unpack(head)[0]
         return size
 
@@ -91,19 +91,19 @@ Bounds: TypeAlias = "tuple[int, int] | Callable[[Context], tuple[int, int] | Non
 
 
 class BoundsBy:
-    """Bounds that an earlier integer of the same record chooses."""
+    """Bounds that depend on an earlier integer of the same record."""
 
     def __init__(self, name: str, bounds: Mapping[int, tuple[int, int]]) -> None:
         self.name = name
         self.bounds = bounds
 
     def __call__(self, context: Context) -> tuple[int, int] | None:
-        """Return the bounds for a record read or written so far."""
+        """Return the bounds for the record read or written so far."""
         return self.bounds.get(context[self.name])
 
 
 class Declared(Wrapping):
-    """The length of a later part of the same record, within bounds where there are any."""
+    """The length of a later part of the same record, within bounds if there are any."""
 
     def __init__(self, integer: Integer, *, of: str, bounds: "Bounds | None" = None) -> None:
         super().__init__(integer)
@@ -132,16 +132,16 @@ class Declared(Wrapping):
 
 
 def measure(value: object) -> int | None:
-    """Return how many bytes a value of bytes or text takes; None for anything else."""
+    """Return the size of bytes or encoded text; None for other values."""
     if isinstance(value, str):
         return len(value.encode("utf-8", "surrogatepass"))
     return len(value) if isinstance(value, bytes) else None
 
 
 class Count(Wrapping):
-    """How often a later part of the same record, `Many`, is repeated.
+    """The number of items of a later part `Many` of the same record.
 
-    Held against one byte for each: which of them is cut short, that one tells better itself.
+    It is checked against one byte for each item; an item that is cut short gives a better error.
     """
 
     def __init__(self, integer: Integer, *, of: str) -> None:
@@ -160,7 +160,7 @@ class Count(Wrapping):
 
 
 class Many(Wrapping):
-    """So many of one shape in a row, as a tuple; each takes at least one byte."""
+    """A counted number of items of one shape, as a tuple; each has at least one byte."""
 
     def __init__(self, each: Shape, *, count: Callable[[Context], int]) -> None:
         super().__init__(each)
@@ -180,9 +180,9 @@ class Many(Wrapping):
 
 
 class Each(Wrapping):
-    """One shape again and again up to the end of what encloses it, as a tuple.
+    """Items of one shape up to the enclosing end, as a tuple.
 
-    `fewest` is how many there must be; each takes at least one byte.
+    There must be at least `fewest`; each has at least one byte.
     """
 
     def __init__(self, each: Shape, *, fewest: int = 0) -> None:

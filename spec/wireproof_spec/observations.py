@@ -1,4 +1,4 @@
-"""What the words of an observation mean: one table for each protocol, read from its TOML file."""
+"""The meaning of the words in observations, one table per protocol, read from TOML."""
 
 import functools
 import tomllib
@@ -10,13 +10,13 @@ from wireproof_spec.protocol import UnknownProtocol, find_protocol
 
 
 class Observations(Struct, frozen=True, rename={"within": "in"}):
-    """The sentences of one protocol; ``within`` holds those of some cases, by case prefix."""
+    """The sentences of one protocol; ``within`` has those for some cases, by case prefix."""
 
     words: Mapping[str, str] = field(default_factory=dict[str, str])
     within: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
 
     def sentence(self, word: str, case: str = "") -> str | None:
-        """Return the sentence of one word of an observation, or None if it has none."""
+        """Return the sentence for one word of an observation, or None if it has none."""
         prefixes = [prefix for prefix in self.within if _is_below(case, prefix)]
         tables = [self.within[each] for each in sorted(prefixes, key=len, reverse=True)]
         found = (_find(table, word) for table in (*tables, self.words))
@@ -25,7 +25,7 @@ class Observations(Struct, frozen=True, rename={"within": "in"}):
 
 @functools.cache
 def load_observations(protocol: str) -> Observations:
-    """Read the sentences of a protocol; there are none if it has no file of them."""
+    """Read the sentences of a protocol; empty if it has no such file."""
     try:
         file = find_protocol(protocol).folder() / "observations.toml"
         text = file.read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
-"""A schema as plain data: what a generator of values, or a drawer of bytes, needs to know.
+"""A schema as plain data, for generators of values and for byte diagrams.
 
-construct stays behind the decoding door; strategies, mutations and byte diagrams are derived
-from these outlines instead.
+construct is used only in this package; strategies, mutations and byte diagrams are derived from
+these outlines instead.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ ByteOrder: TypeAlias = Literal["big", "little"]
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole number within a range; `width` bytes, or None for decimal digits."""
+    """A whole number in a range; `width` bytes, or None for decimal digits."""
 
     lowest: int
     highest: int
@@ -30,7 +30,7 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of some whole numbers, in `width` bytes."""
+    """One of the listed whole numbers, in `width` bytes."""
 
     values: tuple[int, ...]
     width: int
@@ -39,47 +39,47 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """A finite number with a fraction, in `width` bytes."""
+    """A finite floating-point number of `width` bytes."""
 
     width: int
 
 
 @dataclass(frozen=True, slots=True)
 class Octets:
-    """Bytes; `size` of them, or None for any number."""
+    """Bytes: `size` of them, or None for any number."""
 
     size: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Letters:
-    """Text in UTF-8, of any number of bytes."""
+    """UTF-8 text of any length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """Bytes that match a pattern from end to end."""
+    """Bytes that match a pattern completely."""
 
     pattern: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A bool: whether one certain byte is there."""
+    """A bool: whether one certain byte is present."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Bytes that are always the same, with no value."""
+    """Bytes that are always the same and have no value."""
 
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A size, length or count of `width` bytes, with no value.
+    """A size, length or count of `width` bytes, which has no value.
 
-    It measures the part called `of`, or when that is empty all parts behind it.
+    It measures the part `of`, or all following parts if that is empty.
     """
 
     width: int
@@ -89,7 +89,7 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """Any number of one outline; `lead` is the name of a size in front of all, and the size."""
+    """Any number of items of one outline; `lead` is the name and size of a length before them."""
 
     each: "Outline"
     lead: tuple[str, Derived] | None = None
@@ -97,14 +97,14 @@ class Tuple:
 
 @dataclass(frozen=True, slots=True)
 class Perhaps:
-    """None or the value of an outline; other parts of the record say which."""
+    """None or the value of an outline; other parts of the record determine which."""
 
     present: "Outline"
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A value of a `msgspec.Struct`, from its named parts in wire order.
+    """A value of a `msgspec.Struct`, made of named parts in wire order.
 
     Fields of the value without a part are None.
     """
@@ -115,7 +115,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """A value made of that of another outline."""
+    """A value computed from the value of another outline."""
 
     origin: "Outline"
     make: Callable[..., object]
@@ -246,7 +246,7 @@ def _lead_with(outline: Outline, name: str, size: Derived) -> Outline:
 
 
 def _order(integer: layout.Shape) -> ByteOrder:
-    """Return the byte order of a number, whatever is wrapped around it."""
+    """Return the byte order of a number, whatever wraps it."""
     wrapped: layout.Shape | None = getattr(integer, "subcon", None)
     if wrapped is not None:
         return _order(wrapped)

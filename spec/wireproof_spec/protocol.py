@@ -1,9 +1,9 @@
-"""A protocol as packages register it: the object itself, and what each room knows of it.
+"""A protocol as packages register it: the `Protocol`, and what each room knows of it.
 
-Everything is found through entry points whose name is the protocol's. Only the group
-``wireproof.protocols`` is required; a command says so when it needs another one that is missing.
-Entry points are read once, when first asked for, and import nothing: a command pays for what it
-uses, and no room imports another one for a protocol's sake.
+Everything is found through entry points with the protocol's name. Only the group
+``wireproof.protocols`` is required; a command that needs another one reports it if it is missing.
+Entry points are read once, when first needed, and import nothing: a command loads only what it
+uses, and no room imports another one because of a protocol.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Group(StrEnum):
-    """The groups of entry points, and what an entry point of each names."""
+    """The groups of entry points, and what an entry point of each group names."""
 
     PROTOCOLS = "wireproof.protocols"
     """A `Protocol`."""
@@ -40,11 +40,11 @@ class Group(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """One protocol: its name begins case ids, its package holds its law as data.
+    """One protocol: case ids begin with its name, its package contains its law as data.
 
     The package must have the folder ``catalogue``; it may have ``observations.toml``,
-    ``json_schemas`` and ``accounting``. Protocols are listed by rank, then by name; the first
-    one is meant where a user names none.
+    ``json_schemas`` and ``accounting``. Protocols are sorted by rank, then by name; the first one
+    is the default.
     """
 
     name: str
@@ -59,12 +59,12 @@ class Protocol:
 
 
 class UnknownProtocol(LookupError):
-    """A protocol, or a part of one, that no installed package registers."""
+    """No installed package registers this protocol, or this part of it."""
 
 
 @cache
 def find_registered(group: Group) -> dict[str, "EntryPoint"]:
-    """Return the entry points of a group by protocol; of two with one name, the first found."""
+    """Return the entry points of a group by protocol; the first one found for each name."""
     # Imported when used: importlib.metadata takes 20 ms to load, and every server of ours is
     # started from packages that hold a Protocol.
     from importlib.metadata import entry_points
@@ -77,10 +77,10 @@ def find_registered(group: Group) -> dict[str, "EntryPoint"]:
 
 @cache
 def protocols() -> Mapping[str, Protocol]:
-    """Return every registered protocol by name, in the order of ranks.
+    """Return all registered protocols by name, sorted by rank.
 
     Raises:
-        UnknownProtocol: none is registered, or an entry point names something else.
+        UnknownProtocol: no protocol is registered, or an entry point names something else.
     """
     names = find_registered(Group.PROTOCOLS)
     if not names:
@@ -96,7 +96,7 @@ def find_protocol(name: str) -> Protocol:
     """Return a registered protocol.
 
     Raises:
-        UnknownProtocol: no package registers it.
+        UnknownProtocol: no package registers the protocol.
     """
     known = protocols()
     if name not in known:
@@ -105,12 +105,12 @@ def find_protocol(name: str) -> Protocol:
 
 
 def list_having(group: Group) -> tuple[str, ...]:
-    """Return the protocols that have a part, in the order of ranks."""
+    """Return the names of the protocols that register a part, sorted by rank."""
     return tuple(name for name in protocols() if name in find_registered(group))
 
 
 def entry_point(group: Group, name: str) -> "EntryPoint":
-    """Return where a part of a protocol lies, without importing it.
+    """Return the entry point of a protocol's part, without importing it.
 
     Raises:
         UnknownProtocol: the protocol has no such part.
@@ -125,7 +125,7 @@ def part(group: Group, name: str, kind: type[T]) -> T:
     """Import and return a part of a protocol.
 
     Raises:
-        UnknownProtocol: the protocol has no such part, or one of another type.
+        UnknownProtocol: the protocol has no such part, or the part has another type.
     """
     entry = entry_point(group, name)
     found: object = entry.load()

@@ -1,8 +1,8 @@
-"""Whether words are a literal quotation of a published text, and in which of its sections.
+"""Checks that words are a literal quotation of a published text, and finds the section.
 
-A quotation is compared in a normal form, which both sides are brought into: HTML entities are
-decoded, Markdown's backslashes, asterisks and backticks are left out, and each run of white space
-is one blank. Nothing else is forgiven: neither letter case, nor an ellipsis, nor a misspelling.
+Quotation and text are compared in a normal form: HTML entities are decoded; Markdown's
+backslashes, asterisks and backticks are removed; each run of white space is one space. Nothing
+else is ignored, neither letter case nor ellipses nor misspellings.
 """
 
 import html
@@ -16,12 +16,12 @@ _HEADING = re.compile(r" {0,3}(?:[-*] )?#{1,6} (?P<title>.*)")
 
 
 def normal_form(text: str) -> str:
-    """Return a text as it is compared: without marks, entities and line breaks."""
+    """Return a text without marks, entities and line breaks, as it is compared."""
     return " ".join(_MARKS.sub("", html.unescape(text)).split())
 
 
 def stands(words: str, text: str) -> bool:
-    """Return True if the words stand literally in the text, not cut within a word."""
+    """Return True if the text contains the words literally, at word boundaries."""
     quoted = normal_form(words)
     before = r"\b" if quoted[:1].isalnum() else ""
     after = r"\b" if quoted[-1:].isalnum() else ""
@@ -30,10 +30,10 @@ def stands(words: str, text: str) -> bool:
 
 
 def sections(text: str, *, headings: Sequence[str] = ()) -> Mapping[str, str]:
-    """Return the text below each heading, up to the next one of any depth.
+    """Return the text below each heading, up to the next heading of any level.
 
-    What stands above the first heading is the section ``""``. Sections of one name are joined.
-    ``headings`` are those of a text that has lost its marks.
+    Text above the first heading is the section ``""``. Sections with the same name are joined.
+    ``headings`` lists the headings of a text without Markdown marks.
     """
     found: dict[str, list[str]] = {"": []}
     section = ""
@@ -44,7 +44,7 @@ def sections(text: str, *, headings: Sequence[str] = ()) -> Mapping[str, str]:
 
 
 def _lines(text: str, headings: Sequence[str]) -> Iterator[tuple[str | None, str]]:
-    """Return each line, with the title if it is a heading; a line of code never is one."""
+    """Yield each line, with its title if it is a heading; a line of code never is."""
     in_code = False
     for line in text.splitlines():
         if line.strip().startswith(_FENCE):

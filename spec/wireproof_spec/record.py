@@ -1,16 +1,17 @@
-"""The result record: what one run leaves in its bundle, one JSON object a line.
+"""The records of a bundle: what one run leaves, one JSON object per line.
 
-Additive only: a new field has a default, a field never changes its meaning. Integers of the
-wire that may exceed 2^53 stand as strings.
+Records only grow: a new field has a default, a field never changes its meaning. Integers of the
+wire that may exceed 2^53 are strings.
 """
 
 import base64
 import zlib
-from typing import Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from wireproof_spec.catalogue import LEVELS
+from wireproof_spec.catalogue import Level, level_rank
 from wireproof_spec.origin import BINDING
 
 FORMAT = 1
@@ -32,6 +33,11 @@ CONCLUSIVE: frozenset[Verdict] = frozenset({"pass", "reading", "fail", "known"})
 
 ControlState = Literal["prompt", "slow", "dead"]
 ClaimState = Literal["shown", "absent", "broken", "unknown"]
+ReadingChoice = Literal["any", "published", "deployed"]
+Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+"""A number of things, or of microseconds; what reads bundles keeps it in 64 bits."""
+Size = Annotated[int, msgspec.Meta(ge=0, le=64 << 20)]
+"""Bytes of one step; ours, eight times the largest that a case sends."""
 
 _DEFLATE_ABOVE = 4096
 
@@ -39,21 +45,21 @@ _DEFLATE_ABOVE = 4096
 class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """One event on one connection; ``at_us`` counts from the start of the case.
 
-    The bytes stand in ``hex``, or deflated (zlib, base64) in ``deflate`` when long.
-    ``parts`` are (offset, length, label, made wrong on purpose).
+    The bytes are in ``hex``, or compressed (zlib, base64) in ``deflate`` if long. ``parts`` are
+    (offset, length, label, made wrong on purpose).
     """
 
-    at_us: int
+    at_us: Count
     conn: str
     kind: str
     hex: str = ""
     deflate: str = ""
-    length: int = 0
-    parts: tuple[tuple[int, int, str, bool], ...] = ()
+    length: Size = 0
+    parts: tuple[tuple[Count, Count, str, bool], ...] = ()
     note: str = ""
 
     def data(self) -> bytes:
-        """Return the step's bytes; never more than ``length`` are inflated.
+        """Return the step's bytes; at most ``length`` bytes are decompressed.
 
         Raises:
             ValueError: the record's hex, base64 or deflated data is damaged.
@@ -71,14 +77,14 @@ class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Packed(TypedDict, total=False):
-    """The one field of a step record that holds its bytes."""
+    """The one field of a step record that contains its bytes."""
 
     hex: str
     deflate: str
 
 
 def pack_bytes(data: bytes) -> Packed:
-    """Return the field that holds these bytes in a step record: ``hex`` or ``deflate``."""
+    """Return the field for these bytes in a step record: ``hex`` or ``deflate``."""
     if len(data) <= _DEFLATE_ABOVE:
         return {"hex": data.hex()}
     return {"deflate": base64.b64encode(zlib.compress(data, 6)).decode()}
@@ -100,7 +106,7 @@ class DifferenceRecord(msgspec.Struct, frozen=True):
 
 
 class SeenRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One repetition's observation, and what the control round trip said if one was needed."""
+    """The observation of one repetition, and the result of its control round trip, if any."""
 
     value: str
     overdue: bool = False
@@ -110,10 +116,10 @@ class SeenRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RepeatsRecord(msgspec.Struct, frozen=True):
-    """How often the case was run and how often its first observation came again."""
+    """How often the case was run, and how often its first observation was repeated."""
 
-    runs: int
-    same: int
+    runs: Count
+    same: Count
     others: tuple[SeenRecord, ...] = ()
 
 
@@ -121,7 +127,7 @@ class DeviationRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """The entry of the deviations file that lists exactly this failure.
 
     ``id`` is the entry's case id or prefix, ``expires`` its last day (ISO 8601). An ``expired``
-    entry excuses nothing: the verdict stays ``fail``.
+    entry has no effect: the verdict stays ``fail``.
     """
 
     id: str
@@ -139,7 +145,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     case: str
     case_hash: str
     clause: str
-    level: str
+    level: Level
     title: str
     observation: str
     verdict: Verdict
@@ -151,16 +157,16 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     note: str = ""
     reading: str | None = None
     signature: str | None = None
-    accepted: tuple[str, ...] = ()
+    accepted: Annotated[tuple[str, ...], msgspec.Meta(max_length=1000)] = ()
     needs: tuple[str, ...] = ()
     repeats: RepeatsRecord = RepeatsRecord(runs=1, same=1)
     hazard: bool = False
-    duration_us: int = 0
+    duration_us: Count = 0
     transcript: TranscriptRecord = TranscriptRecord()
     deviation: DeviationRecord | None = None
 
     def list_seen(self) -> tuple[SeenRecord, ...]:
-        """Return every repetition, the first one first."""
+        """Return the first repetition, and those that came out otherwise."""
         first = SeenRecord(
             value=self.observation,
             overdue=self.overdue,
@@ -168,8 +174,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
             difference=self.difference,
             note=self.note,
         )
-        same = (first,) * max(self.repeats.same, 1)
-        return same + self.repeats.others
+        return (first, *self.repeats.others)
 
 
 class ClaimRecord(msgspec.Struct, frozen=True):
@@ -179,12 +184,13 @@ class ClaimRecord(msgspec.Struct, frozen=True):
     observation: str
     claimed: bool = False
     transcript: TranscriptRecord = TranscriptRecord()
+    note: str = ""
 
 
 class BindingRecord(msgspec.Struct, frozen=True):
-    """A decision's reading for this target, or None when the probe showed no registered one.
+    """The reading bound for a decision, or None if the probe showed no registered one.
 
-    ``observation`` is ``unavailable`` when the probe could not be run.
+    ``observation`` is ``unavailable`` if the probe could not be run.
     """
 
     reading: str | None
@@ -193,21 +199,37 @@ class BindingRecord(msgspec.Struct, frozen=True):
 
 
 class TargetRecord(msgspec.Struct, frozen=True):
-    """Who was judged. ``fingerprint`` holds what the target says of itself."""
+    """The target that was judged; ``fingerprint`` has the properties it reports.
+
+    ``role`` is ``client`` if a client was judged, otherwise empty.
+    """
 
     url: str
     protocol: str
     fingerprint: dict[str, str] = {}
     given: tuple[str, ...] = ()
+    role: str = ""
+
+    def parts(self) -> SplitResult:
+        """Return the parts of the URL; all empty if the record has no valid URL."""
+        try:
+            return urlsplit(self.url)
+        except ValueError:
+            return urlsplit("")
+
+    def is_client(self) -> bool:
+        """Return True if a client was judged."""
+        return self.role == "client"
 
 
 class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     """The first line of a bundle.
 
     A failure counts up to the level ``profile``, and a must only if its origin is in ``origins``.
+    ``narrowed`` are the options that left cases out besides the selection: ``-k trace``, ``--lf``.
     """
 
-    format: int
+    format: Count
     kit: str
     spec: dict[str, int]
     seed: int
@@ -215,11 +237,12 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     claims: dict[str, ClaimRecord]
     readings: dict[str, BindingRecord]
     patience: dict[str, float]
-    profile: str = "must"
+    profile: Level = "must"
     origins: tuple[str, ...] = BINDING
-    reading: str = "any"
+    reading: ReadingChoice = "any"
     selection: tuple[str, ...] = ()
     not_selected: dict[str, str] = {}
+    narrowed: tuple[str, ...] = ()
     started: str = ""
     command: str = ""
 
@@ -228,7 +251,7 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
 
         A must whose origin is not recorded counts.
         """
-        return not self.leaves_out(level, origin) and _rank(level) <= _rank(self.profile)
+        return not self.leaves_out(level, origin) and level_rank(level) <= level_rank(self.profile)
 
     def leaves_out(self, level: str, origin: str) -> bool:
         """Return True if this is a must from an origin that was not asked for."""
@@ -240,15 +263,12 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
         return f"level {self.profile}{few}"
 
 
-def _rank(level: str) -> int:
-    names: tuple[str, ...] = LEVELS
-    return names.index(level) if level in names else len(names)
-
-
 class GroupRecord(msgspec.Struct, frozen=True):
     """A clause group's standing: level → (conforming, asserted) cases.
 
-    ``origins`` has the same for the musts alone, by origin.
+    ``origins`` has the same for the musts alone, by origin. ``asked`` is level → how many cases
+    the law has for the group, ``unsupported`` how many of them were not run because the target
+    lacks what they need.
 
     ``judged`` is true only when every core clause of the group was asserted; ``whole`` says
     that the selection asked for the whole group.
@@ -261,15 +281,17 @@ class GroupRecord(msgspec.Struct, frozen=True):
     why: str = ""
     counts: dict[str, tuple[int, int]] = {}
     origins: dict[str, tuple[int, int]] = {}
+    asked: dict[str, int] = {}
+    unsupported: dict[str, int] = {}
 
 
 class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
-    """The last line: the statement, and a hash over all bytes before this line."""
+    """The last line: the statement, and a hash of all bytes before this line."""
 
     verdicts: dict[str, int]
     groups: tuple[GroupRecord, ...]
     coverage: dict[str, int]
-    exit: int
+    exit: Annotated[int, msgspec.Meta(ge=0, le=255)]
     statement: str
     stale: tuple[str, ...] = ()
     expired: tuple[str, ...] = ()
@@ -278,15 +300,15 @@ class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
 
 
 class SentRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Bytes that a finding's case sends on its connection number ``conn``, and how.
+    """Bytes that a finding's case sends on connection ``conn``, and how they are written.
 
     ``manner`` is whole, split, bytewise, together, half-close or slow; ``cuts`` are offsets.
     """
 
-    conn: int = 0
+    conn: Count = 0
     hex: str = ""
     deflate: str = ""
-    length: int = 0
+    length: Size = 0
     manner: str = "whole"
     cuts: tuple[int, ...] = ()
     seconds: float = 0.0
@@ -303,7 +325,7 @@ class SentRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class FuzzCaseRecord(msgspec.Struct, frozen=True):
-    """A case of the fuzzer: what was made wrong where, and what is sent."""
+    """A case of the fuzzer: what was mutated where, and what is sent."""
 
     index: int
     state: str
@@ -316,11 +338,11 @@ class FuzzCaseRecord(msgspec.Struct, frozen=True):
 
 
 class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"):
-    """Something a broker owed and did not do, with the fewest cases that show it.
+    """A violated rule, with the fewest cases that show it.
 
-    ``id`` is a hash over what was violated, state, frame, field and class of answer. It showed
-    in ``shown`` of ``runs`` repetitions and was seen ``seen`` times; ``unconfirmed`` says why it
-    could not be repeated. ``names`` are those that the bytes name on the target.
+    ``id`` is a hash of the rule, state, frame, field and class of answer. The finding showed in
+    ``shown`` of ``runs`` repetitions and was seen ``seen`` times; ``unconfirmed`` says why it
+    could not be repeated. ``names`` are the names on the target that the bytes contain.
     """
 
     id: str
@@ -331,9 +353,9 @@ class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"
     field: str
     answer: str
     seed: int
-    shown: int
-    runs: int
-    seen: int
+    shown: Count
+    runs: Count
+    seen: Count
     at_s: float
     cases: tuple[FuzzCaseRecord, ...]
     names: dict[str, str] = {}
@@ -343,25 +365,25 @@ class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"
 
 
 class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaign"):
-    """What a campaign of the fuzzer came to: cases and seconds of both ways to send.
+    """The result of a fuzz campaign: cases and seconds, pipelined and single.
 
-    ``coverage`` counts cases by frame, field, mutation and state. ``unwatched_s`` says from when
-    on nobody watched the process that was to be watched: another one has taken its place.
+    ``coverage`` counts cases by frame, field, mutation and state. ``unwatched_s`` is the time from
+    which the process was no longer observed, because another one had taken its place.
     """
 
     seed: int
     seconds: float
-    executed: int
-    in_frame: int
+    executed: Count
+    in_frame: Count
     in_frame_s: float
-    reconnecting: int
+    reconnecting: Count
     reconnecting_s: float
-    skipped: int = 0
-    left_out: int = 0
-    not_again: int = 0
+    skipped: Count = 0
+    left_out: Count = 0
+    not_again: Count = 0
     hunting_s: float = 0.0
-    next_batch: int = 0
-    workers: int = 1
+    next_batch: Count = 0
+    workers: Count = 1
     unwatched_s: float | None = None
     coverage: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
 

@@ -1,23 +1,132 @@
-"""Opening a bundle's file, plain or compressed with gzip, to which its lines do not matter."""
+"""Reading a bundle's file, plain or compressed with gzip, within limits that protect the reader.
+
+Somebody else may have made the file. The limits are ours: each is ten times and more what the
+largest run of a real broker has needed (9 MB, a line of 324 KB, 420,000 values, 21 MB inflated in
+one case), and a file within all of them is read in about a gigabyte of memory.
+"""
 
 import gzip
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-GZIP_MAGIC = b"\x1f\x8b"
+import msgspec
 
-UNREADABLE = (OSError, EOFError, zlib.error)
+from wireproof_spec.record import BundleRecord, CaseRecord, FindingRecord, HeaderRecord, SentRecord
+from wireproof_spec.record import StepRecord as Step
+
+GZIP_MAGIC = b"\x1f\x8b"
+MIB = 1 << 20
+LONGEST_LINE = 32 * MIB
+MOST_BYTES = 256 * MIB
+MOST_LINES = 50_000
+MOST_VALUES = 5_000_000
+"""JSON values of a bundle. A value of two bytes takes a hundred in memory, so bytes alone do not
+bound it."""
+MOST_VALUES_IN_LINE = 250_000
+MOST_INFLATED = 512 * MIB
+"""Bytes of all deflated steps of a bundle together."""
+
+
+class BundleTooLarge(Exception):
+    """A file beyond a limit; ``str()`` says which one, without the name of the file."""
+
+
+UNREADABLE = (OSError, EOFError, zlib.error, BundleTooLarge)
 """What opening or reading raises when the file cannot be read or its compression is damaged."""
+
+DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding a line raises when it is no record."""
 
 
 def open_bundle(path: Path) -> BinaryIO:
     """Open a bundle for reading its lines; told from its first bytes, whatever its name."""
-    with path.open("rb") as file:
-        is_compressed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-    return cast(BinaryIO, gzip.open(path, "rb")) if is_compressed else path.open("rb")
+    file = path.open("rb")
+    try:
+        return unpack(file)
+    except BaseException:
+        file.close()
+        raise
+
+
+def unpack(file: BinaryIO) -> BinaryIO:
+    """Return the file for reading its lines; uncompressed if its first bytes are those of gzip.
+
+    Closing what is returned closes the file.
+    """
+    is_compressed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    file.seek(0)
+    if not is_compressed:
+        return file
+    inflating = gzip.GzipFile(fileobj=file, mode="rb")
+    # Closed with it, as gzip closes files that it opens itself.
+    inflating.myfileobj = file  # type: ignore[assignment]  # it closes it, and does nothing else
+    return cast(BinaryIO, inflating)
+
+
+def read_lines(file: BinaryIO) -> Iterator[bytes]:
+    """Return the lines of an open bundle, one at a time, as long as they are within the limits.
+
+    Raises:
+        BundleTooLarge: a line, or all lines so far, are beyond a limit.
+    """
+    size = values = number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        own = count_values(line)
+        size, values = size + len(line), values + own
+        _hold(f"line {number} has", len(line), LONGEST_LINE, "bytes")
+        _hold(f"line {number} has", own, MOST_VALUES_IN_LINE, "values")
+        _hold("it holds", number, MOST_LINES, "lines")
+        _hold("it holds", size, MOST_BYTES, "bytes, uncompressed")
+        _hold("it holds", values, MOST_VALUES, "values")
+        yield line
+
+
+def count_values(line: bytes) -> int:
+    """Return at least the number of JSON values in a line; signs within texts count, too."""
+    return 1 + line.count(b",") + line.count(b"[") + line.count(b"{")
+
+
+def count_inflated(record: BundleRecord) -> int:
+    """Return the number of bytes that the deflated steps of a record claim to hold."""
+    return sum(step.length for step in _steps(record) if step.deflate)
+
+
+def refuse_inflated(inflated: int) -> None:
+    """Raise an error for a bundle whose deflated steps hold too many bytes together.
+
+    Raises:
+        BundleTooLarge: they do.
+    """
+    _hold("its deflated steps hold", inflated, MOST_INFLATED, "bytes")
 
 
 def why_unreadable(error: BaseException) -> str:
     """Return the reason of such an error in a few words."""
     return getattr(error, "strerror", None) or str(error)
+
+
+def why_damaged(error: BaseException) -> str:
+    """Return why a line is no record, in a few words."""
+    return "its JSON is nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+def _hold(what: str, found: int, most: int, unit: str) -> None:
+    if found > most:
+        raise BundleTooLarge(f"{what} more than {most:,} {unit}; expected the bundle of one run")
+
+
+def _steps(record: BundleRecord) -> Iterator[Step | SentRecord]:
+    if isinstance(record, HeaderRecord):
+        for claim in record.claims.values():
+            yield from claim.transcript.steps
+        for bound in record.readings.values():
+            yield from bound.transcript.steps
+    if isinstance(record, CaseRecord):
+        yield from record.transcript.steps
+    if isinstance(record, FindingRecord):
+        yield from record.transcript.steps
+        for case in record.cases:
+            yield from case.sent

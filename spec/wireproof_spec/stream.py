@@ -1,8 +1,8 @@
-"""Values out of a stream of bytes, whatever pieces it arrives in.
+"""Reads values from a stream of bytes, however its bytes are divided.
 
-A reader answers one of three: a value, `NEED_MORE`, or a `WireError` whose offset counts from
-the start of the stream. It never holds more than the last piece fed, the values in it, and the
-bytes of one value that is not whole yet.
+A reader returns a value or `NEED_MORE`, or raises a `WireError` whose offset counts from the start
+of the stream. It holds at most the last bytes fed, the values in them, and the bytes of one
+incomplete value.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _HEAD = 8  # bytes; no size field is wider
 
 
 class NeedMore(Enum):
-    """The answer of a reader that has not seen a whole value yet."""
+    """The result of a reader that has no complete value yet."""
 
     NEED_MORE = "need more"
 
@@ -27,10 +27,10 @@ NEED_MORE: Final[Literal[NeedMore.NEED_MORE]] = NeedMore.NEED_MORE
 
 
 class SizedReader(Generic[T]):
-    """Reads values led by their own size, one after the other."""
+    """Reads values that begin with their own size, one after the other."""
 
     def __init__(self, schema: Schema[T], limit: int) -> None:
-        """`limit` is the greatest size in bytes that a value may declare."""
+        """Create a reader; `limit` is the largest size in bytes that a value may declare."""
         self._schema = schema
         self._limit = limit
         self._buffer = bytearray()
@@ -49,18 +49,18 @@ class SizedReader(Generic[T]):
 
     @property
     def pending(self) -> bytes:
-        """The bytes of a value that is not whole yet."""
+        """The bytes of an incomplete value."""
         return bytes(self._buffer[self._taken :])
 
     def feed(self, data: bytes) -> None:
-        """Take more bytes of the stream."""
+        """Add bytes of the stream."""
         self._buffer += data
 
     def next(self) -> T | NeedMore:
         """Return the next value, or NEED_MORE.
 
         Raises:
-            WireError: the bytes break the shape; the reader stays where it is.
+            WireError: the bytes do not fit the shape; the reader does not move.
         """
         found = next(self._ready, None) or self._decode()
         if found is None:
@@ -69,10 +69,10 @@ class SizedReader(Generic[T]):
         return value
 
     def finish(self) -> None:
-        """Say that the stream ends here.
+        """Check that the stream ends here.
 
         Raises:
-            WireError: it ends within a value.
+            WireError: the stream ends inside a value.
         """
         if pending := self.pending:
             try:
@@ -81,7 +81,7 @@ class SizedReader(Generic[T]):
                 raise error.at(self.offset) from None
 
     def _decode(self) -> tuple[T, int] | None:
-        """Decode what is whole; return the first value and its end."""
+        """Decode the complete values; return the first one and its end."""
         self._base += self._taken
         del self._buffer[: self._taken]
         self._taken = 0
@@ -94,7 +94,7 @@ class SizedReader(Generic[T]):
         return next(self._ready, None) or self._first(data)
 
     def _first(self, data: bytes) -> tuple[T, int] | None:
-        """Return the first value and its end, by itself: it is not whole, or not right."""
+        """Decode the first value alone, because it is incomplete or invalid."""
         try:
             end = extent(self._schema, data[:_HEAD], limit=self._limit)
             if end is None or len(data) < end:

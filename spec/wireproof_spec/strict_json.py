@@ -1,13 +1,13 @@
-"""JSON read with nothing hidden: every liberty that parsers take quietly becomes a fault.
+"""Strict JSON: everything that parsers silently accept is reported as a fault.
 
 The standard library's parser does the reading; its hooks keep what it would drop. Integers stay
-exact, numbers with a fraction or an exponent become `Decimal`. Of names that occur twice the
-last value stands, as with most parsers. Bytes that are no UTF-8 stand in strings as lone
-surrogates (Python's `surrogateescape`).
+exact; numbers with a fraction or an exponent become `Decimal`. If a name occurs twice, the last
+value is used, as in most parsers. Bytes that are not UTF-8 become lone surrogates in strings
+(Python's `surrogateescape`).
 
-`read` works in two steps: parse into pairs, then walk the values in document order beside the
-string literals of the text, the only place where a raw control byte or bad UTF-8 can hide. A text
-without any such byte, which most are, is parsed at once, unless a liberty turns up in it.
+`read` works in two steps: it parses into pairs, then walks the values in document order beside the
+string literals of the text, the only place where a raw control byte or invalid UTF-8 can hide.
+Most texts have no such byte; they are parsed at once, unless another fault turns up.
 """
 
 import json
@@ -49,7 +49,7 @@ _MAX_INT_DIGITS = 4300  # what Python converts without being told otherwise
 
 @dataclass(frozen=True, slots=True)
 class JsonFault:
-    """A liberty: what kind, where (a JSON pointer), and the offending text."""
+    """A fault: its kind, its JSON pointer, and the text at fault."""
 
     kind: str
     pointer: str
@@ -58,23 +58,23 @@ class JsonFault:
 
 @dataclass(frozen=True, slots=True)
 class StrictJson:
-    """A JSON value, and what a strict reader holds against its text."""
+    """A JSON value, and the faults in its text."""
 
     value: JsonValue
     faults: tuple[JsonFault, ...]
 
 
 class _Pairs(list[tuple[str, object]]):
-    """An object as its pairs, in order, nothing dropped."""
+    """An object as all of its pairs, in order."""
 
 
 class _Liberty(Exception):
-    """A text takes a liberty after all; the long way tells which, and where."""
+    """The quick way found a fault; the long way finds which, and where."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Oddity:
-    """A number that is none."""
+    """A number such as NaN that JSON does not have."""
 
     kind: str
     text: str
@@ -84,7 +84,7 @@ def read(data: bytes) -> StrictJson:
     """Read one JSON text.
 
     Raises:
-        WireError: it is no JSON, or nested deeper than MAX_DEPTH; the field is `json`.
+        WireError: the text is not JSON, or nested deeper than MAX_DEPTH; the field is `json`.
     """
     body = data.removeprefix(_BOM)
     text = body.decode("utf-8", "surrogateescape")
@@ -105,10 +105,10 @@ def read(data: bytes) -> StrictJson:
 
 
 def same_json(a: JsonValue, b: JsonValue) -> bool:
-    """Return whether two values are the same JSON.
+    """Return True if two values are the same JSON.
 
-    Numbers are the same when exactly equal (1 and 1.0 are, 2**64 and its nearest float are not),
-    objects whatever the order of their names; true is not 1.
+    Numbers are compared exactly (1 equals 1.0; 2**64 does not equal its nearest float), objects
+    without regard to the order of names; true is not 1.
     """
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(same_json(a[name], b[name]) for name in a)
@@ -124,7 +124,7 @@ def _is_number(value: JsonValue) -> bool:
 
 
 class _Walk:
-    """Turns parsed pairs into plain values, noting faults; sees each string literal in turn."""
+    """Converts parsed pairs to plain values and records faults in the string literals."""
 
     def __init__(self, text: str) -> None:
         self.faults: list[JsonFault] = []
@@ -185,12 +185,12 @@ _DECODER = json.JSONDecoder(
 
 
 def _cannot_hide(text: str) -> bool:
-    """Tell whether no literal needs a second look."""
+    """Return True if no string literal can contain a fault."""
     return not ("\\" in text or _HIDING.search(text))
 
 
 def _not_too_deep(text: str, value: JsonValue) -> JsonValue:
-    """Return the value, unless it is nested too deep."""
+    """Return the value; raise an error if it is nested too deeply."""
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return value
     level: list[dict[str, JsonValue] | list[JsonValue]]
@@ -258,7 +258,7 @@ def _encode(text: str) -> bytes:
 
 
 def _locate_break(text: str, error: json.JSONDecodeError) -> tuple[int, str]:
-    """Return where the text breaks and what should stand there."""
+    """Return where the text breaks, and what was expected there."""
     if error.msg == "Extra data":
         return error.pos, "no more bytes"
     if error.msg.startswith("Expecting "):

@@ -1,4 +1,4 @@
-"""Words and decimal numbers, which end where other characters begin, and text in UTF-8."""
+"""Words and decimal numbers, which end where other characters begin, and UTF-8 text."""
 
 # construct's interface for subclasses has underscored names.
 # pyright: reportPrivateUsage=false
@@ -23,7 +23,7 @@ from wireproof_spec.wording import show_value
 
 
 class Text(Shape):
-    """The longest run of bytes that a pattern takes; `kind` names it in errors."""
+    """The longest run of bytes that matches a pattern; `kind` names it in errors."""
 
     def __init__(self, pattern: bytes, kind: str) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class Text(Shape):
 
 
 class Utf8(Wrapping):
-    """Bytes that are text in UTF-8, as a string."""
+    """Bytes of UTF-8 text, as a string."""
 
     def __init__(self, octets: Bytes) -> None:
         super().__init__(octets)
@@ -83,7 +83,7 @@ class Decimal(Shape):
 
 
 class Words(Wrapping):
-    """One space and one word, as often as a space follows, as a tuple of the words."""
+    """Words, each with a space before it, as a tuple; empty if no space follows."""
 
     _space = field("separator", Literal(b" "))
 
@@ -103,7 +103,7 @@ class Words(Wrapping):
 
 
 class CarriageReturn(Shape):
-    """Whether a carriage return stands here."""
+    """A bool: whether a carriage return is next."""
 
     def _parse(self, stream: Stream, context: Context, path: str) -> bool:
         found = _next_byte(stream) == b"\r"

@@ -1,4 +1,4 @@
-"""The one error that decoders and encoders raise, and the sign that leads to it."""
+"""The error that decoders and encoders raise, and the signal of generated code behind it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,10 +6,10 @@ from typing import Self
 
 
 class WireError(Exception):
-    """Bytes that break a wire shape, or a value that does not fit one.
+    """Bytes that do not fit a wire shape, or a value that does not fit one.
 
     `offset` counts bytes from the start of the given data (for a reader: from the start of the
-    stream). The parts stay readable as attributes; `str()` only formats them.
+    stream). The parts stay available as attributes; `str()` only formats them.
     """
 
     def __init__(self, *, clause: str, field: str, offset: int, expected: str, found: str) -> None:
@@ -28,7 +28,7 @@ class WireError(Exception):
         return partial(type(self), **self.__dict__), ()
 
     def at(self, start: int) -> Self:
-        """Return the same error for data that itself starts at byte `start`."""
+        """Return the same error for data that begins at byte `start`."""
         return type(self)(
             clause=self.clause,
             field=self.field,
@@ -39,4 +39,4 @@ class WireError(Exception):
 
 
 class Unfit(Exception):
-    """A value that generated code does not encode; interpreted construct says where and why."""
+    """Generated code cannot encode a value; interpreted construct says where and why."""

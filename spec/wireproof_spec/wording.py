@@ -1,13 +1,13 @@
-"""How sizes and values stand in sentences."""
+"""How sizes and values are written in sentences."""
 
 
 def count_bytes(size: int) -> str:
-    """Return a number of bytes as text."""
+    """Return a number of bytes with its unit."""
     return f"{size} byte" if size == 1 else f"{size} bytes"
 
 
 def show_value(value: object, *, width: int = 48) -> str:
-    """Return a value as short text: bytes as text where printable, else as hex digits."""
+    """Return a value as short text: bytes as text if printable, else as hex digits."""
     half = width // 2
     if isinstance(value, bytes):
         ends = value if len(value) <= width else value[:width] + value[-width:]

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
-from wireproof.commands.protocol_decode import Decoder, Source
+from wireproof.commands.protocol_decode import Decoder, Source, read_whole
 from wireproof_kit.decoding.decoded import Broken, Decoded, Entry, JsonObject, TitledFormatter
 from wireproof_kit.wire.outgoing import from_grammar
 from wireproof_note.frame import FRAME, NAMES, Frame, Frames
@@ -22,10 +21,7 @@ def decoder() -> Decoder:
 
 
 def _decode(source: Source) -> Iterator[Entry]:
-    if isinstance(source, bytes):
-        data = source
-    else:
-        data = source.read_bytes() if isinstance(source, Path) else source.read()
+    data = read_whole(source)
     reader = Frames()
     reader.feed(data)
     try:

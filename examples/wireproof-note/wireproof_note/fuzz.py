@@ -1,22 +1,13 @@
 """Fuzzing: frames drawn from the grammar, and what the server owes for any bytes."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from hypothesis import strategies as st
 
+from wireproof_kit.fuzz import driver
 from wireproof_kit.fuzz.campaign.session import OpenTarget
 from wireproof_kit.fuzz.case import Case
-from wireproof_kit.fuzz.driver import (
-    Answer,
-    End,
-    Expectation,
-    FuzzSessionOptions,
-    Health,
-    Oracle,
-    Owed,
-    Sentinel,
-    Trouble,
-)
 from wireproof_kit.fuzz.generate import field_map
 from wireproof_kit.fuzz.generate.case_sources import make_generation
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind, always
@@ -49,11 +40,11 @@ def _split(data: bytes) -> tuple[list[bytes], bytes]:
     return frames, data
 
 
-def _owed(frames: list[bytes]) -> Iterator[Owed]:
+def _list_owed(frames: list[bytes]) -> Iterator[driver.Owed]:
     for data in frames:
         right = data[:1] == bytes([STORE]) and len(data) > 1
         kinds = frozenset({"STORED" if right else "REFUSED"})
-        yield Owed(kinds, success=kinds if right else frozenset(), echo=data[1:] * right)
+        yield driver.Owed(kinds, success=kinds if right else frozenset(), echo=data[1:] * right)
 
 
 class Answers:
@@ -62,13 +53,13 @@ class Answers:
     fault = ""
     pending = b""
 
-    def feed(self, data: bytes) -> Sequence[Answer]:
+    def feed(self, data: bytes) -> Sequence[driver.Answer]:
         """Take bytes; return the answers that are whole now."""
         frames, self.pending = _split(self.pending + data)
-        return [Answer(NAMES.get(each[:1][0], "?") if each else "?", each) for each in frames]
+        return [driver.Answer(NAMES.get(int.from_bytes(each[:1]), "?"), each) for each in frames]
 
 
-class NoteOracle(Oracle):
+class NoteOracle(driver.Oracle):
     """What a server owes for any bytes."""
 
     def __init__(self, address: tuple[str, int]) -> None:
@@ -82,61 +73,38 @@ class NoteOracle(Oracle):
         """Return a reader for a new connection."""
         return Answers()
 
-    def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
+    def expect(self, case: Case | None, before: bytes, data: bytes) -> driver.Expectation:
         """Return what each whole frame is owed."""
         frames, rest = _split(data)
-        return Expectation(tuple(_owed(frames)), waits=bool(rest))
+        return driver.Expectation(tuple(_list_owed(frames)), waits=bool(rest))
 
-    def is_pushed(self, kind: str) -> bool:
-        """Return False: nothing comes unasked."""
-        return False
-
-    def reply_to_unrequested(self, answer: Answer) -> bytes:
-        """Return nothing to send."""
-        return b""
-
-    def sentinel(self, case: Case, number: int) -> Sentinel | None:
+    def sentinel(self, case: Case, number: int) -> driver.Sentinel | None:
         """Return a frame whose answer has a text that no other answer has."""
         text = b"sentinel %d" % number
         data = field_map.frame("STORE", FRAME, Frame(STORE, text)).data
-        return Sentinel(data, lambda answer: text in answer.data)
-
-    def use_watched_names(self, case: Case) -> Case:
-        """Return the case as it is: nothing is delivered later."""
-        return case
+        return driver.Sentinel(data, lambda answer: text in answer.data)
 
 
-class Neighbour(Health):
+class Neighbour(driver.Health):
     """Another client, which must notice nothing."""
 
     def __init__(self, session: NoteSession) -> None:
         self._notebook = session.notebook(Transcript())
 
-    def check(self, *, patient: bool = True) -> Trouble | None:
+    def check(self, *, patient: bool = True) -> driver.Trouble | None:
         """Store a text on the connection of the other client."""
         seen = self._notebook.store(b"neighbour")
-        return None if seen == "stored" else Trouble("bystander", f"another client saw {seen}")
-
-    def find_lingering(self, ends: Collection[End]) -> Collection[End]:
-        """Return nothing: a server does not list its connections."""
-        return ()
+        return None if seen == "stored" else driver.Trouble("bystander", f"a neighbour saw {seen}")
 
     def close(self) -> None:
         """End the connection."""
         self._notebook.close()
 
 
-def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget:
+def open_fuzz_session(target: Target, options: driver.FuzzSessionOptions) -> OpenTarget:
     """Open a target for the fuzzer."""
-    session = NoteSession(
-        target, SessionOptions(0, options.token, options.timeout_s, patience=options.patience)
-    )
+    known = SessionOptions(0, options.token, options.timeout_s, patience=options.patience)
+    session = NoteSession(target, known)
     oracle, health = NoteOracle(session.address), Neighbour(session)
-    return OpenTarget(
-        session,
-        oracle,
-        health,
-        {},
-        lambda choice: make_generation(GRAMMAR, choice),
-        lambda leave: None,
-    )
+    generate = partial(make_generation, GRAMMAR)
+    return OpenTarget(session, oracle, health, {}, generate, lambda leave: None)

@@ -32,7 +32,6 @@ class Server(socketserver.ThreadingTCPServer):
     """A thread for each connection."""
 
     daemon_threads = True
-    allow_reuse_address = True
     request_queue_size = 256  # with the usual 5, many connections at once wait for a second
 
     def handle_error(self, request: object, client_address: object) -> None:

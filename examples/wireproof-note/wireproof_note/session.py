@@ -4,15 +4,8 @@ import time
 from collections.abc import Mapping, Sequence
 
 from wireproof_kit.errors import KitError
-from wireproof_kit.observation import observed
 from wireproof_kit.runner.patience import Patience
-from wireproof_kit.targets.session import (
-    Control,
-    Probe,
-    Session,
-    SessionOptions,
-    control_round_trip,
-)
+from wireproof_kit.targets.session import Control, Session, SessionOptions, control_round_trip
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.answers import Closed, Nonsense, Silent
 from wireproof_kit.wire.connection import Wire, accepts, connect_socket
@@ -46,12 +39,12 @@ class Notebook:
         return "stored" if answer == Frame(STORED, text) else "other"
 
     def send(self, outgoing: Outgoing) -> None:
-        """Send bytes as they are."""
+        """Record the bytes, and send them unchanged."""
         self._wire.record("send", outgoing.data, parts=outgoing.parts, note=outgoing.what)
         self._wire.write(outgoing.data)
 
     def receive(self) -> Answer:
-        """Return the next frame, or why there is none."""
+        """Return the next frame, or the reason why no frame came."""
         for frame in self._wire.values(self._seconds):
             self._wire.record("receive", encode(FRAME, frame))
             return frame
@@ -71,12 +64,6 @@ class NoteSession(Session):
         self.patience = options.patience or Patience(seconds, seconds, seconds)
         self._round_trip(seconds)  # a target that does not answer ends the run here
 
-    def probe_capability(self, name: str) -> Probe:
-        """Show nothing: the catalogue has neither capabilities nor readings."""
-        return Probe(observed("unavailable"), Transcript())
-
-    probe_reading = probe_capability
-
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
         """Return a new connection for each name."""
         return {name: self.notebook(transcript) for name in names}
@@ -92,16 +79,12 @@ class NoteSession(Session):
                 each.close()
 
     def control(self) -> Control:
-        """Make a round trip on a connection of its own."""
+        """Make a round trip on a second connection."""
         return control_round_trip(self._round_trip, self.patience)
 
     def is_alive(self) -> bool:
         """Return True if the target accepts a connection."""
         return accepts(self.address)
-
-    def fingerprint(self) -> dict[str, str]:
-        """Return nothing: a server of this protocol does not describe itself."""
-        return {}
 
     def _round_trip(self, seconds: float) -> float:
         started = time.monotonic()
@@ -114,10 +97,5 @@ class NoteSession(Session):
 
 
 def _cut_off(pending: bytes) -> WireError:
-    return WireError(
-        clause="note.store.frame",
-        field="frame",
-        offset=0,
-        expected="a whole frame",
-        found=f"{len(pending)} bytes",
-    )
+    size = f"{len(pending)} bytes"
+    return WireError(clause=FRAME.clause, field="frame", offset=0, expected="a frame", found=size)

@@ -11,7 +11,6 @@ import pytest
 from cli_process import wireproof_within
 
 from wireproof.main import main
-from wireproof_spec.history import FORMAT
 
 pytestmark = pytest.mark.process
 
@@ -23,7 +22,7 @@ SPARK_S = 800
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     made.write(Path("b.jsonl"), made.failing()[:1])
-    assert main(["ingest", "b.jsonl", "--history", "h"]) == 0
+    Path("h/runs/_delta_log").mkdir(parents=True)  # enough for what is checked before Spark
 
 
 def java(folder: Path, says: str) -> Path:
@@ -58,6 +57,8 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["h"], "missing option '--out'"),
         (["h", "--out", "s", "--master", "mesos://x"], "expected local[N], spark://HOST:PORT"),
         (["h", "--out", "s", "--master", "sc://x:15002"], "expected local[N], spark://HOST:PORT"),
+        (["h", "--out", "s", "--remote", "sc://x"], "expected sc://HOST:PORT, found 'x'"),
+        (["h", "--out", "s", "--remote", "spark://x:1"], "expected sc://HOST:PORT"),
         (["h", "--out", "s", "--master", "spark://x"], "expected spark://HOST:PORT, found 'x'"),
         (["h", "--out", "s", "--master", "spark://x:0"], "expected spark://HOST:PORT"),
         (["h", "--out", "s", "--conf", "x=1"], "expected spark.NAME=VALUE"),
@@ -114,7 +115,9 @@ def test_no_java_is_one_sentence(
 def test_a_missing_package_is_named(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wireproof.commands.ingest.missing_package", lambda _names: "pyspark")
+    monkeypatch.setattr(
+        "wireproof.options.spark_options.missing_package", lambda _names: "pyspark"
+    )
 
     line = refused(capsys, "h", "--out", "s")
 
@@ -122,26 +125,19 @@ def test_a_missing_package_is_named(
     assert "pip install 'wireproof[spark]'" in line
 
 
-@pytest.mark.parametrize(
-    ("manifest", "sentence"),
-    [
-        (
-            {"history": "wireproof", "format": FORMAT + 1, "kit": "9.0"},
-            "was written by wireproof 9",
-        ),
-        (
-            {"history": "wireproof", "format": FORMAT, "version": 99},
-            "tables 99, this version reads",
-        ),
-        ({"history": "other", "format": 1}, "is not of wireproof"),
-    ],
-)
-def test_a_history_that_cannot_be_read_is_refused(
-    manifest: dict[str, object], sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path("h/history.json").write_text(json.dumps({"history": "wireproof", **manifest}))
+def test_an_old_history_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("h/history.json").write_text("{}")
 
-    assert sentence in refused(capsys, "h", "--out", "s")
+    assert "`wireproof migrate h --history NEW`" in refused(capsys, "h", "--out", "s")
+
+
+def test_an_unreachable_server_is_said_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    url = f"sc://127.0.0.1:{closed_port()}"
+
+    line = refused(capsys, "h", "--out", "s", "--remote", url)
+
+    told = f"wireproof: --remote {url} cannot be reached (connection refused); "
+    assert line == told + "is Spark's Connect server running?"
 
 
 @pytest.mark.spark
@@ -162,7 +158,7 @@ def test_a_folder_of_bundles_becomes_a_site(tmp_path: Path) -> None:
     assert {each["file"] for each in index["questions"]} == set(os.listdir("site/data")) - {
         "index.json"
     }
-    assert Path("site/history/history.json").exists()
+    assert Path("site/history/runs/_delta_log").is_dir()
     matrix = json.loads(Path("site/data/matrix.json").read_text())
     names = [column["name"] for column in matrix["columns"]]
     failing = [row for row in matrix["rows"] if row[names.index("fail")]]

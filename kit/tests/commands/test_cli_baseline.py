@@ -69,6 +69,21 @@ def test_update_lists_what_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert first.expires == made.TODAY + timedelta(days=180)
 
 
+def test_update_says_how_to_leave_what_is_undecided(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    records = made.failing(1)
+    records[-1] = made.case(made.law(records[-1]), records[-1].clause, "inconclusive:arrangement")
+    run = made.write(Path("undecided.jsonl"), records)
+
+    assert main(["baseline", "update", str(FILE), "--bundle", str(run), "--reason", "r"]) == 0
+
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == "known.toml: 1 added, 0 kept"
+    assert told[1].startswith("1 undecided or unstable case cannot be listed")
+    assert "--allow-unstable" in told[1]
+
+
 def test_a_listed_run_judges_green(capsys: pytest.CaptureFixture[str]) -> None:
     main(["baseline", "update", str(FILE), "--bundle", str(RUN), "--reason", "known"])
 

@@ -49,7 +49,7 @@ def test_a_regression_is_shown_and_fails_only_when_asked(
     assert main(["diff", a, b, "--fail-on", "unstable", "--fail-on", "regressed"]) == 1
 
     out = capsys.readouterr().out
-    assert "REGRESSED 1   conformed in A, fails in B" in out
+    assert "REGRESSED 1   conformed in A, fails in B or can no longer be judged" in out
     assert f"  {broken().case}   pass -> fail   MUST {broken().clause}" in out
     assert f"saw {made.ODD}" in " ".join(out.split())
     assert out.splitlines()[-1].startswith("1 regressed; ")
@@ -106,7 +106,38 @@ def test_a_changed_case_is_listed_apart(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["diff", a, b, "--fail-on", "regressed"]) == 0
     assert main(["diff", a, b, "--fail-on", "changed"]) == 1
 
-    assert "CHANGED 1   the case itself changed" in capsys.readouterr().out
+    assert "CHANGED CASE 1   the case itself changed" in capsys.readouterr().out
+
+
+def test_a_regression_above_the_profile_is_shown_and_does_not_count(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    a, b = good(), bad("should")
+    capsys.readouterr()
+
+    assert main(["diff", a, b, "--fail-on", "regressed"]) == 0
+
+    out = capsys.readouterr().out
+    assert "REGRESSED 1   conformed" in out
+    assert out.splitlines()[-1].startswith("1 regressed (none up to level must); ")
+
+
+def test_another_observation_is_shown_though_the_verdict_stays(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    a = good()
+    records = list(made.conforming())
+    at = next(i for i, r in enumerate(records) if r.case.startswith("nsq/publish/reserved-name"))
+    old = records[at]
+    records[at] = made.case(made.law(old), old.clause, "delivered:header-changed")
+    b = str(made.write(Path("b.jsonl"), records))
+    capsys.readouterr()
+
+    assert main(["diff", a, b, "--fail-on", "regressed"]) == 0
+
+    out = capsys.readouterr().out
+    assert "CHANGED, STILL CONFORMING 1   conforms in both" in out
+    assert f"was: {old.observation}; now: delivered:header-changed" in " ".join(out.split())
 
 
 def test_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,6 +21,7 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", known_protocols())
 def test_every_id_of_the_catalogue_is_explained(
     capsys: pytest.CaptureFixture[str], protocol: str

@@ -8,7 +8,14 @@ import pytest
 from cli_process import wireproof
 
 from wireproof.main import main
-from wireproof.nsq.link import is_beat, message_ids, message_key, own_steps, topic_names, with_ids
+from wireproof.nsq.replay import (
+    is_beat,
+    message_ids,
+    message_key,
+    own_steps,
+    topic_names,
+    with_ids,
+)
 from wireproof.replaying.find_case import locate
 from wireproof.replaying.protocol_replay import replayer_of
 from wireproof.replaying.rename import rename, rename_steps

@@ -12,12 +12,19 @@ from bundle_fixture import write_bundle
 from wireproof.options.global_options import OutputStyle
 from wireproof.view.banner import banner
 from wireproof.view.choose_display import choose_display
-from wireproof.view.closing import verdict
-from wireproof.view.display import EventDisplay, LineDisplay, LiveDisplay, Progress
+from wireproof.view.display import (
+    SIGNS,
+    EventDisplay,
+    LineDisplay,
+    LiveDisplay,
+    Progress,
+    by_interface,
+    counts,
+    row,
+)
 from wireproof.view.exchange import whole_exchange
-from wireproof.view.rows import SIGNS, by_interface, counts, row
 from wireproof.view.style import PLAIN, Style, flow_pieces, wrap_after_heading
-from wireproof.view.summary import Result, summary
+from wireproof.view.summary import Result, summary, verdict
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_spec.record import VERDICTS, FooterRecord, StepRecord, TranscriptRecord, Verdict
 
@@ -80,7 +87,7 @@ def test_a_cause_is_told_once_with_law_bytes_and_the_way_on(bundle: Bundle) -> N
     assert "5/5 repeats" in block
     assert "  expected  any error frame, connection open" in block
     assert "  actual    OK, connection open" in block
-    assert "  differs   frame_type at byte 4: 1 (error) was due, 0 (response) came" in block
+    assert "  differs   frame_type at byte 4: expected 1 (error), found 0 (response)" in block
     assert re.search(r"json_header +<-- made wrong here", block)
     assert re.search(r"frame_type = 0 \(response\) +<-- differs", block)
     assert "same cause  2 more cases: /quote, /dot" in block
@@ -220,6 +227,27 @@ def test_short_runs_tell_no_progress(bundle: Bundle) -> None:
         display.case(record)
 
     assert progress.getvalue() == ""
+
+
+def test_a_log_shows_what_a_long_wait_is_for() -> None:
+    progress = io.StringIO()
+    LineDisplay(io.StringIO(), progress, PLAIN).wait("the topics that the cases need", 20.4)
+    assert progress.getvalue() == "waiting  [ 20 s for the topics that the cases need ]\n"
+
+
+def test_a_terminal_shows_a_long_wait_below_the_rows_and_draws_over_it(bundle: Bundle) -> None:
+    out, clock = Terminal(), Clock()
+    display = LiveDisplay(out, PLAIN, height=24, clock=clock)
+    display.begin(bundle.header, selected=2)
+    display.case(bundle.cases[0])
+    drawn = len(out.getvalue().splitlines())
+    display.wait("nsq/cluster/moved", 30.0)
+    clock.now += 1
+    display.case(bundle.cases[1])
+
+    assert out.getvalue().splitlines()[drawn] == "waiting  [ 30 s for nsq/cluster/moved ]"
+    rows_and_progress = 2
+    assert f"\x1b[{rows_and_progress + 1}F" in out.getvalue()
 
 
 def test_progress_at_the_end_is_a_speed() -> None:

@@ -3,12 +3,19 @@
 import gzip
 from pathlib import Path
 
+import msgspec
 import pytest
 from small_law import header, record
 
 from wireproof_kit.bundle.file import BundleWriter, read_bundle
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.record import FooterRecord, StepRecord, TranscriptRecord, pack_bytes
+from wireproof_spec.record import (
+    FooterRecord,
+    StepRecord,
+    TargetRecord,
+    TranscriptRecord,
+    pack_bytes,
+)
 
 FOOTER = FooterRecord({"pass": 1}, (), {"clauses": 1}, 0, "s")
 
@@ -64,6 +71,18 @@ def test_a_damaged_compressed_bundle_is_one_sentence(tmp_path: Path, damage: str
         read_bundle(tmp_path / "run.jsonl.gz")
     assert str(caught.value).startswith(str(tmp_path / "run.jsonl.gz"))
     assert "\n" not in str(caught.value)
+
+
+def test_half_a_surrogate_pair_from_a_broker_is_kept_escaped(tmp_path: Path) -> None:
+    told = TargetRecord("nsq://127.0.0.1:1", "nsq", {"version\udfff": "1.\ud800"})
+    writer = BundleWriter(tmp_path / "run.jsonl", msgspec.structs.replace(header(), target=told))
+    writer.add(record("error:\udc80,open"))
+    writer.close(FOOTER)
+
+    bundle = read_bundle(tmp_path / "run.jsonl")
+
+    assert bundle.header.target.fingerprint == {"version\\udfff": "1.\\ud800"}
+    assert bundle.cases[0].observation == "error:\\udc80,open"
 
 
 def test_a_run_that_was_cut_off_leaves_a_usable_bundle(tmp_path: Path) -> None:

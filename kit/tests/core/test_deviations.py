@@ -53,6 +53,30 @@ def test_what_a_revision_of_the_law_took_away_is_named(
     assert "remove the entry with `wireproof baseline prune`" in str(refusal.value)
 
 
+LITTLE = "trace:little-endian"
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [(LITTLE, "known"), (f"{LITTLE},open", "known"), ("error:E_INVALID", "fail")],
+)
+def test_a_named_fault_is_known_in_cases_that_the_file_does_not_have(
+    value: str, verdict: str
+) -> None:
+    """A run of another selection meets the same fault elsewhere."""
+    listed = Deviation(
+        "nsq/publish/trace", "ext.publish.trace-response", "abc", "r", date(2027, 3, 31)
+    )
+    elsewhere = record(
+        value,
+        case="nsq/order/position",
+        clause="smart.order.position",
+        verdict="fail",
+        signature="abc",
+    )
+    assert applied(listed, elsewhere).records[0].verdict == verdict
+
+
 def test_another_failure_of_the_same_case_is_new() -> None:
     other = record("error:Y,open", verdict="fail", signature="def")
     assert applied(ENTRY, other).records[0].verdict == "fail"

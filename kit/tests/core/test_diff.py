@@ -11,7 +11,7 @@ from small_law import header, record
 
 from wireproof_kit.bundle.file import Bundle
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.verdicts.diff import KINDS, Comparison, Kind, compare
+from wireproof_kit.verdicts.diff import KINDS, TESTED, Comparison, Kind, Pair, compare
 from wireproof_spec.record import (
     VERDICTS,
     BindingRecord,
@@ -50,6 +50,7 @@ def kind(before: CaseRecord | None, after: CaseRecord | None, **head: HeaderReco
 
 PASS = record("ok,open", verdict="pass")
 READING = record("error:D,open", verdict="reading", reading="spelling=deployed")
+OTHERWISE = record("ok,delivered:late", verdict="pass")
 FAIL = record("error:X,open", verdict="fail", signature="x")
 FAIL_OTHERWISE = record("error:Y,open", verdict="fail", signature="y")
 KNOWN = record("error:X,open", verdict="known", signature="x")
@@ -92,7 +93,11 @@ ERROR = record("kit-error:timeout", verdict="error")
         (PASS, None, "no-longer-tested"),
         (FAIL, UNSUPPORTED, "no-longer-tested"),
         (PASS, UNDECIDED, "no-longer-tested"),
-        (PASS, ERROR, "no-longer-tested"),
+        (PASS, ERROR, "regressed"),
+        (READING, UNSUPPORTED, "regressed"),
+        (FAIL, ERROR, "no-longer-tested"),
+        (PASS, OTHERWISE, "still-conforming"),
+        (READING, msgspec.structs.replace(READING, observation="error:D"), "still-conforming"),
         (None, UNSUPPORTED, None),
         (UNSUPPORTED, ERROR, None),
         (UNDECIDED, None, None),
@@ -104,6 +109,59 @@ def test_a_change_has_its_class(
     before: CaseRecord | None, after: CaseRecord | None, expected: Kind | None
 ) -> None:
     assert kind(before, after) == expected
+
+
+def at(level: str, change: CaseRecord, name: str = "p/i/case/x") -> CaseRecord:
+    return msgspec.structs.replace(change, level=level, case=name)
+
+
+def test_a_case_that_does_not_count_and_is_lost_is_no_regression() -> None:
+    lost = kind(at("may", PASS), at("may", UNSUPPORTED))
+    assert lost == "no-longer-tested"
+    counting = kind(at("may", PASS), at("may", UNSUPPORTED), new=header(profile="may"))
+    assert counting == "regressed"
+
+
+SPOILT = record("error:X,open", verdict="pass")
+RIGHT = record("ok,open", verdict="fail", signature="r")
+
+
+@pytest.mark.parametrize(
+    ("level", "worse", "expected"),
+    [
+        ("must", FAIL, "doubtful-fix"),
+        ("may", FAIL, "doubtful-fix"),
+        ("observed", FAIL, "fixed"),
+        ("must", FAIL_OTHERWISE, "fixed"),
+        ("must", PASS, "fixed"),
+    ],
+)
+def test_a_fix_is_doubtful_where_as_strict_a_case_got_worse_with_the_same_answer(
+    level: str, worse: CaseRecord, expected: Kind
+) -> None:
+    """A broker that refuses everything refuses what it must refuse, too."""
+    old = bundle(at("may", RIGHT), at(level, PASS, "p/i/other"))
+    new = bundle(at("may", SPOILT), at(level, worse, "p/i/other"))
+    assert kinds(compare(old, new))["p/i/case/x"] == expected
+
+
+def test_the_strictest_level_comes_first_whatever_the_ids() -> None:
+    levels = ("observed", "may", "should", "must")
+    names = [f"p/i/{number}" for number in range(4)]
+    old = [at(level, PASS, name) for level, name in zip(levels, names, strict=True)]
+    new = [at(level, FAIL, name) for level, name in zip(levels, names, strict=True)]
+    found = compare(bundle(*old), bundle(*new))
+    assert [change.pair.level for change in found.of("regressed")] == list(reversed(levels))
+
+
+@pytest.mark.parametrize(("profile", "met"), [("must", False), ("should", True), ("may", True)])
+def test_a_class_is_met_by_what_the_profile_of_the_later_run_counts(
+    profile: str, *, met: bool
+) -> None:
+    new = bundle(at("should", FAIL), first=header(profile=profile))
+    found = compare(bundle(at("should", PASS)), new)
+    assert len(found.of("regressed")) == 1
+    assert found.meets(("regressed",)) is met
 
 
 def test_a_case_with_another_hash_is_a_changed_case_whatever_came_out() -> None:
@@ -265,16 +323,19 @@ def test_a_bundle_does_not_differ_from_itself(cases: list[CaseRecord]) -> None:
     assert not found.meets(tuple(KINDS))
 
 
+def _is_tested(pair: Pair) -> bool:
+    return pair.after is not None and pair.after.verdict in TESTED
+
+
 @given(records(), records())
 def test_what_regressed_one_way_is_fixed_the_other(
     old: list[CaseRecord], new: list[CaseRecord]
 ) -> None:
     there = compare(bundle(*old), bundle(*new))
     back = compare(bundle(*new), bundle(*old))
-    turned: dict[Kind, Kind] = {"regressed": "fixed", "fixed": "regressed"}
-    for one, other in turned.items():
-        assert {c.pair.case for c in there.of(one)} == {c.pair.case for c in back.of(other)}
-    for same in ("otherwise", "reading", "changed"):
+    turned = {c.pair.case for kind in ("fixed", "doubtful-fix") for c in back.of(kind)}
+    assert {c.pair.case for c in there.of("regressed") if _is_tested(c.pair)} == turned
+    for same in ("otherwise", "reading", "still-conforming", "changed"):
         assert {c.pair.case for c in there.of(same)} == {c.pair.case for c in back.of(same)}
 
 

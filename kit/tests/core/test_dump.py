@@ -1,4 +1,4 @@
-from wireproof_kit.decoding.dump import Measure, Pointer, dump_bytes, dump_numbered, dump_parts
+from wireproof_kit.decoding.dump import Measure, dump_numbered, dump_parts
 from wireproof_kit.decoding.printable import width
 from wireproof_kit.wire.transcript import Part
 
@@ -92,40 +92,8 @@ def test_a_part_beyond_cut_data_shows_the_bytes_there_are() -> None:
     ]
 
 
-def test_carets_stand_under_the_bytes_that_differ() -> None:
-    answer = bytes.fromhex("00000006 00000000 4f4b")
-    pointer = Pointer(4, 4, "frame type 0, an error frame (1) was due")
-
-    assert dump_bytes("received", answer, pointer=pointer) == [
-        "  received  00 00 00 06 00 00 00 00 4f 4b",
-        "                        ^^^^^^^^^^^ frame type 0, an error frame (1) was due",
-    ]
-
-
-def test_the_row_pointed_at_is_kept_when_others_are_elided() -> None:
-    lines = dump_bytes("received", bytes(range(256)), pointer=Pointer(0x82, 2, "here"), rows=3)
-
-    assert lines == [
-        "  received  00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f",
-        "            10 11 12 13 14 15 16 17 18 19 1a 1b 1c 1d 1e 1f",
-        "            … 96 bytes left out",
-        "            80 81 82 83 84 85 86 87 88 89 8a 8b 8c 8d 8e 8f",
-        "                  ^^^^^ here",
-        "            … 96 bytes left out",
-        "            f0 f1 f2 f3 f4 f5 f6 f7 f8 f9 fa fb fc fd fe ff",
-    ]
-
-
-def test_a_pointer_past_the_end_shows_where_bytes_are_missing() -> None:
-    assert dump_bytes("received", b"OK", pointer=Pointer(40, 8, "trace_id is missing")) == [
-        "  received  4f 4b",
-        "                  ^^ trace_id is missing",
-    ]
-
-
 def test_nothing_at_all_has_a_title() -> None:
     assert dump_parts("sent", b"") == ["  sent"]
-    assert dump_bytes("received", b"") == ["  received"]
 
 
 def test_no_control_sequence_passes_and_no_line_is_longer_than_the_screen() -> None:
@@ -135,6 +103,5 @@ def test_no_control_sequence_passes_and_no_line_is_longer_than_the_screen() -> N
         for rows in range(1, 9):
             lines = dump_parts("a title of any length", bytes(200), [part], measure=Measure(rows))
             lines += dump_numbered(bytes(200), [part], measure=Measure(rows))
-            lines += dump_bytes("answer", bytes(200), pointer=Pointer(3, 90, label), rows=rows)
             assert all(line.isprintable() for line in lines)
             assert max(map(width, lines)) <= 80

@@ -161,6 +161,7 @@ def test_a_search_without_time_decides_nothing() -> None:
         Stage(nothing).search(effort=Effort(seconds=0.0))
 
 
+@pytest.mark.slow
 def test_time_brings_the_history_at_hand_to_its_end() -> None:
     never = threading.Event()
 

@@ -80,9 +80,23 @@ def test_repeats_that_fail_in_different_ways_still_fail() -> None:
 def test_a_signature_follows_field_and_value_and_nothing_else() -> None:
     seen = SeenRecord(value="v", difference=DifferenceRecord("attempts", 8, "1", "40961"))
     other = SeenRecord(value="v", difference=DifferenceRecord("attempts", 9, "2", "7"))
-    assert signature("c", seen) == signature("c", other)
-    assert signature("c", seen) != signature("d", seen)
-    assert signature("c", seen) != signature("c", SeenRecord(value="v"))
+    assert signature("c", seen, CATALOGUE) == signature("c", other, CATALOGUE)
+    assert signature("c", seen, CATALOGUE) != signature("d", seen, CATALOGUE)
+    assert signature("c", seen, CATALOGUE) != signature("c", SeenRecord(value="v"), CATALOGUE)
+
+
+def test_a_named_fault_has_one_signature_in_every_clause_and_at_every_field() -> None:
+    seen = SeenRecord("trace:swapped,open", difference=DifferenceRecord("size", 8, "1", "2"))
+    other = SeenRecord("trace:swapped", difference=DifferenceRecord("offset", 0, "0", "9"))
+    assert signature("c", seen, CATALOGUE) == signature("d", other, CATALOGUE)
+    assert signature("c", seen, CATALOGUE) != signature(
+        "c", SeenRecord("trace:cut,open"), CATALOGUE
+    )
+
+
+@pytest.mark.parametrize("value", ["error:D,open", "response:hello", "trace:wrong", "missing"])
+def test_what_conforms_somewhere_or_names_nothing_is_no_named_fault(value: str) -> None:
+    assert CATALOGUE.flaw(value) == ""
 
 
 def test_what_the_target_neither_claims_nor_shows_is_unsupported() -> None:

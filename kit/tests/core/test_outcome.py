@@ -5,8 +5,8 @@ import pytest
 from small_law import CATALOGUE, header, record
 
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
-from wireproof_spec.catalogue import Clause, Group, Law
-from wireproof_spec.record import CaseRecord
+from wireproof_spec.catalogue import Capability, Clause, Group, Law
+from wireproof_spec.record import CaseRecord, ClaimRecord
 
 CORE = Clause(
     id="t.i.core",
@@ -84,7 +84,7 @@ def test_a_group_without_its_core_asserted_is_not_judged() -> None:
 
 
 def test_a_narrow_selection_is_judged_as_a_part_and_says_so() -> None:
-    narrow = header(selection=("p/i/side",))
+    narrow = header(selection=("p/i/side",), profile="should")
     footer = conclude(narrow, [side("pass")], LAWS, RunFactors())
     assert footer.exit == 0
     assert footer.statement == "t.i (part) 1/1 should"
@@ -96,15 +96,56 @@ def test_a_selection_that_holds_the_core_is_a_whole_group(prefix: str) -> None:
     assert footer.exit == 2
 
 
-def test_a_selection_above_the_profile_is_not_green_when_it_fails() -> None:
+@pytest.mark.parametrize("verdicts", [("pass",), ("pass", "fail"), ("unstable",)])
+def test_a_selection_above_the_profile_is_not_green_and_names_the_profile(
+    verdicts: tuple[str, ...],
+) -> None:
     narrow = header(selection=("p/i/side",))
-    footer = conclude(narrow, [side("pass"), side("fail")], LAWS, RunFactors())
+    footer = conclude(narrow, [side(verdict) for verdict in verdicts], LAWS, RunFactors())
     assert footer.exit == 2
     assert footer.statement.endswith(
-        "nothing up to level must was run; --profile should lets these count"
+        "nothing up to level must was run: --profile should lets these count"
     )
-    good = conclude(narrow, [side("pass")], LAWS, RunFactors())
-    assert (good.exit, "nothing up to" in good.statement) == (0, False)
+
+
+SMALL = msgspec.structs.replace(
+    LAWS,
+    groups=(Group("t.i", "0", "T", (msgspec.structs.replace(CORE, needs=("nodes",)), SIDE)),),
+    capabilities=(
+        *LAWS.capabilities,
+        Capability("nodes", "two nodes", "nodes", ("ok",), ("one", "none"), small_by=("one",)),
+    ),
+)
+
+
+@pytest.mark.parametrize(("seen", "code"), [("one", 0), ("none", 2)])
+def test_a_deployment_too_small_for_the_core_makes_a_part(seen: str, code: int) -> None:
+    """Who has one node only cannot show a cluster; who refuses one is not judged."""
+    alone = header(claims={"nodes": ClaimRecord("absent", seen)}, profile="should")
+    records = [core("unsupported"), side("pass")]
+    footer = conclude(alone, records, SMALL, RunFactors())
+    assert footer.exit == code
+    assert footer.statement.startswith("t.i (part)") == (code == 0)
+
+
+@pytest.mark.parametrize("excluded", ["t.i.core", "p/i/core", "p/i/core/one"])
+def test_what_the_user_excludes_makes_its_group_a_part_and_is_named(excluded: str) -> None:
+    narrow = header(not_selected={excluded: "--exclude"}, profile="should")
+    footer = conclude(narrow, [side("pass")], LAWS, RunFactors())
+    assert footer.exit == 0
+    assert footer.statement == f"t.i (part) 1/1 should; {excluded} not selected (--exclude)"
+
+
+def test_what_other_options_leave_out_makes_parts_and_is_named() -> None:
+    narrow = header(narrowed=("-k core", "--lf"))
+    footer = conclude(narrow, [core("pass")], LAWS, RunFactors())
+    assert footer.exit == 0
+    assert footer.statement == "t.i (part) 1/1 must; narrowed by -k core, --lf"
+
+
+def test_what_the_kit_itself_leaves_out_makes_no_part() -> None:
+    known = header(not_selected={"p/i/core": "known to be wrong"})
+    assert conclude(known, [side("pass")], LAWS, RunFactors()).exit == 2
 
 
 def test_what_passes_above_the_profile_does_not_make_up_for_what_was_not_judged() -> None:
@@ -116,7 +157,14 @@ def test_what_passes_above_the_profile_does_not_make_up_for_what_was_not_judged(
 
 def test_the_statement_counts_conforming_and_asserted_cases_by_level() -> None:
     records = [core("pass"), core("fail"), side("pass"), side("unsupported")]
-    assert conclude(header(), records, LAWS, RunFactors()).statement == "t.i 1/2 must, 1/1 should"
+    said = "t.i 1/2 must, 1/1 should (1 of 2 judged, 1 unsupported)"
+    assert conclude(header(), records, LAWS, RunFactors()).statement == said
+
+
+def test_a_level_of_which_nothing_is_supported_is_told() -> None:
+    records = [core("pass"), side("unsupported")]
+    said = "t.i 1/1 must, 0/0 should (0 of 1 judged, 1 unsupported)"
+    assert conclude(header(), records, LAWS, RunFactors()).statement == said
 
 
 def test_coverage_counts_every_clause_once() -> None:
@@ -166,5 +214,5 @@ def test_a_run_of_musts_that_do_not_count_is_not_green() -> None:
     footer = conclude(header(origins=("text",)), [must("premise", "fail")], LAWS, RunFactors())
     assert footer.exit == 2
     assert footer.statement.endswith(
-        "nothing up to level must (origin text) was run; --origin premise lets these count"
+        "nothing up to level must (origin text) was run: --origin premise lets these count"
     )

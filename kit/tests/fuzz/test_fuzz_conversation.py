@@ -1,5 +1,7 @@
 """One connection of a case: how it ends, and what is wrong with what came on it."""
 
+import select
+import socket
 import sys
 import time
 
@@ -192,3 +194,32 @@ def _seconds_of_batch(pipeline: Pipeline, piped: PipelinedCase) -> float:
         assert pump.move_bytes(pipeline.clients(), DEADLINE), "an answer is missing"
     assert pipeline.finish().wrong is None
     return time.monotonic() - started
+
+
+def test_an_answer_before_a_reset_is_not_lost_when_our_side_ends_after_it() -> None:
+    def answer_and_reset(peer: Peer) -> None:
+        peer.line()
+        peer.say(OK)
+        peer.reset()
+
+    with ScriptedPeer(answer_and_reset) as target:
+        client = CaseConnection(target.address, FrameReader(), Subscriber())
+        client.send(b"NOP\n")
+        assert client.sock is not None
+        select.select([client.sock], [], [], DEADLINE)
+        wait_for_reset(client.sock)
+        client.half_close()
+        deadline = time.monotonic() + DEADLINE
+        while not client.ended and time.monotonic() < deadline:
+            client.read()
+        client.close()
+
+    assert [answer.kind for answer in client.answers] == [OK_KIND]
+    assert client.ended == "reset"
+
+
+def wait_for_reset(sock: socket.socket) -> None:
+    """Wait until the peer's reset has come, without reading what came before it."""
+    poll = select.poll()
+    poll.register(sock, 0)
+    assert poll.poll(1000 * DEADLINE), "errors and hang-ups are always told"

@@ -44,6 +44,7 @@ def begun(state: str, connections: int = 1) -> Script:
     return Script(NSQ, state, [state] * connections)
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_conversations_are_of_all_kinds(protocol: str) -> None:
     made = clients(protocol)

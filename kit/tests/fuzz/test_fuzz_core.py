@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from check_each import check_each
 from fuzz_grammars import GRAMMARS, frames
 
 from wireproof_kit import fuzz
@@ -60,7 +61,7 @@ def test_the_words_that_are_looked_for_are_those_of_protocols() -> None:
     assert {"NOP", "PUB_EXT", "IDENTIFY", "E_BAD_TOPIC", "poll_messages"} <= WORDS
 
 
-@pytest.mark.parametrize("path", CORE, ids=[each.stem for each in CORE])
+@check_each(CORE)
 def test_the_core_says_no_word_of_any_protocol(path: Path) -> None:
     found = [
         f"{path.name}:{line}: {word}"
@@ -72,7 +73,7 @@ def test_the_core_says_no_word_of_any_protocol(path: Path) -> None:
     assert not found
 
 
-@pytest.mark.parametrize("path", CORE, ids=[each.stem for each in CORE])
+@check_each(CORE)
 def test_the_core_imports_no_protocol(path: Path) -> None:
     parts = {part for name in imported(path) for part in name.split(".")}
 

@@ -1,6 +1,7 @@
 import itertools
 from collections import Counter
 
+import pytest
 from fuzz_grammars import IGGY, NSQ
 
 from wireproof_kit.fuzz.campaign.coverage import Coverage
@@ -29,6 +30,7 @@ def test_coverage_adds_up() -> None:
     assert Coverage.of_json(counted.as_json()) == counted
 
 
+@pytest.mark.slow
 def test_the_table_has_a_line_for_each_field_and_is_for_narrow_screens() -> None:
     counted = Coverage()
     for case in some(IGGY, 20_000):

@@ -80,7 +80,7 @@ def test_all_that_is_made_from_a_fatal_frame_is_avoided_and_nothing_else() -> No
 
 
 def test_the_same_field_found_in_another_state_is_like_another() -> None:
-    signature = Signature(DEAD, "fresh", "PUB", "size", DEAD)
+    signature = Signature(DEAD, "PUB", "size", DEAD)
     known = Finding(signature, Trouble(DEAD, ""), 1, (case(),), 5, 5, Transcript(), 1.0)
     assert is_like_another([known], DEAD, case())
     assert not is_like_another([replace(known, shown=0)], DEAD, case())

@@ -98,6 +98,7 @@ def test_another_process_makes_the_same_cases() -> None:
     assert len(told) == 1
 
 
+@pytest.mark.slow
 def test_seeds_make_different_cases() -> None:
     made = {Generator(NSQ, seed).case(40).steps for seed in range(8)}
 
@@ -128,6 +129,7 @@ def test_kinds_and_states_are_chosen(protocol: str) -> None:
         Generator(grammar, 7, frames=[kind], states=[states[1], "nowhere"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_few_kinds_are_made_of_many_frames(seed: int) -> None:
     made = itertools.islice(Generator(GRAMMARS["nsq"], seed, frames=["PUB_EXT"]).cases(), 400)
@@ -138,6 +140,7 @@ def test_few_kinds_are_made_of_many_frames(seed: int) -> None:
     assert line in lines, "all brokers owe the same for it"
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_most_cases_come_where_their_frame_is_in_order_but_not_all(protocol: str) -> None:
     due = {kind.name: kind.states for kind in GRAMMARS[protocol].kinds}
@@ -242,6 +245,7 @@ def test_every_leaf_of_every_schema_is_made_wrong(
     assert leaves - mutated == set()
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_lengths_and_counts_meet_every_number(protocol: str) -> None:
     """No row of a length's or count's column stays empty for long."""

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from check_each import check_each
-from fuzz_grammars import EACH_KIND, GRAMMARS, IGGY, NSQ, frames
+from fuzz_grammars import EACH_KIND, GRAMMARS, IGGY, NSQ, Row, frames
 
 from wireproof_kit.fuzz.case import (
     GRAMMAR,
@@ -18,7 +18,6 @@ from wireproof_kit.fuzz.case import (
 )
 from wireproof_kit.fuzz.generate import field_map, http_traps, json_traps, mutations, text_traps
 from wireproof_kit.fuzz.generate.edits import FieldIndex
-from wireproof_kit.fuzz.generate.grammar import Kind
 from wireproof_kit.fuzz.generate.mutations import KEPT, FieldMutation, choices, mutate
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 from wireproof_kit.fuzz.generate.text_traps import Trap
@@ -110,8 +109,10 @@ def check_end(frame: Frame, entry: FieldMutation, data: bytes) -> None:
         at += len(was)
 
 
+@pytest.mark.slow
 @EACH_KIND
-def test_every_mutation_changes_its_field_and_nothing_else(protocol: str, kind: Kind) -> None:
+def test_every_mutation_changes_its_field_and_nothing_else(row: Row) -> None:
+    protocol, kind = row
     grammar = GRAMMARS[protocol]
     for which, frame in enumerate(frames(kind)[:3]):
         prepared = FieldIndex(frame)
@@ -126,7 +127,8 @@ def test_every_mutation_changes_its_field_and_nothing_else(protocol: str, kind: 
 
 
 @EACH_KIND
-def test_every_mutation_has_a_name_of_its_own(protocol: str, kind: Kind) -> None:
+def test_every_mutation_has_a_name_of_its_own(row: Row) -> None:
+    protocol, kind = row
     grammar = GRAMMARS[protocol]
     for frame in frames(kind)[:2]:
         entries = choices(FieldIndex(frame), grammar.limits, grammar.traps)

@@ -39,7 +39,7 @@ STATES: Mapping[str, tuple[Step, ...]] = {"begun": ()}
 
 
 def record() -> FindingRecord:
-    signature = Signature(WRONG_ANSWER, "begun", "PUT", "body", "OK")
+    signature = Signature(WRONG_ANSWER, "PUT", "body", "OK")
     finding = Finding(signature, Trouble(WRONG_ANSWER, "x"), 1, (CASE,), 5, 5, Transcript(), 0.1)
     return finding_record(finding, {"topic": "wp_old"})
 

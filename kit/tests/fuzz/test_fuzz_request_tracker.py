@@ -2,8 +2,8 @@ import itertools
 import re
 
 import h11
-import pytest
-from fuzz_grammars import EACH_KIND, frames, of_protocol
+from check_each import check_each
+from fuzz_grammars import EACH_KIND, Row, frames, of_protocol
 
 from wireproof_kit.fuzz.case import Field, Frame
 from wireproof_kit.fuzz.generate import field_map
@@ -66,10 +66,8 @@ def test_a_block_of_headers_led_by_its_length() -> None:
 
 
 @EACH_KIND
-def test_fields_lie_side_by_side_from_the_first_byte_to_the_last(
-    protocol: str, kind: Kind
-) -> None:
-    for frame in frames(kind):
+def test_fields_lie_side_by_side_from_the_first_byte_to_the_last(row: Row) -> None:
+    for frame in frames(row[1]):
         assert frame.fields[0].start == 0
         assert frame.fields[-1].end == len(frame.data)
         pairs = itertools.pairwise(frame.fields)
@@ -77,8 +75,8 @@ def test_fields_lie_side_by_side_from_the_first_byte_to_the_last(
 
 
 @EACH_KIND
-def test_lengths_and_counts_are_true_of_what_they_cover(protocol: str, kind: Kind) -> None:
-    for frame in frames(kind):
+def test_lengths_and_counts_are_true_of_what_they_cover(row: Row) -> None:
+    for frame in frames(row[1]):
         prepared = FieldIndex(frame)
         for field in frame.fields:
             if field.role == "length":
@@ -95,8 +93,8 @@ def test_lengths_and_counts_are_true_of_what_they_cover(protocol: str, kind: Kin
 
 
 @EACH_KIND
-def test_what_is_measured_lies_within(protocol: str, kind: Kind) -> None:
-    for frame in frames(kind):
+def test_what_is_measured_lies_within(row: Row) -> None:
+    for frame in frames(row[1]):
         found = by_path(frame)
         for field in frame.fields:
             for path in field.measured_by:
@@ -105,7 +103,7 @@ def test_what_is_measured_lies_within(protocol: str, kind: Kind) -> None:
                 assert covers[0] <= field.start <= field.end <= covers[1]
 
 
-@pytest.mark.parametrize("kind", of_protocol("nsq", "tcp"), ids=lambda kind: kind.name)
+@check_each(of_protocol("nsq", "tcp"), lambda kind: kind.name)
 def test_every_command_is_right_by_the_grammar(kind: Kind) -> None:
     for frame in frames(kind):
         if kind.name == "magic":
@@ -120,7 +118,7 @@ def test_every_command_is_right_by_the_grammar(kind: Kind) -> None:
         assert re.split(rb"[ \r\n]", frame.data)[0].decode() == kind.name
 
 
-@pytest.mark.parametrize("kind", of_protocol("iggy", "tcp"), ids=lambda kind: kind.name)
+@check_each(of_protocol("iggy", "tcp"), lambda kind: kind.name)
 def test_every_request_is_right_by_the_grammar(kind: Kind) -> None:
     for frame in frames(kind):
         request = decode(REQUEST, frame.data)
@@ -130,7 +128,7 @@ def test_every_request_is_right_by_the_grammar(kind: Kind) -> None:
 HTTP = [*of_protocol("nsq", "http"), *of_protocol("iggy", "http")]
 
 
-@pytest.mark.parametrize("kind", HTTP, ids=lambda kind: kind.name)
+@check_each(HTTP, lambda kind: kind.name)
 def test_every_http_request_is_one_that_a_server_reads(kind: Kind) -> None:
     for frame in frames(kind):
         server = h11.Connection(h11.SERVER)

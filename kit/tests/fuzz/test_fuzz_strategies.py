@@ -30,6 +30,7 @@ SOME = settings(
 )
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_drawn_cases_are_the_same_for_seed_and_index(protocol: str) -> None:
     made, again = DrawnCases(GRAMMARS[protocol], 5), DrawnCases(GRAMMARS[protocol], 5)

@@ -7,7 +7,8 @@ import pytest
 from scripted_peer import Peer, Script, ScriptedPeer, saying
 
 from wireproof_kit.errors import TargetUnreachable
-from wireproof_kit.iggy.wire import incoming, requests
+from wireproof_kit.iggy.wire import connection as iggy_connection
+from wireproof_kit.iggy.wire import requests
 from wireproof_kit.iggy.wire.answers import Closed, Done, ErrorStatus, Nonsense, Silent
 from wireproof_kit.iggy.wire.connection import Connection, connect_socket
 from wireproof_kit.runner.patience import Patience
@@ -158,7 +159,7 @@ def endless(piece: bytes) -> Script:
 
 def test_endless_bytes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     limit, answer = 1_000_000, response(0, bytes(60_000))
-    monkeypatch.setattr(incoming, "BYTES_LIMIT", limit)
+    monkeypatch.setattr(iggy_connection, "BYTES_LIMIT", limit)
     with talking(endless(answer)) as (connection, _):
         answers = [connection.receive() for _ in range(40)]
     # Bytes are counted as they are taken, a chunk at a time, and so at most one chunk too early.
@@ -178,7 +179,7 @@ def test_endless_answers_are_bounded() -> None:
 
 
 def test_a_body_is_owed_that_was_sent_and_none_that_was_not() -> None:
-    small = incoming.BODY_LIMIT
+    small = iggy_connection.BODY_LIMIT
     announced = bytes(4) + (small + 1).to_bytes(4, "little")
     with talking(saying(announced)) as (connection, _):
         answer = connection.receive()

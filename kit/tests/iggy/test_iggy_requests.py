@@ -1,4 +1,5 @@
 import pytest
+from check_each import check_each
 
 from wireproof_kit.iggy.wire import requests
 from wireproof_kit.wire.transcript import Part
@@ -51,7 +52,7 @@ def test_a_number_is_put_in_little_endian_and_marked() -> None:
     assert [part.label for part in wrong.parts if part.wrong] == ["messages[0].length = 258"]
 
 
-@pytest.mark.parametrize("at", range(1, len(SEND.data) - 8))
+@check_each(range(1, len(SEND.data) - 8))
 def test_a_cut_request_is_a_whole_frame_of_a_broken_payload(at: int) -> None:
     short = requests.cut(SEND, at)
     frame = decode(REQUEST, short.data)

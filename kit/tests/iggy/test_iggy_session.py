@@ -7,7 +7,7 @@ import pytest
 from scripted_peer import Peer, Script, ScriptedPeer, saying
 
 from wireproof_kit.errors import KitError, TargetSilent, UsageFault
-from wireproof_kit.iggy import greeting
+from wireproof_kit.iggy import session as session_module
 from wireproof_kit.iggy.observe.observations import observe, observe_messages
 from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES
 from wireproof_kit.iggy.server import Server
@@ -234,7 +234,7 @@ HOSTILE: dict[str, Script] = {
 def test_a_target_that_speaks_no_iggy_is_one_sentence(
     script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(greeting, "GREETING_SECONDS", 0.1)
+    monkeypatch.setattr(session_module, "GREETING_SECONDS", 0.1)
     started = time.monotonic()
     with ScriptedPeer(script) as peer, pytest.raises(TargetSilent, match=r"^iggy://"):
         open_session(target(peer.address), OPTIONS)

@@ -64,6 +64,7 @@ def test_compressed_answers_are_a_fault_behind_the_clear_frame() -> None:
         assert broken.error.field == "size"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [None, "client", "server", "disk"])
 @pytest.mark.parametrize("direction", ["send", "recv"])
 def test_nothing_recorded_breaks_the_decoder(direction: str, side: Side | None) -> None:

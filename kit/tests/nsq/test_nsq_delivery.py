@@ -3,6 +3,7 @@ import json
 from importlib.resources import files
 
 import pytest
+from check_each import check_each
 
 from wireproof_kit.nsq.observe.delivery import (
     AS_DUE,
@@ -41,15 +42,14 @@ def test_the_layout_due_is_read_as_due(layout: Layout) -> None:
     assert delivery.message.attempts == 2
 
 
-@pytest.mark.parametrize(
-    ("due", "given"),
-    list(itertools.permutations(LAYOUTS, 2)),
-    ids=lambda layout: layout.name,
+@check_each(
+    itertools.product(itertools.permutations(LAYOUTS, 2), (b'{"k":"v"}', None)),
+    lambda row: f"{row[0][0].name} {row[0][1].name} {row[1]!r}",
 )
-@pytest.mark.parametrize("header", [b'{"k":"v"}', None], ids=["header", "no-header"])
 def test_another_layout_is_named_when_the_body_owed_is_in_it(
-    due: Layout, given: Layout, header: bytes | None
+    row: tuple[tuple[Layout, Layout], bytes | None],
 ) -> None:
+    (due, given), header = row
     data = built(given, header)
     delivery = read_delivery(data, due, frozenset({BODY}))
 

@@ -7,7 +7,6 @@ from scripted_peer import Peer, Script, ScriptedPeer, saying
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.lookup import servers as lookup_module
-from wireproof_kit.nsq.lookup.answer import read_lookup
 from wireproof_kit.nsq.lookup.servers import LookupClient, is_same
 from wireproof_kit.nsq.observe.observations import observe_http
 from wireproof_kit.nsq.topics.sources import ReachableServices, TopicMaker
@@ -96,7 +95,7 @@ def never(*_: object, **__: object) -> None:
     raise ArrangementFailed("did not appear")
 
 
-def unreachable() -> Connection:
+def unreachable(transcript: Transcript) -> Connection:
     raise ArrangementFailed("nobody is there")
 
 
@@ -161,6 +160,7 @@ def test_nodes_are_counted() -> None:
         assert client(peer).node_count() == 2
     with ScriptedPeer(lambda peer: None) as peer:
         assert client(peer).node_count() == 1
+        assert client(peer).listed_nodes() is None
 
 
 HOSTILE = {
@@ -185,7 +185,6 @@ def test_a_server_that_is_silent_leads_nowhere() -> None:
         answer = server.request("GET", "/lookup")
 
     assert observe_http(answer).value == "http:silence"
-    assert read_lookup(answer) is None
 
 
 @pytest.mark.parametrize(

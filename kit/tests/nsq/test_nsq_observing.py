@@ -5,6 +5,7 @@ import pytest
 from wireproof_kit.nsq.observe.delivery import Delivery, Layout, read_delivery
 from wireproof_kit.nsq.observe.observations import (
     find_difference,
+    is_respelled,
     observe,
     observe_absence,
     observe_delivery,
@@ -25,6 +26,7 @@ from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.message import Extend, Message, message_schema
 from wireproof_spec.strict_json import read
 from wireproof_spec.wire_error import WireError
+from wireproof_suites.nsq.steps.publish_results import observe_left_out
 
 FAULT = WireError(clause="c", field="size", offset=0, expected="at least 4", found="0")
 EXT = Layout(extend=True, ordered=False)
@@ -84,7 +86,7 @@ DELIVERIES = {
     "as-sent": (message(HEADER), HEADER, "delivered:as-sent"),
     "without-header": (message(None), None, "delivered:as-sent"),
     "header-changed": (message(b'{"k":"w"}'), HEADER, "delivered:header-changed"),
-    "header-respelled": (message(b'{ "k":"v"}'), HEADER, "delivered:header-changed"),
+    "header-respelled": (message(b'{ "k":"v"}'), HEADER, "delivered:as-sent"),
     "header-lost": (message(None), HEADER, "delivered:no-header"),
     "header-invented": (message(HEADER), None, "delivered:header-changed"),
     "body-changed": (message(HEADER, b"the tidy"), HEADER, "delivered:body-changed"),
@@ -103,17 +105,54 @@ def test_each_delivery_has_its_word(data: bytes, header: bytes | None, word: str
 def test_a_header_may_be_respelled_where_only_its_value_counts() -> None:
     found = delivered(message(b'{ "k" : "v" }'))
 
-    assert observe_delivery(found, body=BODY, header=HEADER, as_json=True).value.endswith(
-        "as-sent"
-    )
+    assert observe_delivery(found, body=BODY, header=HEADER).value.endswith("as-sent")
+    exact = observe_delivery(found, body=BODY, header=HEADER, exact=True)
+    assert exact.value == "delivered:header-respelled"
+
+
+RESPELLED = {
+    "names-in-another-order": (b'{"a":"1","b":"2"}', b'{"b":"2","a":"1"}', True),
+    "own-names-left-out": (b'{"a":"1","##trace_id":"7"}', b'{"a":"1"}', True),
+    "other-name-left-out": (b'{"a":"1","b":"2"}', b'{"a":"1"}', False),
+    "number-rounded": (b'{"a":18446744073709551617}', b'{"a":1.8446744073709552e19}', True),
+    "number-changed": (b'{"a":5}', b'{"a":6}', False),
+    "name-in-lower-case": (b'{"A":"1"}', b'{"a":"1"}', False),
+    "value-in-lower-case": (b'{"a":"X"}', b'{"a":"x"}', False),
+    "number-for-text": (b'{"a":"5"}', b'{"a":5}', False),
+}
+
+
+@pytest.mark.parametrize(("sent", "found", "respelled"), RESPELLED.values(), ids=RESPELLED)
+def test_respelled_is_the_same_value_but_for_what_a_broker_may_change(
+    sent: bytes, found: bytes, respelled: bool
+) -> None:
+    assert is_respelled(sent, found) is respelled
 
 
 @pytest.mark.parametrize("header", [b"{", b'{"k":"w"}'])
 def test_another_value_is_a_change_however_it_is_spelled(header: bytes) -> None:
     found = delivered(message(header))
 
-    word = observe_delivery(found, body=BODY, header=HEADER, as_json=True).value
+    word = observe_delivery(found, body=BODY, header=HEADER).value
     assert word == "delivered:header-changed"
+
+
+LEFT_OUT = {
+    "left-out": (message(b'{"k": "v"}'), "delivered:header-changed"),
+    "stored": (message(b'{"k":"v","##x":"1"}'), "delivered:as-sent"),
+    "stored-in-another-order": (message(b'{"##x":"1","k":"v"}'), "delivered:as-sent"),
+    "value-changed": (message(b'{"k":"v","##x":"2"}'), "delivered:header-corrupted"),
+    "another-name-lost": (message(b'{"##x":"1"}'), "delivered:header-corrupted"),
+    "all-lost": (message(None), "delivered:header-corrupted"),
+    "body-changed": (message(b'{"k":"v"}', b"the tidy"), "delivered:body-changed"),
+}
+
+
+@pytest.mark.parametrize(("data", "word"), LEFT_OUT.values(), ids=LEFT_OUT)
+def test_a_corrupted_header_is_not_one_without_the_reserved_name(data: bytes, word: str) -> None:
+    seen = observe_left_out(delivered(data), body=BODY, kept={"k": "v"}, reserved={"##x": "1"})
+
+    assert seen.value == word
 
 
 def test_a_delivery_in_another_layout_is_named_by_it() -> None:

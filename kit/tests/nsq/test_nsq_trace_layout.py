@@ -37,6 +37,19 @@ def test_another_layout_is_named_with_its_first_difference(name: str, data: byte
     assert observation.difference is not None
 
 
+@pytest.mark.parametrize("known", [True, False], ids=["id-known", "id-unknown"])
+@pytest.mark.parametrize("trace_id", [0, 1, 2**32, 0x0101010101010101, 2**64 - 1])
+@pytest.mark.parametrize("offset", [0, 45, 2**24, 2**33])
+@pytest.mark.parametrize("internal_id", [1, 7, 256, 2**24, 2**31 + 1])
+def test_little_endian_is_named_whatever_the_ids(
+    internal_id: int, offset: int, trace_id: int, *, known: bool
+) -> None:
+    """Small numbers of the other byte order must not pass for numbers of the right one."""
+    data = struct.pack("<2sQQQI", b"OK", internal_id, trace_id, offset, 45)
+    observation = observe_trace(data, trace_id if known else None)
+    assert observation.value == "trace:little-endian"
+
+
 @pytest.mark.parametrize("order", list(itertools.permutations(FIELDS))[1:], ids="-".join)
 def test_every_order_of_the_fields_is_told_from_the_published_one(order: tuple[str, ...]) -> None:
     numbers = dict(zip(FIELDS, (7, TRACE_ID, 1000, 45), strict=True))

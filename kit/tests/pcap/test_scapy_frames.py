@@ -46,6 +46,7 @@ def test_the_same_number_makes_the_same_frame(protocol: str) -> None:
     assert [each.data for each in made(protocol, 5)] != [each.data for each in made(protocol, 6)]
 
 
+@pytest.mark.slow
 @EACH
 def test_fields_cover_the_frame_without_gaps(protocol: str) -> None:
     for number in range(20):

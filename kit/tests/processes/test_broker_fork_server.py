@@ -58,6 +58,13 @@ def test_a_bad_option_ends_the_broker_only(server: BrokerForkServer) -> None:
         pass
 
 
+def test_ctrl_c_at_the_terminal_reaches_neither_the_server_nor_its_brokers(
+    server: BrokerForkServer,
+) -> None:
+    with server.connect() as client:
+        assert os.getsid(start(client).pid) == server._process.pid
+
+
 def test_a_broker_ends_in_order_when_told_to(server: BrokerForkServer) -> None:
     with server.connect() as client:
         broker = start(client)

@@ -340,7 +340,7 @@ def test_a_failing_reset_stops_the_run(
     command = f"{sys.executable} -c 'raise SystemExit(\\\"no docker\\\")'"
     Path("wireproof.toml").write_text(f'[target]\nurl = "nsq://a:1"\nreset = "{command}"\n')
 
-    assert main(["run"]) == 2
+    assert main(["run", "--config", "wireproof.toml"]) == 2
     assert "failed with 1: no docker" in capsys.readouterr().err
 
 

@@ -4,10 +4,11 @@ import os
 import select
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
-from wireproof_kit.targets.embedded import reference_url
+from wireproof_kit.targets.embedded import reference_url, start_reference
 
 pytestmark = pytest.mark.process
 
@@ -49,6 +50,13 @@ def test_a_reference_ends_with_whoever_started_it_even_when_that_is_killed(proto
             assert select.select([ended], [], [], DEADLINE_S)[0], "it goes on"
         finally:
             os.close(ended)
+
+
+@pytest.mark.parametrize("protocol", ["nsq", "iggy"])
+def test_ctrl_c_at_the_terminal_does_not_reach_a_reference(protocol: str) -> None:
+    """A terminal interrupts every process of its session's foreground group."""
+    with closing(start_reference(protocol)) as reference:
+        assert os.getsid(reference.process.pid) != os.getsid(0)
 
 
 def test_input_that_cannot_end_later_is_refused() -> None:

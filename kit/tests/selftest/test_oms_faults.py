@@ -5,11 +5,13 @@ go through session, engine and judge as in any run.
 """
 
 import json
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from check_each import check_each
 from oms_documents import (
     ALL_ATTRIBUTES,
     BORN,
@@ -284,14 +286,13 @@ def of(kind: str, records: Mapping[str, CaseRecord]) -> set[str]:
     return {clause for clause, record in records.items() if record.verdict == kind}
 
 
-def ids(cases: Iterable[Named]) -> list[str]:
-    return [name for _, name, _ in cases]
+NAME = operator.itemgetter(1)
 
 
-@pytest.mark.parametrize(("clause", "name", "data"), named(FAULTS), ids=ids(named(FAULTS)))
-def test_a_fault_turns_its_clause_red_and_no_other(
-    verdicts: Verdicts, clause: str, name: str, data: bytes
-) -> None:
+@pytest.mark.slow
+@check_each(named(FAULTS), NAME)
+def test_a_fault_turns_its_clause_red_and_no_other(fault: Named, verdicts: Verdicts) -> None:
+    clause, name, data = fault
     assert of("fail", verdicts[name]) == {clause}
     assert not of("error", verdicts[name])
     record = verdicts[name][clause]
@@ -302,17 +303,20 @@ def test_a_fault_turns_its_clause_red_and_no_other(
     assert "expected " in record.note
 
 
-@pytest.mark.parametrize(("clause", "name", "data"), named(UNDECIDED), ids=ids(named(UNDECIDED)))
+@pytest.mark.slow
+@check_each(named(UNDECIDED), NAME)
 def test_what_the_text_leaves_open_decides_nothing_and_is_pointed_out(
-    verdicts: Verdicts, clause: str, name: str, data: bytes
+    document: Named, verdicts: Verdicts
 ) -> None:
+    clause, name, _ = document
     assert not of("fail", verdicts[name])
     assert of("inconclusive", verdicts[name]) == {clause}
     assert "expected " in verdicts[name][clause].note
 
 
-@pytest.mark.parametrize("name", VARIANTS)
-def test_a_legal_difference_turns_nothing_red(verdicts: Verdicts, name: str) -> None:
+@pytest.mark.slow
+@check_each(VARIANTS)
+def test_a_legal_difference_turns_nothing_red(name: str, verdicts: Verdicts) -> None:
     records = verdicts[f"variant.{name}"]
     assert {record.verdict for record in records.values()} == {"pass"}, of("fail", records)
 

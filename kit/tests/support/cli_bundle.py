@@ -19,7 +19,7 @@ from wireproof_spec.record import (
     TranscriptRecord,
 )
 
-ODD = "odd:never-accepted"
+ODD = "never-accepted"
 GROUP = "ext.publish"
 URL = "nsq://127.0.0.1:4150"
 TODAY = date.today()

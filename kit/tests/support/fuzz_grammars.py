@@ -2,7 +2,7 @@
 
 from functools import cache
 
-import pytest
+from check_each import check_each
 
 from wireproof_kit.fuzz.case import Frame
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
@@ -20,9 +20,8 @@ IGGY = iggy.grammar(IGGY_NAMES)
 GRAMMARS: dict[str, Grammar] = {"nsq": NSQ, "iggy": IGGY}
 
 KINDS = [(name, kind) for name, grammar in GRAMMARS.items() for kind in grammar.kinds]
-EACH_KIND = pytest.mark.parametrize(
-    ("protocol", "kind"), KINDS, ids=[f"{name} {kind.name}" for name, kind in KINDS]
-)
+Row = tuple[str, Kind]
+EACH_KIND = check_each(KINDS, lambda row: f"{row[0]} {row[1].name}")
 FRAMES = 6
 
 

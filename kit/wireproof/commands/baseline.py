@@ -11,6 +11,7 @@ import click
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command, Group
 from wireproof.options.target_choice import settings_for
+from wireproof.view.output import echo
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.collect import collect
@@ -23,6 +24,7 @@ from wireproof_kit.verdicts.deviations import (
     read_deviations,
     to_toml,
 )
+from wireproof_reports.wording import count_noun
 
 LASTS = timedelta(days=180)
 
@@ -78,7 +80,10 @@ def update(
     link: str,
     expires: datetime | None,
 ) -> None:
-    """Add every new failure in a bundle to the file."""
+    """Add every new failure in a bundle to the file.
+
+    Undecided and unstable cases cannot be listed; the command says how to leave them.
+    """
     place, run, today = _place(file), _run(bundle), date.today()
     entries = _read(place, today) if place.exists() else ()
     records = [record for record in run.cases if record.verdict in ("fail", "known")]
@@ -86,6 +91,7 @@ def update(
     failing = [record for record in applied.records if record.verdict == "fail"]
     if not failing:
         _tell(place, added=0, kept=len(entries))
+        _tell_undecided(run)
         return
     why = reason or _asked_reason(len(failing))
     until = expires.date() if expires else today + LASTS
@@ -104,6 +110,7 @@ def update(
     text = place.read_text("utf-8").rstrip("\n") + "\n\n" if entries else ""
     _write(place, text + to_toml(added), today)
     _tell(place, added=len(added), kept=len(entries))
+    _tell_undecided(run)
 
 
 @baseline.command("prune", cls=Command, examples=GROUP_EXAMPLES[1:2])
@@ -143,13 +150,13 @@ def check(file: Path | None, bundle: Path | None) -> int:
     stale = [] if bundle is None else [e.id for e in _stale(entries, read_bundle(bundle), today)]
     if manner().json:
         told = {"file": str(place), "entries": len(entries), "expired": expired, "stale": stale}
-        click.echo(json.dumps(told))
+        echo(json.dumps(told))
     elif not manner().quiet:
         for name in expired:
-            click.echo(f"expired  {name}")
+            echo(f"expired  {name}")
         for name in stale:
-            click.echo(f"stale    {name} passes now; remove it")
-        click.echo(f"{place}: {len(entries)} entries, {len(expired)} expired, {len(stale)} stale")
+            echo(f"stale    {name} passes now; remove it")
+        echo(f"{place}: {len(entries)} entries, {len(expired)} expired, {len(stale)} stale")
     return 1 if expired or stale else 0
 
 
@@ -222,9 +229,21 @@ def _write(place: Path, text: str, today: date) -> None:
         beside.unlink(missing_ok=True)
 
 
+def _tell_undecided(run: Bundle) -> None:
+    """Say how to leave what a deviations file cannot list: it has no signature."""
+    undecided = [r.case for r in run.cases if r.verdict in ("inconclusive", "unstable")]
+    if not undecided or manner().json or manner().quiet:
+        return
+    told = count_noun(len(undecided), "undecided or unstable case")
+    echo(
+        f"{told} cannot be listed: such a case has shown no failure that could be known; "
+        "run with --allow-unstable to leave them out of the exit code, or with --exclude ID"
+    )
+
+
 def _tell(place: Path, **numbers: int) -> None:
     if manner().json:
-        click.echo(json.dumps({"file": str(place), **numbers}))
+        echo(json.dumps({"file": str(place), **numbers}))
     elif not manner().quiet:
         told = ", ".join(f"{number} {word}" for word, number in numbers.items())
-        click.echo(f"{place}: {told}")
+        echo(f"{place}: {told}")

@@ -13,6 +13,7 @@ import click
 from wireproof.commands.protocol_decode import Source, decoded_protocols, decoder_of
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
+from wireproof.view.output import echo
 from wireproof_kit.decoding.decoded import Broken, Decoded, Entry, Heading, Note
 from wireproof_kit.errors import UsageFault
 
@@ -60,7 +61,7 @@ def _protocol_option() -> click.Option:
 
 
 def _find_protocol(args: Sequence[str]) -> str:
-    """Return the protocol that a command line names, whatever else stands in it."""
+    """Return the protocol that a command line names; other arguments are ignored."""
     lenient: dict[str, object] = {
         "ignore_unknown_options": True,
         "allow_extra_args": True,
@@ -153,7 +154,7 @@ def _dump(entry: Decoded | Broken) -> list[str]:
 def _tell(entry: Entry) -> None:
     """Say on stderr what no dump can: a note, or at last why nothing follows."""
     if isinstance(entry, Note):
-        click.echo(f"note: {entry.text}", err=True)
+        echo(f"note: {entry.text}", err=True)
     if isinstance(entry, Broken):
         sys.stdout.flush()
         raise UsageFault(entry.sentence)

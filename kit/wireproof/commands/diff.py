@@ -45,9 +45,10 @@ def diff(
 ) -> int:
     """Compare two bundles: A is the earlier run, B the later one.
 
-    Classes: regressed, expired, unstable, otherwise, no-longer-tested, fixed, settled,
-    now-tested, reading, rejudged, changed. Two cases are the same if their id and content hash
-    agree; a changed case is listed separately. A known deviation does not count as regressed.
+    Classes: regressed, expired, unstable, otherwise, no-longer-tested, doubtful-fix, fixed,
+    settled, now-tested, reading, still-conforming, rejudged, changed. Two cases are the same if
+    their id and content hash agree; a changed case is listed separately. --fail-on counts up to
+    the level of B's profile. A known deviation does not count as regressed.
     """
     kinds = _kinds(fail_on)
     if markdown and manner().json:

@@ -1,4 +1,4 @@
-"""``wireproof doctor``: what is there, what is missing, and what to do about it."""
+"""``wireproof doctor``: shows what is installed, what is missing, and how to install it."""
 
 import json
 import os
@@ -17,6 +17,7 @@ import click
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.target_choice import key_options, settings_for, sole_target
+from wireproof.view.output import echo
 from wireproof.view.style import Style, Tone
 from wireproof_kit.errors import KitError
 from wireproof_kit.protocols import kit_part, known_protocols, read_target
@@ -72,7 +73,7 @@ def doctor(url: str | None) -> int:
 def _tell(findings: Sequence[Finding]) -> None:
     said = manner()
     if said.json:
-        click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+        echo(json.dumps([asdict(finding) for finding in findings], indent=2))
         return
     style = Style(said.is_coloured(sys.stdout))
     for finding in findings:
@@ -81,7 +82,7 @@ def _tell(findings: Sequence[Finding]) -> None:
         word = style.paint("ok", "good") if finding.ok else style.paint("missing", _tone(finding))
         gap = " " * (9 - len("ok" if finding.ok else "missing"))
         advice = f"; {finding.advice}" if finding.advice and not finding.ok else ""
-        click.echo(f"{word}{gap}{finding.name:<14}{finding.found}{advice}", color=True)
+        echo(f"{word}{gap}{finding.name:<14}{finding.found}{advice}", color=True)
 
 
 def _tone(finding: Finding) -> Tone:

@@ -9,6 +9,7 @@ import click
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.suggestions import nearest_words
+from wireproof.view.output import echo
 from wireproof.view.style import flow_pieces, wrap_after_heading
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import known_protocols, protocol_of
@@ -48,10 +49,10 @@ def explain(identifier: str) -> None:
     """Explain a case, a clause or group of clauses, a reading or a capability."""
     catalogue, subject, clause = find(identifier)
     if manner().json:
-        click.echo(json.dumps(_plain(subject, clause), indent=2, ensure_ascii=False))
+        echo(json.dumps(_plain(subject, clause), indent=2, ensure_ascii=False))
         return
     for line in _describe(catalogue, subject, clause, identifier):
-        click.echo(line)
+        echo(line)
 
 
 def find(identifier: str) -> tuple[Catalogue, Subject, Clause | None]:

@@ -23,6 +23,7 @@ from wireproof.options.target_choice import (
 )
 from wireproof.running.interruption import Interruption
 from wireproof.view.fuzzing import choose_fuzz_view
+from wireproof.view.output import echo
 from wireproof_kit import pcap
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.campaign.batches import BATCH
@@ -67,6 +68,7 @@ class FuzzOptions(TypedDict):
     seed: int | None
     workers: int
     frames: tuple[str, ...]
+    exclude_frames: tuple[str, ...]
     states: tuple[str, ...]
     pid: int | None
     restart: str | None
@@ -113,9 +115,9 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     )
     view.begin(named.url, seed, bundle, first)
     if not pcap.is_installed():
-        click.echo(f"wireproof: {WITHOUT_SCAPY}", err=True)
+        echo(f"wireproof: {WITHOUT_SCAPY}", err=True)
     if left_behind := corpus.left_behind(seed, _describe_choice(options)):
-        click.echo(f"wireproof: {left_behind}", err=True)
+        echo(f"wireproof: {left_behind}", err=True)
     interruption = Interruption(has_begun=True, notice=b"")
     with interruption.handles_signals():
         run_workers(
@@ -161,12 +163,18 @@ def _refuse_gone(pid: int | None) -> None:
 def _plan(
     named: NamedTarget, options: FuzzOptions, seed: int, first: int, corpus: Corpus
 ) -> WorkerPlan:
-    """Plan a campaign; of a target that is not its own it spares what was there before."""
+    """Return the plan of a campaign; hazardous cases go only to a reference or on request."""
     time_s, cases = options["time_s"], options["cases"]
     if time_s is None and cases is None:
         time_s = TIME_S
     return WorkerPlan(
-        Choice(seed, options["frames"], options["states"], options["drawn"]),
+        Choice(
+            seed,
+            options["frames"],
+            options["states"],
+            options["drawn"],
+            options["exclude_frames"],
+        ),
         time_s=time_s,
         cases=None if cases is None else cases + first * BATCH,
         first=first,
@@ -193,7 +201,8 @@ def _place(named: NamedTarget, options: FuzzOptions, seed: int) -> TargetChoice:
 
 def _describe_choice(options: FuzzOptions) -> str:
     drawn = ["drawn"] if options["drawn"] else []
-    return " ".join([*drawn, *options["frames"], "/", *options["states"]])
+    excluded = [f"-{each}" for each in options["exclude_frames"]]
+    return " ".join([*drawn, *options["frames"], *excluded, "/", *options["states"]])
 
 
 def _deviations(path: Path | None) -> tuple[Deviation, ...]:
@@ -239,6 +248,12 @@ def _options() -> Generator[click.Option]:
         multiple=True,
         metavar="KIND",
         help="Only frame kinds with this prefix; repeatable.",
+    )
+    yield click.Option(
+        ["--exclude-frames"],
+        multiple=True,
+        metavar="KIND",
+        help="No frame kinds with this prefix; repeatable.",
     )
     yield click.Option(
         ["--states"],

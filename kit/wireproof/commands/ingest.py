@@ -1,6 +1,7 @@
 """``wireproof ingest``: take bundles into a history."""
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,16 +11,20 @@ import msgspec
 
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
+from wireproof.options.spark_options import running_spark, spark_options, wanted_spark
+from wireproof.view.output import write_lines
 from wireproof.view.progress import Progress
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.bundle_file import BundleFault
-from wireproof_reports.pipeline.wanted import bundles_below, missing_package
+from wireproof_reports.pipeline.place import HistoryFault, check_writable, is_url
+from wireproof_reports.pipeline.wanted import bundles_below
 from wireproof_reports.wording import count_noun
 
 if TYPE_CHECKING:
-    from wireproof_reports.pipeline.ingest import IngestResult
+    from wireproof_reports.pipeline.ingest import How, IngestResult
+    from wireproof_reports.pipeline.session import Wanted
 
 LISTED = 5
 
@@ -30,87 +35,119 @@ EXAMPLES = (
         "add all bundles below a folder, each of them once",
     ),
     (
+        "wireproof ingest landing/ --history history --watch",
+        "go on adding bundles as they arrive, until Ctrl-C",
+    ),
+    (
         "wireproof ingest b.jsonl --history history --vendor Acme --version 2.1",
         "name the vendor and version of a target that does not report them",
     ),
 )
 
-_PATH = click.Path(path_type=Path)
-
 
 @click.command("ingest", cls=Command, examples=EXAMPLES)
-@click.argument("bundles", nargs=-1, required=True, type=_PATH, metavar="BUNDLE|FOLDER...")
+@click.argument("bundles", nargs=-1, required=True, metavar="BUNDLE|FOLDER|URL...")
 @click.option(
     "--history",
     required=True,
-    type=_PATH,
-    metavar="DIR",
-    help="Folder of the history; created if missing.",
+    metavar="DIR|URL",
+    help="Where the history lies; created if missing.",
 )
 @click.option("--vendor", default="", metavar="NAME", help="Vendor of the target.")
 @click.option("--version", default="", metavar="VERSION", help="Version of the target.")
-def ingest(bundles: tuple[Path, ...], history: Path, vendor: str, version: str) -> None:
-    """Add bundles to a history of Parquet files, each bundle once.
+@click.option("--watch", is_flag=True, help="Go on with bundles that arrive, until Ctrl-C.")
+@click.option("--strict", is_flag=True, help="Add no bundle if one is damaged or foreign.")
+@click.option(
+    "--take-over", is_flag=True, help="Undo what an ingest killed on another machine left."
+)
+@spark_options
+def ingest(
+    bundles: tuple[str, ...],
+    history: str,
+    vendor: str,
+    version: str,
+    watch: bool,
+    strict: bool,
+    take_over: bool,
+    master: str,
+    conf: tuple[str, ...],
+) -> int:
+    """Add bundles to a history of Delta tables with Spark, each bundle once.
 
-    Either all bundles are added or none. A line that is not a record of this version goes to
-    the quarantine of the history, with the reason. A bundle is recognised by its hash.
+    A bundle is recognised by its hash. A bundle that is cut off, was changed after the run, or is
+    of a newer version is refused; the others are added, and the exit code is 2. What is refused,
+    and each line that is not a record of this version, is in the table quarantine, with the
+    reason.
     """
-    taken = take(bundles, history, vendor=vendor, version=version)
-    if manner().json:
-        told = {"event": "ingested", "history": str(history), **msgspec.to_builtins(taken)}
-        click.echo(json.dumps(told))
-    elif not manner().quiet:
-        click.echo("\n".join(lines(taken, history)))
+    spark = wanted_spark(master, conf)
+    check_named(bundles, history)
+    from wireproof_reports.pipeline.incoming import TargetNaming
+    from wireproof_reports.pipeline.ingest import How
+
+    how = How(TargetNaming(vendor, version), KIT_VERSION, strict=strict, take_over=take_over)
+    if watch:
+        return _watch(bundles, history, how, spark)
+    taken = take(bundles, history, how, spark)
+    _tell(taken, history)
+    return finish(taken)
 
 
-def take(
-    named: tuple[Path, ...], history: Path, *, vendor: str = "", version: str = ""
-) -> "IngestResult":
-    """Take bundles, and those below the folders named, into a history.
+def check_named(bundles: tuple[str, ...], history: str) -> None:
+    """Check the named bundles and the history before waiting for Spark.
 
     Raises:
-        UsageFault: one is damaged or foreign, or the history cannot be written; nothing changed.
+        UsageFault: a file does not exist, a folder has no bundle, or the history is no history.
     """
-    refuse_without("pyarrow")
-    from wireproof_reports.pipeline.incoming import TargetNaming
-    from wireproof_reports.pipeline.ingest import ingest as take_in
-    from wireproof_reports.pipeline.manifest import HistoryFault
-
-    progress = Progress("bundles")
     try:
-        return take_in(
-            list(_bundles(named)),
-            history,
-            naming=TargetNaming(vendor, version),
-            kit=KIT_VERSION,
-            tell=progress.update,
-        )
+        for name in bundles:
+            if is_url(name):
+                continue
+            path = Path(name)
+            if path.is_dir():
+                next(bundles_below(path))
+            else:
+                path.open("rb").close()
+        check_writable(history)
     except (BundleFault, HistoryFault) as error:
         raise UsageFault(str(error)) from error
+    except OSError as error:
+        raise UsageFault(f"cannot read {error.filename}: {error.strerror}") from error
 
 
-def refuse_without(*packages: str) -> None:
-    """Say which package is missing before anything is done.
+def take(bundles: tuple[str, ...], history: str, how: "How", wanted: "Wanted") -> "IngestResult":
+    """Add bundles to a history; a folder stands for all bundles in it.
 
     Raises:
-        UsageFault: one is not installed.
+        UsageFault: Spark or the history failed; or, if strict, a bundle is damaged or foreign.
     """
-    missing = missing_package(packages)
-    if missing:
-        raise UsageFault(
-            f"this needs {missing}, which is not installed; "
-            "install it with: pip install 'wireproof[spark]'"
-        )
+    from wireproof_reports.pipeline.ingest import ingest as take_in
+
+    with running_spark(wanted) as spark:
+        return take_in(spark, bundles, history, how=how, tell=Progress("bundles").update)
 
 
-def lines(taken: "IngestResult", history: Path) -> Iterator[str]:
-    """Return what an ingest came to, in words."""
+def finish(taken: "IngestResult") -> int:
+    """Return the exit code; write a sentence to stderr if bundles were refused."""
+    if not taken.refused:
+        return 0
+    listed = taken.refused if manner().verbose else taken.refused[:LISTED]
+    told = [f"refused  {printable(one.reason)}" for one in listed]
+    more = len(taken.refused) - len(listed)
+    if more:
+        told.append(f"refused  {count_noun(more, 'more bundle')}; -v lists them")
+    refused = (
+        f"{count_noun(len(taken.refused), 'bundle')} refused, with the reason in the quarantine"
+    )
+    write_lines(sys.stderr, [*told, f"wireproof: {refused}; all others are in the history"])
+    return 2
+
+
+def lines(taken: "IngestResult", history: str) -> Iterator[str]:
+    """Return the result of an ingest as lines of text."""
     already = f", {taken.already} there already" if taken.already else ""
-    merged = f", {count_noun(taken.merged, 'small file')} merged" if taken.merged else ""
     took = f"{count_noun(taken.bundles, 'bundle')} taken{already}"
     findings = f", {count_noun(taken.findings, 'finding')}" if taken.findings else ""
-    came = f"{count_noun(taken.results, 'result')}{findings}{merged}"
-    yield f"history  {history}   {took}; {came}"
+    yield f"history  {history}   {took}; {count_noun(taken.results, 'result')}{findings}"
     listed = taken.quarantined if manner().verbose else taken.quarantined[:LISTED]
     for bad in listed:
         yield f"quarantined  {bad.file}, line {bad.line}: {printable(bad.reason)}"
@@ -119,9 +156,27 @@ def lines(taken: "IngestResult", history: Path) -> Iterator[str]:
         yield f"quarantined  {count_noun(rest, 'more line')}; -v lists them"
 
 
-def _bundles(named: tuple[Path, ...]) -> Iterator[Path]:
-    for path in named:
-        if path.is_dir():
-            yield from bundles_below(path)
-        else:
-            yield path
+def _tell(taken: "IngestResult", history: str) -> None:
+    if manner().json:
+        told = {"event": "ingested", "history": history, **msgspec.to_builtins(taken)}
+        write_lines(sys.stdout, [json.dumps(told)])
+    elif not manner().quiet:
+        write_lines(sys.stdout, lines(taken, history))
+
+
+def _watch(bundles: tuple[str, ...], history: str, how: "How", wanted: "Wanted") -> int:
+    """Take in what arrives, until interrupted; each batch is told as one ingest."""
+    if len(bundles) != 1 or not (is_url(bundles[0]) or Path(bundles[0]).is_dir()):
+        raise UsageFault("--watch expects one folder or URL in which bundles arrive")
+    from wireproof_reports.pipeline.watch import watch
+
+    refused = 0
+
+    def tell_batch(taken: "IngestResult") -> None:
+        nonlocal refused
+        _tell(taken, history)
+        refused = max(refused, finish(taken))
+
+    with running_spark(wanted) as spark:
+        watch(spark, bundles[0], history, how=how, told=tell_batch)
+    return refused

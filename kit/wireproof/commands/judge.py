@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import cast, get_args
+from typing import get_args
 
 import click
 import msgspec
@@ -13,9 +13,11 @@ from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.target_choice import settings_for
 from wireproof.view.choose_display import choose_display
+from wireproof.view.output import echo
 from wireproof.view.style import wrap_after_heading
 from wireproof.view.summary import Result
 from wireproof_kit.bundle.file import Bundle, BundleWriter, read_bundle
+from wireproof_kit.clients.again import observe_again
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import known_protocols
 from wireproof_kit.runner.collect import collect
@@ -23,12 +25,18 @@ from wireproof_kit.runner.engine import judge_record
 from wireproof_kit.runner.instance import known_ids
 from wireproof_kit.runner.request import read_origins
 from wireproof_kit.verdicts.deviations import AppliedDeviations, apply, read_deviations
-from wireproof_kit.verdicts.judge import JudgeContext, ReadingChoice, claim_state
+from wireproof_kit.verdicts.judge import JudgeContext, claim_state
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_kit.verdicts.revision import check_revision
-from wireproof_spec.catalogue import LEVELS, Catalogue, load_catalogue
+from wireproof_spec.catalogue import LEVELS, Catalogue, Level, load_catalogue
 from wireproof_spec.origin import Binding
-from wireproof_spec.record import BindingRecord, CaseRecord, ClaimRecord, HeaderRecord
+from wireproof_spec.record import (
+    BindingRecord,
+    CaseRecord,
+    ClaimRecord,
+    HeaderRecord,
+    ReadingChoice,
+)
 
 EXAMPLES = (
     ("wireproof judge out/run.jsonl", "with this version's catalogue and the options of the run"),
@@ -50,7 +58,7 @@ _FILE = click.Path(path_type=Path)
 class Terms:
     """Under what a bundle is judged; None leaves what the run had."""
 
-    profile: str | None = None
+    profile: Level | None = None
     origins: tuple[Binding, ...] | None = None
     reading: ReadingChoice | None = None
     spec_revision: int | None = None
@@ -81,7 +89,7 @@ class Terms:
 )
 def judge(
     bundle: Path,
-    profile: str | None,
+    profile: Level | None,
     reading: ReadingChoice | None,
     *,
     origin: str | None,
@@ -110,13 +118,13 @@ def judge(
         display.case(record)
     if not manner().quiet:
         for line in changes(recorded, result):
-            click.echo(line, err=manner().json)
+            echo(line, err=manner().json)
     display.end(result)
     return result.footer.exit
 
 
 def judge_again(bundle: Bundle, terms: Terms) -> Result:
-    """Judge every recorded observation under other terms.
+    """Judge every recorded observation again, with other options.
 
     Raises:
         UsageFault: the protocol is unknown to this kit, its law has none of the cases, or the
@@ -125,13 +133,15 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
     protocol = bundle.header.target.protocol
     if protocol not in known_protocols():
         raise UsageFault(f"{bundle.path}: protocol {protocol!r} is unknown to this kit")
-    catalogue = load_catalogue(protocol)
+    is_client = bundle.header.target.is_client()
+    catalogue = load_catalogue(protocol).for_target(is_client=is_client)
     check_revision(catalogue, terms.spec_revision)
     header = _header(bundle.header, catalogue, terms)
-    bench = JudgeContext(
-        catalogue, header.claims, header.readings, cast(ReadingChoice, header.reading)
-    )
-    kept = [record for record in bundle.cases if _is_known(record, catalogue, terms)]
+    bench = JudgeContext(catalogue, header.claims, header.readings, header.reading)
+    cases = bundle.cases
+    if is_client:
+        cases = tuple(observe_again(cases, collect(protocol)))
+    kept = [record for record in cases if _is_known(record, catalogue, terms)]
     if not kept:
         law = _revisions(header)
         raise UsageFault(f"{bundle.path}: the law ({law}) has none of its cases at that revision")
@@ -147,7 +157,7 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
 
 
 def changes(before: Bundle, after: Result) -> Iterator[str]:
-    """Say which law judged, which cases it no longer has, and which verdicts are others."""
+    """Yield lines about the law that judged, the cases it lacks, and the changed verdicts."""
     was, now = _revisions(before.header), _revisions(after.header)
     if was != now:
         yield from wrap_after_heading("law", f"recorded under {was}; judged by {now}")
@@ -203,9 +213,9 @@ def _bind_again(name: str, bound: BindingRecord, catalogue: Catalogue) -> Bindin
 
 
 def _is_known(record: CaseRecord, catalogue: Catalogue, terms: Terms) -> bool:
-    """Return True if the law has the case, at the revision asked for."""
-    clause = catalogue.clause(record.clause)
-    if clause is None or catalogue.law(record.clause, record.case) is None:
+    """Return True if the catalogue has the case at the requested revision."""
+    clause = catalogue.clause_of(record.case)
+    if clause is None:
         return False
     return terms.spec_revision is None or clause.since <= terms.spec_revision
 

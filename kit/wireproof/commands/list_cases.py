@@ -8,6 +8,7 @@ import click
 
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
+from wireproof.view.output import echo
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.instance import Instance
@@ -37,14 +38,14 @@ def list_cases(ids: tuple[str, ...], form: Form | None) -> None:
     instances = select(collect(), ids)
     chosen: Form = form or ("json" if manner().json else "text")
     for line in _FORMS[chosen](instances):
-        click.echo(line)
+        echo(line)
 
 
 def select(instances: Sequence[Instance], prefixes: Sequence[str]) -> list[Instance]:
     """Return the cases that the prefixes select.
 
     Raises:
-        UsageFault: a prefix selects none.
+        UsageFault: a prefix selects no case.
     """
     from wireproof_kit.protocols import known_protocols
     from wireproof_kit.runner.run import describe_unmatched
@@ -63,7 +64,7 @@ def is_chosen(instance: Instance, prefixes: Sequence[str]) -> bool:
 
 
 def facts(instance: Instance) -> dict[str, object]:
-    """Return what a listing tells of a case."""
+    """Return the fields of a case in a listing."""
     return {
         "case": instance.id,
         "clause": instance.clause.id,

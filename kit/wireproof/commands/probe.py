@@ -13,6 +13,7 @@ from wireproof.options.target_choice import key_options, settings_for, sole_targ
 from wireproof.view.banner import CLAIM_WORDS
 from wireproof.view.events import target_object
 from wireproof.view.exchange import whole_exchange
+from wireproof.view.output import echo
 from wireproof.view.style import Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.runner.run import Run, RunPlan
@@ -49,10 +50,10 @@ def probe(url: str | None, *, reference: bool, timeout: float | None) -> None:
     finally:
         run.close()
     if manner().json:
-        click.echo(json.dumps(_plain(run, fingerprint), indent=2))
+        echo(json.dumps(_plain(run, fingerprint), indent=2))
         return
     for line in _describe_target(run, fingerprint, verbose=manner().verbose):
-        click.echo(line)
+        echo(line)
 
 
 def _plain(run: Run, fingerprint: Mapping[str, str]) -> dict[str, object]:

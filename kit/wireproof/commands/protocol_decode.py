@@ -14,6 +14,13 @@ from wireproof_spec.protocol import Group, entry_point, list_having
 Source: TypeAlias = bytes | Path | BinaryIO
 
 
+def read_whole(source: Source) -> bytes:
+    """Return all bytes of a source."""
+    if isinstance(source, bytes):
+        return source
+    return source.read_bytes() if isinstance(source, Path) else source.read()
+
+
 @dataclass(frozen=True, slots=True)
 class Decoder:
     """How a protocol's bytes are taken apart.
@@ -29,7 +36,7 @@ class Decoder:
 
 
 def decoded_protocols() -> tuple[str, ...]:
-    """Return the protocols whose bytes can be decoded; the first one is meant unless said."""
+    """Return the protocols whose bytes can be decoded; the first one is the default."""
     return list_having(Group.DECODERS)
 
 

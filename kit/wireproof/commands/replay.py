@@ -15,6 +15,7 @@ from wireproof.replaying.protocol_replay import Round
 from wireproof.replaying.replay_target import ReplaySetup, open_scene
 from wireproof.replaying.resend import Comparison, compare, play
 from wireproof.view.exchange import whole_exchange
+from wireproof.view.output import echo
 from wireproof.view.style import flow_pieces, wrap_after_heading
 from wireproof_kit.runner.engine import transcript_record
 from wireproof_spec.record import TranscriptRecord
@@ -102,9 +103,9 @@ def _rounds(scene: ReplaySetup) -> int:
             _tell_round(number, result, scene)
     same = sum(comparison.same for comparison, _ in results)
     if said.json:
-        click.echo(json.dumps(_plain(scene, results), indent=2))
+        echo(json.dumps(_plain(scene, results), indent=2))
     else:
-        click.echo(f"{same} of {len(results)} rounds as recorded")
+        echo(f"{same} of {len(results)} rounds as recorded")
     return 0 if same == len(results) else 1
 
 
@@ -120,29 +121,29 @@ def _one_round(scene: ReplaySetup, each: Round) -> tuple[Comparison, TranscriptR
 
 def _tell_opening(scene: ReplaySetup) -> None:
     for line in flow_pieces("replay", [scene.case.case, f"to {scene.target.url}"]):
-        click.echo(line)
+        echo(line)
     for line in wrap_after_heading("recorded", f"{scene.case.verdict}: {scene.case.reason}"):
-        click.echo(line)
+        echo(line)
     made = [f"{old.decode()} is {new.decode()}" for old, new in scene.rounds[0].names.items()]
     for line in wrap_after_heading("names", ", ".join(made)) if made else []:
-        click.echo(line)
+        echo(line)
 
 
 def _tell_round(
     number: int, result: tuple[Comparison, TranscriptRecord], scene: ReplaySetup
 ) -> None:
-    """Tell how a round came out; the exchange too if it is the first or came out otherwise."""
+    """Print the result of a round, with the exchange for the first and for deviating rounds."""
     comparison, transcript = result
     all_bytes = manner().verbose > 1
     if number == 1 or not comparison.same or manner().verbose:
         for line in whole_exchange(transcript, scene.protocol, all_bytes=all_bytes):
-            click.echo(line)
+            echo(line)
     if not comparison.same:
-        click.echo("  what was recorded:")
+        echo("  what was recorded:")
         before = TranscriptRecord(scene.steps)
         for line in whole_exchange(before, scene.protocol, all_bytes=all_bytes):
-            click.echo(line)
-    click.echo(f"round {number}  {comparison.words}")
+            echo(line)
+    echo(f"round {number}  {comparison.words}")
 
 
 def _plain(

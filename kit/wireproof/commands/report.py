@@ -9,6 +9,7 @@ import click
 
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
+from wireproof.view.output import echo
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import resolve
 
@@ -73,10 +74,10 @@ def report(bundles: tuple[Path, ...], **files: Path | None) -> None:
             write_report(name, bundle, out)
             written.append({"format": name, "bundle": str(bundle), "file": str(out)})
     if manner().json:
-        click.echo(json.dumps(written, indent=2))
+        echo(json.dumps(written, indent=2))
     elif not manner().quiet:
         for line in written:
-            click.echo(f"{line['format']:<{_width(written)}} {line['file']}")
+            echo(f"{line['format']:<{_width(written)}} {line['file']}")
 
 
 def _width(written: list[dict[str, str]]) -> int:
@@ -102,10 +103,10 @@ def write_report(name: str, bundle: Path, out: Path) -> None:
 
 
 def refuse_unwritable(files: Mapping[str, Path]) -> None:
-    """Say before a run that a report could not be written after it.
+    """Check before a run that its reports can be written.
 
     Raises:
-        UsageFault: a path is a folder where a file is due or the other way round, or lies below
+        UsageFault: a path is a folder instead of a file or the other way round, or lies below
             a file.
     """
     for name, path in files.items():

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Unpack
@@ -29,11 +30,13 @@ from wireproof.running.request import (
     RunParameters,
     collect_narrowed,
     make_request,
+    narrowing_options,
 )
-from wireproof.running.reset import run_reset
+from wireproof.running.reset import confirm_reset, run_reset
 from wireproof.view import captures
 from wireproof.view.choose_display import choose_display
 from wireproof.view.display import Display
+from wireproof.view.output import echo
 from wireproof.view.summary import Result
 from wireproof_kit.bundle.file import remove_empty
 from wireproof_kit.errors import KitError, UsageFault
@@ -85,24 +88,28 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) 
     settings = settings_for(manner())
     named = named_target(arguments, settings, reference=options["reference"], given=given_keys())
     if options["dry_run"]:
-        return _dry_run(named, options)
+        return list_chosen(named, options)
     codes: list[int] = []
     for part, own in requests(named, options):
-        codes.append(_judge(part, own, settings, name=f"-{part.protocol}" if codes else ""))
+        codes.append(judge_target(part, own, settings, name=f"-{part.protocol}" if codes else ""))
         if codes[-1] == INTERRUPTED:
             break
     return min(codes, key=WORST_FIRST.index)
 
 
-def _judge(named: NamedTarget, options: RunParameters, settings: Settings, *, name: str) -> int:
-    """Judge one target; ``name`` goes behind those of all files that are written."""
+def judge_target(
+    named: NamedTarget, options: RunParameters, settings: Settings, *, name: str
+) -> int:
+    """Judge one target; ``name`` is appended to the stem of every written file."""
     files = {kind: _add_name(path, name) for kind, path in _files(options, settings).items()}
     refuse_unwritable(files)
     if lacking := captures.describe_missing(files):
-        click.echo(f"wireproof: {lacking}", err=True)
+        echo(f"wireproof: {lacking}", err=True)
         files = {kind: path for kind, path in files.items() if kind not in captures.FORMATS}
     bundle = bundle_place(options["bundle"], settings, name=name)
     if named.reset is not None:
+        if settings.reset_found is not None:
+            confirm_reset(named.reset, settings.reset_found)
         run_reset(named.reset)
     display = choose_display(manner(), bundle=bundle)
     try:
@@ -125,7 +132,11 @@ def _run(request: RunRequest, options: RunParameters, display: Display) -> RunRe
     with interruption.handles_signals():
         protocols = _protocols(request, options)
         instances = collect_narrowed(options, *protocols, url=request.plan.url)
-        records = run_cases(request, instances, told, is_stopped=interruption.is_asked)
+        narrowed = narrowing_options(options, *protocols, url=request.plan.url)
+        plan = replace(request.plan, narrowed=narrowed)
+        records = run_cases(
+            replace(request, plan=plan), instances, told, is_stopped=interruption.is_asked
+        )
     write_last_failed(LAST_FAILED, records.cases)
     return records
 
@@ -140,7 +151,10 @@ run = Command(
 
 
 def _protocols(request: RunRequest, options: RunParameters) -> Iterable[str]:
-    """Return whose cases are collected: the target's, unless what is known of others counts."""
+    """Return the protocols whose cases are collected: all for --last-failed or --baseline.
+
+    Otherwise only the target's protocol is needed.
+    """
     if options["last_failed"] or request.baseline is not None:
         return known_protocols()
     plan = request.plan
@@ -148,7 +162,7 @@ def _protocols(request: RunRequest, options: RunParameters) -> Iterable[str]:
 
 
 def _add_name(path: Path, name: str) -> Path:
-    """Return the path with a name behind that of the file."""
+    """Return the path with a name appended to its stem."""
     return path.with_name(f"{path.stem}{name}{path.suffix}") if name else path
 
 
@@ -195,7 +209,8 @@ def _files(options: RunParameters, settings: Settings) -> dict[str, Path]:
     return {name: Path(path) for name, path in asked.items() if path}
 
 
-def _dry_run(named: NamedTarget, options: RunParameters) -> int:
+def list_chosen(named: NamedTarget, options: RunParameters) -> int:
+    """Write the ids of the cases that would run; return the exit code."""
     instances = _own(named, options)
     chosen = select(instances, named.prefixes)
     select(instances, options["exclude"])
@@ -208,19 +223,22 @@ def _dry_run(named: NamedTarget, options: RunParameters) -> int:
         and (options["spec_rev"] is None or item.clause.since <= options["spec_rev"])
     ]
     for item in kept:
-        click.echo(item.id)
-    click.echo(f"{len(kept)} cases would run, if the target offers what they need", err=True)
+        echo(item.id)
+    echo(f"{len(kept)} cases would run, if the target offers what they need", err=True)
     return 0 if kept else NOT_DONE
 
 
 def _own(named: NamedTarget, options: RunParameters) -> list[Instance]:
     """Return the cases of the target's protocol, one for each thing that it has several of."""
     if named.url == REFERENCE:
-        return list(collect_narrowed(options))
-    protocol = read_target(named.url).protocol
-    collected = () if options["last_failed"] else (protocol,)
-    found = collect_narrowed(options, *collected, url=named.url)
-    return [item for item in found if is_below(item.id, protocol)]
+        return [item for item in collect_narrowed(options) if not item.is_for_clients]
+    target = read_target(named.url)
+    collected = () if options["last_failed"] else (target.protocol,)
+    return [
+        item
+        for item in collect_narrowed(options, *collected, url=named.url)
+        if is_below(item.id, target.protocol) and item.is_for_clients == target.is_client()
+    ]
 
 
 def _conclude(
@@ -232,7 +250,7 @@ def _conclude(
         footer = msgspec.structs.replace(footer, exit=footer.exit or NOT_DONE)
     display.end(Result(records.header, records.cases, footer, bundle, files))
     if fault is not None:
-        click.echo(f"wireproof: {fault}", err=True)
+        echo(f"wireproof: {fault}", err=True)
     return footer.exit
 
 

@@ -13,12 +13,15 @@ from wireproof.options.lazy_group import Command
 from wireproof.view.selftest import SelftestView, choose_view
 from wireproof_kit.protocols import list_with_reference
 from wireproof_kit.runner.collect import collect
+from wireproof_kit.selftest.dimensions import corner_trials
 from wireproof_kit.selftest.matrix import Matrix, check_writable, write_matrix
 from wireproof_kit.selftest.plan import (
+    ALTERNATIVE,
     FAULT,
     VARIANT,
     Trial,
     TrialResult,
+    joint_trials,
     list_trials,
     random_mixes,
     sample_trials,
@@ -49,6 +52,11 @@ EXAMPLES = (
     help="Protocol to test.",
 )
 @click.option("--sample", "sampled", is_flag=True, help="Only one fault of each clause.")
+@click.option(
+    "--dimensions",
+    is_flag=True,
+    help="Break each must clause in one corner at a time: one partition, one path, …",
+)
 @click.option(
     "--every-case",
     "every",
@@ -83,6 +91,7 @@ def selftest(
     protocol: str,
     *,
     sampled: bool,
+    dimensions: bool,
     every: bool,
     seed: int,
     size: int,
@@ -96,12 +105,13 @@ def selftest(
     """
     if out is not None:
         check_writable(out)
-    trials = _trials(protocol, ids, sampled=sampled, seed=seed)
+    trials = _trials(protocol, ids, sampled=sampled, dimensions=dimensions, seed=seed)
     if not (every or ids):
         trials = tuple(msgspec.structs.replace(trial, every=False) for trial in trials)
     view = choose_view(manner(), total=len(trials))
     started = time.monotonic()
-    matrix = Matrix(protocol, seed=seed, planned=len(trials))
+    whole = every and not (ids or sampled or dimensions)
+    matrix = Matrix(protocol, seed=seed, planned=len(trials), complete=whole)
     try:
         with closing(run_trials(protocol, trials, workers=size)) as results:
             _watch(results, matrix, view)
@@ -120,10 +130,19 @@ def _watch(results: Iterator[TrialResult], matrix: Matrix, view: SelftestView) -
         view.show(result)
 
 
-def _trials(protocol: str, ids: Sequence[str], *, sampled: bool, seed: int) -> tuple[Trial, ...]:
-    variants = list_trials(protocol, VARIANT)
+def _trials(
+    protocol: str, ids: Sequence[str], *, sampled: bool, dimensions: bool, seed: int
+) -> tuple[Trial, ...]:
+    listed = list_trials(protocol, VARIANT)
+    variants = [trial for trial in listed if trial.kind == VARIANT]
+    joint = joint_trials([trial for trial in listed if trial.kind == ALTERNATIVE])
     # What takes longest comes first, so that nothing is left running alone at the end.
-    trials = (*random_mixes(variants, seed=seed), *variants, *list_trials(protocol, FAULT))
+    mixes = random_mixes(variants, seed=seed)
+    faults = list_trials(protocol, FAULT)
+    trials = (*joint, *mixes, *listed, *faults)
+    if dimensions:
+        trials = corner_trials(protocol, faults)
     if ids:
-        trials = select_trials(trials, ids, collect(protocol))
+        own = [item for item in collect(protocol) if not item.is_for_clients]
+        trials = select_trials(trials, ids, own)
     return sample_trials(trials, seed=seed) if sampled else trials

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """Where a command lives (``module:name`` of a click command) and what it does."""
+    """The import path of a command (``module:name`` of a click command) and its summary."""
 
     command: str
     promise: str
@@ -13,6 +13,9 @@ class CommandEntry:
 
 COMMANDS = {
     "run": CommandEntry("wireproof.commands.run:run", "Judge a broker, clause by clause."),
+    "client": CommandEntry(
+        "wireproof.commands.client:client", "Judge a client by what it does to the kit's peers."
+    ),
     "judge": CommandEntry(
         "wireproof.commands.judge:judge", "Judge a bundle again, without a broker."
     ),
@@ -52,6 +55,13 @@ COMMANDS = {
     ),
     "aggregate": CommandEntry(
         "wireproof.commands.aggregate:aggregate", "Analyse a history and write a static site."
+    ),
+    "ask": CommandEntry("wireproof.commands.ask:ask", "Ask a history a question in SQL."),
+    "vacuum": CommandEntry(
+        "wireproof.commands.vacuum:vacuum", "Merge the files of a history, remove unused ones."
+    ),
+    "migrate": CommandEntry(
+        "wireproof.commands.migrate:migrate", "Turn a history of Parquet files into Delta tables."
     ),
     "doctor": CommandEntry("wireproof.commands.doctor:doctor", "Check this machine and a target."),
 }

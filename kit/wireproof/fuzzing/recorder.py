@@ -9,14 +9,16 @@ from pathlib import Path
 import msgspec
 
 from wireproof.fuzzing.corpus import Corpus
-from wireproof.fuzzing.reproducers import write_files
 from wireproof.view.fuzzing import Conclusion, FuzzView, since_unwatched
 from wireproof_kit.bundle.file import BundleWriter, remove_empty
 from wireproof_kit.errors import KitError
 from wireproof_kit.fuzz.campaign.coverage import Coverage
+from wireproof_kit.fuzz.campaign.records import finding_case
 from wireproof_kit.fuzz.campaign.workers import Ended, News, Opened, Status
 from wireproof_kit.verdicts.deviations import Deviation
 from wireproof_kit.version import KIT_VERSION
+from wireproof_reports.exchange.evidence import read_bytes
+from wireproof_reports.exchange.reproducer import script
 from wireproof_spec.catalogue import is_below, load_catalogue
 from wireproof_spec.record import (
     FORMAT,
@@ -27,6 +29,42 @@ from wireproof_spec.record import (
     HeaderRecord,
     TargetRecord,
 )
+
+
+def folder_of(bundle: Path) -> Path:
+    """Return the folder for the files of a bundle's findings."""
+    return bundle.with_name(f"{bundle.stem}-findings")
+
+
+def write_files(bundle: Path, finding: FindingRecord, header: HeaderRecord) -> tuple[str, ...]:
+    """Write the files of a finding; return which were left out and why."""
+    folder = folder_of(bundle)
+    folder.mkdir(parents=True, exist_ok=True)
+    case = finding_case(finding, header.target.protocol)
+    sent: dict[str, bytes] = {}
+    for step in finding.transcript.steps:
+        if step.kind == "send":
+            sent[step.conn] = sent.get(step.conn, b"") + read_bytes(step)
+    if not sent:
+        return (f"{finding.id}: no exchange could be recorded, so there is no script",)
+    streams = [f"# connection {name}\n{data.hex()}\n" for name, data in sent.items()]
+    (folder / f"{finding.id}.hex").write_text("".join(streams))
+    (folder / f"{finding.id}.py").write_text(script(case, header))
+    return _write_capture(folder / f"{finding.id}.pcapng", finding, header)
+
+
+def _write_capture(path: Path, finding: FindingRecord, header: HeaderRecord) -> tuple[str, ...]:
+    from wireproof_kit import pcap
+
+    if not pcap.is_installed():
+        return ("captures are left out: they need scapy (pip install 'wireproof[pcap]')",)
+    from wireproof_kit.pcap.exchange import exchange_of
+
+    exchange = exchange_of(header, finding_case(finding, header.target.protocol))
+    if exchange is not None:
+        pcap.write(path, [exchange])
+    return ()
+
 
 CLAUSE = "fuzz"
 """What an entry of the deviations file names as its clause, for a finding."""
@@ -96,7 +134,7 @@ class FuzzLedger:
         )
         self._writer.close(footer)
         batch = campaign.next_batch
-        with self._told_of():
+        with self._note_unwritable():
             self.corpus.stop(self.seed, batch, interrupted=interrupted, wanted=self.wanted)
         findings = tuple(self.findings.values())
         failures = tuple(self.failures)
@@ -134,12 +172,12 @@ class FuzzLedger:
             left_out = write_files(self.bundle, record, self.header)
             self.view.show_finding(record, left_out)
         if record.shown:
-            with self._told_of():
+            with self._note_unwritable():
                 self.corpus.keep(record)
 
     @contextmanager
-    def _told_of(self) -> Generator[None]:
-        """Go on where the corpus cannot be written: what was found stands in the bundle, too."""
+    def _note_unwritable(self) -> Generator[None]:
+        """Note an unwritable corpus and continue: the bundle has the findings as well."""
         try:
             yield
         except OSError as error:

@@ -4,12 +4,11 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
 from wireproof.options.global_options import manner
 from wireproof.options.target_choice import REFERENCE
 from wireproof.replaying.find_case import SHORTEST_SIGNATURE, newest_bundle
 from wireproof.view.exchange import whole_exchange
+from wireproof.view.output import echo
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.fuzz.campaign.workers import TargetChoice
@@ -34,10 +33,10 @@ class Repetition:
 
 
 def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord] | None:
-    """Return the finding whose id begins with the given text; None when there is none.
+    """Return the finding whose id begins with the given text; None if there is none.
 
     Raises:
-        UsageFault: there are several such.
+        UsageFault: several findings match.
     """
     path = Path(what)
     if path.is_file():
@@ -56,7 +55,7 @@ def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord]
 
 
 def replay_finding(repetition: Repetition) -> int:
-    """Send a finding's cases again; return 0 when it shows every time, else 1."""
+    """Send a finding's cases again; return 0 if the finding shows every time, else 1."""
     done = repeat_finding(_place(repetition), repetition.finding, repetition.times)
     return _report(repetition, done)
 
@@ -84,15 +83,15 @@ def _report(repetition: Repetition, done: Repetitions) -> int:
         raise KitError(f"finding {finding.id} could not be sent")
     if manner().json:
         told = {"finding": finding.id, "violated": finding.violated, "died": done.died}
-        click.echo(json.dumps({**told, "shown": count, "runs": len(shown)}, indent=2))
+        echo(json.dumps({**told, "shown": count, "runs": len(shown)}, indent=2))
     else:
         case = finding.cases[-1]
-        click.echo(f"replay   {finding.id}  {finding.violated}  {case.frame} {case.field}")
+        echo(f"replay   {finding.id}  {finding.violated}  {case.frame} {case.field}")
         if not manner().quiet:
             protocol = repetition.bundle.header.target.protocol
             record = transcript_record(done.transcript)
             for line in whole_exchange(record, protocol, all_bytes=manner().verbose > 1):
-                click.echo(line)
+                echo(line)
         more = "; the target is dead" if done.died else ""
-        click.echo(f"shown {count} of {len(shown)} times{more}")
+        echo(f"shown {count} of {len(shown)} times{more}")
     return 0 if count == len(shown) else 1

@@ -1,36 +1,39 @@
-"""What ``wireproof replay`` must know of Iggy: streams made anew, under numbers of their own.
+"""``wireproof replay`` for Iggy: it creates the streams again, with new numbers and names.
 
-A case makes its topics itself, in the stream of its run; so a round needs that stream only. New
-numbers and names are as long as the recorded ones, so that no length changes.
+A case creates its topics itself, in the stream of its run, so each repetition needs only that
+stream. New numbers and names are as long as the recorded ones, so that no length changes.
 """
 
 import re
 import secrets
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import cast
 
 import msgspec
 from msgspec.structs import replace
 
-from wireproof.iggy.link import ServerLinks
 from wireproof.replaying.protocol_replay import (
     Arrangement,
     Frames,
+    Links,
     Occasion,
     Replayer,
     Round,
     Steps,
 )
-from wireproof_kit.errors import UsageFault
+from wireproof_kit.errors import TargetUnreachable, UsageFault
 from wireproof_kit.iggy.identifiers import HIGHEST, LOWEST, PREFIX
 from wireproof_kit.iggy.observe.polled import read_polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.session import SERVER
 from wireproof_kit.iggy.topics import Stream
 from wireproof_kit.iggy.wire.answers import Done
-from wireproof_kit.iggy.wire.login import LOGIN_NOTE
+from wireproof_kit.iggy.wire.connection import Connection, connect_socket
+from wireproof_kit.iggy.wire.login import LOGIN_NOTE, log_in_with
+from wireproof_kit.runner.patience import PUSH
+from wireproof_kit.wire.http import TOKEN, transfer
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_spec.decoding import decode, encode
@@ -45,6 +48,69 @@ from wireproof_spec.iggy.message import MESSAGE
 from wireproof_spec.record import StepRecord, pack_bytes
 from wireproof_spec.wire_error import WireError
 
+CONTROL_PATH = b"/control/"
+
+
+class ServerLinks(Links[Connection]):
+    """The connections of one replayed exchange, by the names they had in the record.
+
+    ``entering`` are those on which a login was sent that the record does not hold.
+    """
+
+    def __init__(self, server: Server, entering: Set[str]) -> None:
+        super().__init__()
+        self._server = server
+        self._entering = entering
+
+    def connect(self, name: str) -> Connection:
+        """Connect, and log in where that was done; its answer is yet to be received.
+
+        Raises:
+            TargetUnreachable: nothing accepts the connection.
+        """
+        access = self._server.access
+        link = Connection(
+            connect_socket(access.address),
+            transcript=self.transcript,
+            patience=self._server.patience,
+            address=access.address,
+        )
+        if name in self._entering:
+            log_in_with(link, access.login.credentials)
+        return link
+
+    def request(self, name: str, data: bytes, what: str) -> None:
+        """Send a request to the HTTP or the control API, with a token that holds now."""
+        access = self._server.access
+        target = data.split(b" ", 2)[1:2]
+        is_control = bool(target) and target[0].startswith(CONTROL_PATH)
+        address = access.control if is_control else access.http
+        if address is None:
+            key = "--control" if is_control else "--http"
+            raise TargetUnreachable(f"the exchange has HTTP requests; give {key} HOST:PORT")
+        shown = f"Bearer {TOKEN}\r\n".encode()
+        own = shown
+        if shown in data:
+            token = access.control_token if is_control else access.login.token(address)
+            own = f"Bearer {token}\r\n".encode()
+        self.transcript.add("request", name, data=data, note=what)
+        method = data.split(b" ", 1)[0].decode("latin-1")
+        seconds = self._server.patience.seconds(PUSH)
+        answer = transfer(address, data.replace(shown, own, 1), seconds=seconds, method=method)
+        note = answer.failure or str(answer.status)
+        self.transcript.add("response", name, data=answer.received, note=note)
+
+    def receive(self, name: str) -> None:
+        """Take the next answer, or that there is none."""
+        if name in self.links:
+            self.links[name].receive(PUSH)
+
+    def close_all(self) -> None:
+        """End every connection, and delete what was made for the exchange."""
+        super().close_all()
+        self._server.close()
+
+
 VOLATILE = frozenset({"timestamp", "id", "created_at", "name", "client_id", "address"})
 """Fields that differ from run to run, by their last names, as answers name them."""
 
@@ -57,10 +123,10 @@ _STREAM_NAME = re.compile(rf"{PREFIX}(?!topic_)([0-9a-z]+)_\d+".encode())
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a record says of streams: numbers that topics were made in, and streams it made.
+    """The streams in a record: numbers where topics were created, and numbers of created streams.
 
-    ``names`` are those of streams that are named without being made, and ``tokens`` the parts of
-    all names that are a run's own.
+    ``names`` are streams that the record uses without creating them. ``tokens`` are the parts of
+    names that differ from run to run.
     """
 
     used: frozenset[int]
@@ -116,7 +182,7 @@ def _make(server: Server, stream: Stream) -> None:
 
 
 def streams_of(steps: Steps, generation: Generation) -> Recorded:
-    """Return what a record says of streams."""
+    """Return the streams in a record."""
     used, made, named = set[int](), set[int](), set[str]()
     for request in _requests(steps):
         value = _payload(request, generation)
@@ -133,7 +199,7 @@ def streams_of(steps: Steps, generation: Generation) -> Recorded:
 
 
 def _own(numbers: Iterable[int]) -> frozenset[int]:
-    """Leave out what no run gives to a stream of its own."""
+    """Keep only the numbers that a run gives to its own streams."""
     return frozenset(number for number in numbers if LOWEST <= number < HIGHEST)
 
 

@@ -1,39 +1,200 @@
-"""What ``wireproof replay`` must know of NSQ: topics made anew, and whom what is sent concerns."""
+"""``wireproof replay`` for NSQ: it creates the topics again, and connects to their leaders."""
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from types import MappingProxyType
 from typing import cast
 
-from wireproof.nsq.link import (
-    FRESH,
-    NEW_NAME,
-    NOT_REPLAYED,
-    VOLATILE,
-    NodeLinks,
-    home_of,
-    is_beat,
-    message_ids,
-    message_key,
-    own_steps,
-    topic_names,
-    with_ids,
-)
 from wireproof.replaying.protocol_replay import (
     Arrangement,
     Frames,
+    Links,
     Occasion,
     Replayer,
     Round,
     Steps,
 )
 from wireproof.replaying.rename import rename_steps
-from wireproof_kit.errors import UsageFault
+from wireproof_kit.errors import TargetUnreachable, UsageFault
+from wireproof_kit.nsq.broker import connect_socket
 from wireproof_kit.nsq.services import lookup_addresses
-from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.topics.topic import Address, Topic
+from wireproof_kit.nsq.wire.connection import Connection
+from wireproof_kit.nsq.wire.http import HttpClient
+from wireproof_kit.runner.patience import PUSH, Patience
 from wireproof_kit.targets.session import Session
 from wireproof_kit.wire.http import address_of
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_reports.exchange.evidence import read_bytes
+from wireproof_spec.nsq import names
+from wireproof_spec.record import StepRecord
+
+TYPE = slice(4, 8)
+MESSAGE = b"\0\0\0\2"
+MESSAGE_ID = slice(18, 34)
+TAIL = 16
+ACKNOWLEDGING = (names.FIN + b" ", names.REQ + b" ", names.TOUCH + b" ")
+
+NOWHERE: Mapping[str, Topic] = MappingProxyType({})
+
+VOLATILE = frozenset({"timestamp_ns", "internal_id", "disk_queue_offset", "id", "queue_offset"})
+"""Fields that differ from run to run, as `received_parts` and HTTP answers name them."""
+
+FRESH = {
+    "ext_topic": "fresh_ext_topic",
+    "plain_topic": "fresh_plain_topic",
+    "shared_partitioned_topic": "partitioned_topic",
+    "shared_partitioned_ext_topic": "partitioned_ext_topic",
+    "shared_partitioned_ordered_topic": "partitioned_ordered_topic",
+    "shared_replicated_topic": "replicated_topic",
+}
+"""Arguments that name a shared topic, and those that name one of its own kind."""
+
+NEW_NAME = "new_topic_name"
+
+NOT_REPLAYED = {
+    "upgradable_topic": "has its topic upgraded",
+    "cluster": "breaks the cluster",
+    "movable_topic": "moves a leader",
+    "movable_ordered_topic": "moves a leader",
+}
+"""Arguments with which a case does what its record does not hold, and what that is."""
+
+LOOKUP_PATHS = ("/lookup", "/listlookup", "/nodes", "/topics", "/channels", "/info")
+"""Where only lookup servers answer; what changes topics may be for either kind of server."""
+
+_TOPIC_NAME = re.compile(rb"\bwp_(?!channel)[0-9a-z]+_\d+\b")
+
+
+class NodeLinks(Links[Connection]):
+    """The connections of one replayed exchange, by the names they had in the record."""
+
+    def __init__(
+        self,
+        address: Address,
+        http: Address | None,
+        patience: Patience,
+        *,
+        lookup: Address | None = None,
+        homes: Mapping[str, Topic] = NOWHERE,
+    ) -> None:
+        super().__init__()
+        self._address = address
+        self._http = http
+        self._lookup = lookup
+        self._homes = homes
+        self._patience = patience
+
+    def connect(self, name: str) -> Connection:
+        """Connect.
+
+        Raises:
+            TargetUnreachable: nothing accepts the connection.
+        """
+        home = self._homes.get(name)
+        address = home.address if home else self._address
+        return Connection(
+            connect_socket(address),
+            transcript=self.transcript,
+            patience=self._patience,
+            address=address,
+        )
+
+    def request(self, name: str, data: bytes, what: str) -> None:
+        """Send an HTTP request on a connection of its own and take the answer."""
+        home = self._homes.get(name)
+        address = home.http_address if home and home.http_address else self._http
+        if _is_for_lookup(data) or (self._lookup and not home):
+            address = self._lookup or address
+        if address is None:
+            raise TargetUnreachable("the exchange has HTTP requests; give --http HOST:PORT")
+        seconds = self._patience.seconds(PUSH)
+        HttpClient(address, transcript=self.transcript, seconds=seconds).send(data, what=what)
+
+    def receive(self, name: str) -> None:
+        """Take the next frame, or that there is none."""
+        if name in self.links:
+            self.links[name].receive(PUSH)
+
+    def half_close(self, name: str) -> None:
+        """End the sending direction."""
+        if name in self.links:
+            self.links[name].half_close()
+
+
+def is_beat(data: bytes) -> bool:
+    """Return True if these bytes are a heartbeat or the answer to one."""
+    return data[8:] == names.HEARTBEAT or data == names.NOP + b"\n"
+
+
+def message_ids(frames: Sequence[bytes]) -> list[bytes]:
+    """Return the ids of the messages among received frames."""
+    return [frame[MESSAGE_ID] for frame in frames if frame[TYPE] == MESSAGE]
+
+
+def message_key(frame: bytes) -> bytes:
+    """Return what orders messages whatever their time and id; nothing for other frames.
+
+    Messages may come in any order, and before or after the answers to commands.
+    """
+    return b"\1" + frame[MESSAGE_ID.stop :] if frame[TYPE] == MESSAGE else b""
+
+
+def with_ids(data: bytes, ids: Mapping[bytes, bytes]) -> bytes:
+    """Put live message ids in the place of recorded ones."""
+    if not data.startswith(ACKNOWLEDGING):
+        return data
+    start = data.index(b" ") + 1
+    recorded = data[start : start + 16]
+    return data[:start] + ids.get(recorded, recorded) + data[start + 16 :]
+
+
+def own_steps(steps: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
+    """Leave out messages that others published to a shared topic, and their acknowledgement."""
+    pairs = [(step, read_bytes(step)) for step in steps]
+    sent = b"".join(data for step, data in pairs if step.kind in ("send", "request"))
+    foreign = {
+        data[MESSAGE_ID]
+        for step, data in pairs
+        if step.kind == "receive" and data[TYPE] == MESSAGE and data[-TAIL:] not in sent
+    }
+    return tuple(step for step, data in pairs if not _is_about(data, foreign))
+
+
+def _is_about(data: bytes, ids: Set[bytes]) -> bool:
+    if data.startswith(ACKNOWLEDGING):
+        start = data.index(b" ") + 1
+        return data[start : start + 16] in ids
+    return data[TYPE] == MESSAGE and data[MESSAGE_ID] in ids
+
+
+def _is_for_lookup(request: bytes) -> bool:
+    target = request.split(b" ", 2)[1:2]
+    return bool(target) and target[0].partition(b"?")[0].decode("latin-1") in LOOKUP_PATHS
+
+
+def home_of(stream: bytes, topics: Iterable[Topic]) -> Topic | None:
+    """Return the topic that a stream of commands or a request is about, seen at its partition.
+
+    What concerns no partition of a topic (a lookup, a creation) has no home.
+    """
+    for topic in topics:
+        name = re.escape(topic.name.encode())
+        found = re.search(rb"[ =]" + name + rb"(?:&partition=| (?:\S+ )?)(\d+)\b", stream)
+        places = {place.partition for place in topic.places}
+        if found and int(found[1]) in places:
+            return topic.at(int(found[1]))
+        if re.search(rb"[ =]" + name + rb"\b", stream) and not _is_for_lookup(stream):
+            return topic
+    return None
+
+
+def topic_names(sent: Sequence[bytes]) -> list[bytes]:
+    """Return the names of the kit's own topics in the order in which they were first sent."""
+    found = (name for data in sent for name in _TOPIC_NAME.findall(data))
+    return list(dict.fromkeys(found))
+
 
 Topics = Mapping[bytes, Topic | str]
 
@@ -73,7 +234,7 @@ def _round(steps: Steps, topics: Topics, occasion: Occasion) -> Round:
 
 
 def _links(steps: Steps, made: Sequence[Topic], occasion: Occasion) -> NodeLinks:
-    """Return connections yet to be opened, each to the node that leads what it is about."""
+    """Return connections that are not open yet, each to the node that leads the topic it uses."""
     target = occasion.target
     http = address_of(target.http or f"{target.host}:{target.port + 1}")
     lookup = next(iter(lookup_addresses(target)), None)

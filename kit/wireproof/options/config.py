@@ -1,6 +1,7 @@
-"""Configuration: wireproof.toml or [tool.wireproof] of pyproject.toml, environment above it.
+"""The configuration: wireproof.toml, or [tool.wireproof] of pyproject.toml, and the environment.
 
-Options of the command line stand above both; they are laid over where they are read.
+The environment precedes the files. Options of the command line precede both; they are applied
+where they are read.
 """
 
 import tomllib
@@ -13,6 +14,7 @@ from wireproof.options.suggestions import nearest_words, suggestion
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import target_keys
 from wireproof_kit.runner.request import read_origins
+from wireproof_spec.catalogue import Level
 
 _KEYS = target_keys()
 
@@ -48,7 +50,8 @@ class Settings:
     url: str | None = None
     keys: tuple[tuple[str, str], ...] = ()
     reset: str | None = None
-    profile: str | None = None
+    reset_found: Path | None = None
+    profile: Level | None = None
     origin: str | None = None
     reading: str | None = None
     baseline: str | None = None
@@ -69,20 +72,25 @@ def read_settings(
         UsageFault: a file, table, key, value or environment variable is not right.
     """
     named = config or (Path(environment[FILE_KEY]) if environment.get(FILE_KEY) else None)
-    values: Values = {}
-    if named is not None:
-        values = _from_file(named, required=True)
-    else:
-        for name in ("wireproof.toml", "pyproject.toml"):
-            values = values or _from_file(folder / name, required=False)
+    values = _find_file(folder) if named is None else _from_file(named, required=True)
     from_environment = dict(_from_environment(environment))
     if from_environment.get("url", values.get("url")) != values.get("url"):
         # What the file says of its target must not be believed of another.
         values = {key: value for key, value in values.items() if key not in TABLES["target"]}
+    if "reset" in from_environment or "reset" not in values:
+        values.pop("reset_found", None)
     values.update(from_environment)
     keys = tuple(_target_keys(values))
     others = {name: value for name, value in values.items() if name not in _KEYS}
     return Settings(keys=keys, **others)  # type: ignore[arg-type]  # checked key by key
+
+
+def _find_file(folder: Path) -> Values:
+    """Return what a file says that lies in the folder, be it somebody else's."""
+    for name in ("wireproof.toml", "pyproject.toml"):
+        if values := _from_file(folder / name, required=False):
+            return {**values, "reset_found": folder / name}
+    return {}
 
 
 def _target_keys(values: Values) -> Iterator[tuple[str, str]]:
@@ -101,7 +109,7 @@ def _from_file(path: Path, *, required: bool) -> Values:
         return {}
     except OSError as error:
         raise UsageFault(f"configuration {path}: cannot be read ({error.strerror})") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageFault(f"configuration {path}: no TOML: {error}") from error
     if path.name == "pyproject.toml":
         document = document.get("tool", {}).get("wireproof", {})

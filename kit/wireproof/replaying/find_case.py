@@ -29,6 +29,11 @@ def locate(what: str, bundle: Path | None) -> tuple[Bundle, CaseRecord]:
     else:
         found = read_bundle(bundle or newest_bundle())
         case = _find_named(what, found)
+    if found.header.target.is_client():
+        raise UsageFault(
+            f"{case.case}: a client was judged, whose exchange only the client can repeat; run "
+            f"`{found.header.command} {case.case}`"
+        )
     if not any(step.kind in ("send", "request") for step in case.transcript.steps):
         raise UsageFault(f"{case.case}: nothing was sent ({case.reason}); there is no exchange")
     return found, case
@@ -38,7 +43,7 @@ def newest_bundle() -> Path:
     """Return the newest bundle in out/.
 
     Raises:
-        UsageFault: there is none.
+        UsageFault: there is no bundle.
     """
     bundles = sorted(OUT.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
     if not bundles:

@@ -14,7 +14,7 @@ Names = Mapping[bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """A stream with other names in it; ``places`` are (start, end, new start, new end)."""
+    """A stream with replaced names; ``places`` are (start, end, new start, new end)."""
 
     data: bytes
     places: tuple[tuple[int, int, int, int], ...]
@@ -68,7 +68,7 @@ def rename_steps(steps: Sequence[StepRecord], names: Names) -> tuple[StepRecord,
 
 
 def _find_names(data: bytes, names: Names) -> Iterator[tuple[int, bytes]]:
-    """Return each place of a name, in order; a longer name is no place of a shorter one."""
+    """Yield the position of each name, in order; names inside longer names do not count."""
     at = 0
     while at < len(data):
         places = [(data.find(name, at), -len(name), name) for name in names]

@@ -1,11 +1,11 @@
-"""Sending a recorded exchange again, and comparing what comes with what came."""
+"""Sends a recorded exchange again, and compares the answers with the recorded ones."""
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from wireproof.replaying.protocol_replay import Links, Replayer, replayer_of
+from wireproof.replaying.protocol_replay import Link, Links, Replayer, replayer_of
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Part
 from wireproof_reports.exchange.evidence import read_bytes, received_parts
@@ -32,7 +32,7 @@ class _Answer:
     sent: tuple[bytes, ...]
 
 
-def play(steps: Sequence[StepRecord], links: Links, replayer: Replayer) -> None:
+def play(steps: Sequence[StepRecord], links: Links[Link], replayer: Replayer) -> None:
     """Send the recorded bytes again and receive the answers."""
     came: list[bytes] = []
     for step in steps:
@@ -46,7 +46,7 @@ def play(steps: Sequence[StepRecord], links: Links, replayer: Replayer) -> None:
         _act(step, data, links)
 
 
-def _act(step: StepRecord, data: bytes, links: Links) -> None:
+def _act(step: StepRecord, data: bytes, links: Links[Link]) -> None:
     if step.kind == "open":
         links.open(step.conn)
     elif step.kind == "send":
@@ -59,7 +59,7 @@ def _act(step: StepRecord, data: bytes, links: Links) -> None:
         _end(step, links)
 
 
-def _end(step: StepRecord, links: Links) -> None:
+def _end(step: StepRecord, links: Links[Link]) -> None:
     if _by_target(step):
         links.receive(step.conn)
     elif "sending direction" in step.note:
@@ -96,12 +96,12 @@ def _make_outgoing(step: StepRecord, data: bytes) -> Outgoing:
     return Outgoing(data, tuple(Part(*part) for part in step.parts), step.note)
 
 
-def _receive_all(links: Links) -> list[bytes]:
+def _receive_all(links: Links[Link]) -> list[bytes]:
     return [step.data for step in links.transcript.steps() if step.kind == "receive"]
 
 
 def _answers(steps: Sequence[StepRecord], name: str, replayer: Replayer) -> list[_Answer]:
-    """Return what came on a connection, with its end by the target, in the protocol's order."""
+    """Return the answers on a connection and its close by the target, in the protocol's order."""
     sent: list[bytes] = []
     answers: list[_Answer] = []
     for step in steps:

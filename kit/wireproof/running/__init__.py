@@ -1,1 +1,1 @@
-"""Starting a run: what was asked, and the references it is asked of."""
+"""Starts runs: makes run requests from options, and chooses references."""

@@ -12,9 +12,9 @@ Request = tuple[NamedTarget, RunParameters]
 
 
 def requests(named: NamedTarget, options: RunParameters) -> list[Request]:
-    """Return what is to be run: the target as named, or a reference of each protocol selected.
+    """Return the run requests: one for the target, or one for the reference of each protocol.
 
-    An id that no protocol knows goes with the first of them, so that its run refuses it.
+    An id that no protocol knows goes to the first protocol, whose run rejects it.
     """
     if named.url != REFERENCE:
         return [(named, options)]

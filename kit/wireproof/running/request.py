@@ -7,7 +7,7 @@ from typing import TypedDict, cast
 
 from wireproof.options.config import Settings
 from wireproof.options.target_choice import REFERENCE, NamedTarget
-from wireproof_kit.protocols import target_keys
+from wireproof_kit.protocols import read_target, target_keys
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.instance import Instance
@@ -21,8 +21,9 @@ from wireproof_kit.runner.request import (
 )
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.targets.restart import restart_with
-from wireproof_kit.targets.target import option_of
-from wireproof_kit.verdicts.judge import ReadingChoice
+from wireproof_kit.targets.target import ROLE, option_of
+from wireproof_spec.catalogue import Level
+from wireproof_spec.record import ReadingChoice
 
 LAST_FAILED = Path("out/.last-failed.json")
 
@@ -31,7 +32,7 @@ class RunParameters(TypedDict):
     """The parameters of ``wireproof run``, by their names."""
 
     reference: bool
-    profile: str | None
+    profile: Level | None
     origin: str | None
     reading: str | None
     spec_rev: int | None
@@ -74,13 +75,24 @@ def collect_narrowed(
     return keep_last_failed(LAST_FAILED, found, collect(*protocols, url=url))
 
 
+def narrowing_options(
+    given: RunParameters, *protocols: str, url: str | None = None
+) -> tuple[str, ...]:
+    """Return the options among ``-k`` and ``--lf`` as given, if they leave any case out."""
+    left = collect_narrowed(given, *protocols, url=url)
+    if len(left) == len(collect(*protocols, url=url)):
+        return ()
+    expression = (f"-k {given['expression']}",) if given["expression"] else ()
+    return (*expression, *(("--lf",) if given["last_failed"] else ()))
+
+
 def make_request(
     named: NamedTarget, given: RunParameters, settings: Settings, *, bundle: Path
 ) -> RunRequest:
-    """Return the request: what was given stands above the configuration.
+    """Return the run request; given options take precedence over the configuration.
 
     Raises:
-        UsageFault: a value is not of its option's form.
+        UsageFault: an option has an invalid value.
     """
     configured = _with_settings(given, settings)
     return RunRequest(
@@ -143,8 +155,8 @@ def _maxfail(given: RunParameters) -> int | None:
 
 def _command(named: NamedTarget, given: RunParameters) -> Iterator[str]:
     """Return the words of the command that repeats the run."""
-    yield from ("wireproof", "run")
-    yield f"--{REFERENCE}" if named.url == REFERENCE else named.url
+    yield "wireproof"
+    yield from _target_named(named)
     yield from named.prefixes or ((named.protocol,) if named.protocol else ())
     yield from _each("--exclude", given["exclude"])
     yield from _target_words(named)
@@ -157,9 +169,23 @@ def _command(named: NamedTarget, given: RunParameters) -> Iterator[str]:
     yield from _value("-k", given["expression"] or None)
 
 
+def _target_named(named: NamedTarget) -> Iterator[str]:
+    if named.url == REFERENCE:
+        yield from ("run", f"--{REFERENCE}")
+        return
+    target = read_target(named.url)
+    if target.command is None:
+        yield from ("run", named.url)
+    else:
+        yield from ("client", "--protocol", target.protocol, "--exec", target.command)
+
+
 def _target_words(named: NamedTarget) -> Iterator[str]:
     known = target_keys()
     for key, value in named.keys:
+        if key == ROLE:
+            yield from _value(option_of(key), value)
+            continue
         if known[key].form == "flag":
             yield from _flag(option_of(key), given=value == "true")
         else:

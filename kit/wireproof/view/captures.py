@@ -12,6 +12,9 @@ from wireproof_spec.record import CaseRecord
 
 GREEN = ("pass", "reading", "unsupported")
 FORMATS = ("pcap", "pcap-all")
+LONGEST_STEM = 150
+"""Signs of a file's name; most file systems take 255 bytes."""
+_UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 def write_failing(bundle: Path, out: Path) -> None:
@@ -32,7 +35,7 @@ def write_all(bundle: Path, out: Path) -> None:
 
 
 def describe_missing(asked: Mapping[str, Path]) -> str:
-    """Say what will be left out because the extra is not installed; empty if nothing is."""
+    """Return what is left out because the extra is not installed; empty if nothing is."""
     if pcap.is_installed():
         return ""
     named = [f"--{name} {asked[name]}" for name in FORMATS if name in asked]
@@ -64,6 +67,6 @@ def _write(bundle: Bundle, cases: Iterator[CaseRecord], out: Path) -> None:
 
 def _file_name(case: CaseRecord, taken: set[str]) -> str:
     """Return a name for a case's file: its id, and its hash where another has that name."""
-    stem = re.sub(r"[^A-Za-z0-9.-]+", "_", case.case)
+    stem, mark = (_UNSAFE.sub("_", text)[:LONGEST_STEM] for text in (case.case, case.case_hash))
     name = f"{stem}.pcapng"
-    return f"{stem}-{case.case_hash[:8]}.pcapng" if name in taken else name
+    return f"{stem}-{mark[:8]}.pcapng" if name in taken else name

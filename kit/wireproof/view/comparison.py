@@ -16,12 +16,22 @@ TONES: dict[Kind, Tone] = {
     "unstable": "doubt",
     "otherwise": "doubt",
     "no-longer-tested": "doubt",
+    "doubtful-fix": "doubt",
     "fixed": "good",
     "settled": "good",
     "now-tested": "good",
     "reading": "other",
+    "still-conforming": "other",
     "rejudged": "faint",
     "changed": "faint",
+}
+
+
+_TITLES: dict[Kind, str] = {
+    "otherwise": "fail otherwise",
+    "reading": "other reading",
+    "still-conforming": "changed, still conforming",
+    "changed": "changed case",
 }
 
 
@@ -38,7 +48,7 @@ def comparison(found: Comparison, *, verbose: int, style: Style) -> Iterator[str
         changes = found.of(kind)
         if changes:
             yield ""
-            yield from _class(kind, changes, verbose=verbose, style=style)
+            yield from _class(found, kind, verbose=verbose, style=style)
     yield ""
 
 
@@ -52,16 +62,22 @@ def format_last_line(found: Comparison, code: int, *, style: Style) -> str:
 
 def format_counts(found: Comparison) -> str:
     """Return the number of changes in each class: ``3 regressed, 1 fixed; 780 cases compared``."""
-    classes = [found.of(kind) for kind in KINDS]
-    told = ", ".join(f"{len(c)} {display_name(c[0].kind)}" for c in classes if c) or "no change"
-    return f"{told}; {count_noun(found.compared, 'case')} compared"
+    classes = [_number(found, kind) for kind in KINDS if found.of(kind)]
+    return f"{', '.join(classes) or 'no change'}; {count_noun(found.compared, 'case')} compared"
+
+
+def _number(found: Comparison, kind: Kind) -> str:
+    """Return ``3 regressed``, and how many of these changes count unless all do."""
+    changes, counting = found.of(kind), found.list_counting(kind)
+    told = f"{len(changes)} {display_name(kind)}"
+    if len(counting) == len(changes):
+        return told
+    return f"{told} ({len(counting) or 'none'} up to {found.after.header.scope()})"
 
 
 def display_name(kind: Kind) -> str:
     """Return the display name of a class of changes."""
-    return {"otherwise": "fail otherwise", "reading": "other reading"}.get(
-        kind, kind.replace("-", " ")
-    )
+    return _TITLES.get(kind, kind.replace("-", " "))
 
 
 def verdicts(pair: Pair) -> str:
@@ -71,7 +87,8 @@ def verdicts(pair: Pair) -> str:
     return f"{before} -> {after}"
 
 
-def _class(kind: Kind, changes: Sequence[Change], *, verbose: int, style: Style) -> Iterator[str]:
+def _class(found: Comparison, kind: Kind, *, verbose: int, style: Style) -> Iterator[str]:
+    changes = found.of(kind)
     head = f"{display_name(kind).upper()} {len(changes)}"
     yield f"{style.paint(head, TONES[kind])}   {KINDS[kind]}"
     shown = changes if verbose else _worth_showing(kind, changes)[:LISTED]
@@ -95,6 +112,18 @@ def _case(change: Change) -> Iterator[str]:
         return
     about = f"{record.level.upper()} {record.clause}"
     yield f"  {printable(pair.case)}   {verdicts(pair)}   {about}"
-    if change.kind != "changed" and record.verdict != "pass":
-        reason = printable(f"{'now' if pair.after else 'was'}: {record.reason}")
-        yield from wrap_after_heading("", reason, indent=INDENT)
+    if told := why(change):
+        yield from wrap_after_heading("", printable(told), indent=INDENT)
+
+
+def why(change: Change) -> str:
+    """Return what the target did differently, or else the reason for the verdict."""
+    before, after = change.pair.before, change.pair.after
+    if change.kind == "changed" or (before is None and after is None):
+        return ""
+    if before and after and change.kind in ("still-conforming", "doubtful-fix", "fixed"):
+        return f"was: {before.observation}; now: {after.observation}"
+    record = after or before
+    if record is None or record.verdict == "pass":
+        return ""
+    return f"{'now' if after else 'was'}: {record.reason}"

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from wireproof.view.comparison import display_name, format_counts, verdicts
+from wireproof.view.comparison import display_name, format_counts, verdicts, why
 from wireproof_kit.verdicts.diff import KINDS, Change, Comparison
 from wireproof_reports.render.markdown import code, plain
 
 
 def comparison_markdown(found: Comparison) -> Iterator[str]:
-    """Return the lines of a whole Markdown page; nothing in it is cut."""
+    """Return a comparison as the lines of a Markdown page, without omissions."""
     yield f"# {plain(_name_bundles(found))}"
     yield ""
     yield f"**{plain(format_counts(found))}.**"
@@ -45,6 +45,6 @@ def _cases(changes: Sequence[Change]) -> Iterator[str]:
     for change in changes:
         record = change.pair.after or change.pair.before
         if record is not None:
-            why = "" if change.kind == "changed" else plain(record.reason)
             about = f"{record.level} {code(record.clause)}"
-            yield f"| {code(record.case)} | {about} | {verdicts(change.pair)} | {why} |"
+            told = plain(why(change))
+            yield f"| {code(record.case)} | {about} | {verdicts(change.pair)} | {told} |"

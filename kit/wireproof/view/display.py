@@ -1,7 +1,9 @@
 """How a run is shown as it goes: line by line, redrawn on a terminal, or as events."""
 
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Protocol
@@ -9,12 +11,89 @@ from typing import IO, Protocol
 from wireproof.view.banner import banner
 from wireproof.view.events import case_event, header_event, verdict_event, write_event
 from wireproof.view.output import write_lines
-from wireproof.view.rows import COUNT_WORDS, by_interface, row
 from wireproof.view.style import COLUMNS, TONES, Style
 from wireproof.view.summary import Result, summary
-from wireproof_kit.decoding.printable import clip, printable
+from wireproof_kit.decoding.printable import clip, escape_unprintable, printable
 from wireproof_reports.wording import shown_time
-from wireproof_spec.record import CaseRecord, HeaderRecord, Verdict
+from wireproof_spec.record import VERDICTS, CaseRecord, HeaderRecord, Verdict
+
+NAME = 22
+LETTERS = 56
+
+SIGNS: dict[Verdict, str] = {
+    "pass": ".",
+    "reading": "~",
+    "fail": "F",
+    "known": "x",
+    "unsupported": "s",
+    "inconclusive": "?",
+    "unstable": "u",
+    "error": "E",
+}
+
+COUNT_WORDS: dict[Verdict, str] = {
+    "pass": "pass",
+    "reading": "other reading",
+    "fail": "FAIL",
+    "known": "known",
+    "unsupported": "n/a",
+    "inconclusive": "undecided",
+    "unstable": "unstable",
+    "error": "KIT ERROR",
+}
+
+
+def interface(case_id: str) -> str:
+    """Return protocol and interface of a case id: ``nsq/publish``."""
+    return escape_unprintable("/".join(case_id.split("/")[:2]))
+
+
+def by_interface(records: Iterable[CaseRecord]) -> dict[str, list[Verdict]]:
+    """Return the verdicts of each interface in the order in which interfaces came."""
+    rows: dict[str, list[Verdict]] = {}
+    for record in records:
+        rows.setdefault(interface(record.case), []).append(record.verdict)
+    return rows
+
+
+def row(name: str, verdicts: Sequence[Verdict], style: Style) -> list[str]:
+    """Return the lines of one interface: its name, a letter a case, the counts on the right."""
+    pieces = [verdicts[at : at + LETTERS] for at in range(0, len(verdicts), LETTERS)]
+    heads = [name, *[""] * (len(pieces) - 1)]
+    lines = [
+        f"{head:<{NAME}}{_letters(piece, style)}"
+        for head, piece in zip(heads, pieces, strict=True)
+    ]
+    plain, painted = counts(verdicts), counts(verdicts, style)
+    room = COLUMNS - max(NAME, len(heads[-1])) - len(pieces[-1])
+    if len(plain) + 2 > room:
+        return [*lines, " " * (COLUMNS - len(plain)) + painted]
+    return [*lines[:-1], lines[-1] + " " * (room - len(plain)) + painted]
+
+
+def counts(verdicts: Iterable[Verdict], style: Style | None = None) -> str:
+    """Return how many of each verdict: ``12 pass 4 FAIL``."""
+    found = Counter(verdicts)
+    words: list[tuple[Verdict, str]] = [
+        (name, f"{found[name]} {COUNT_WORDS[name]}") for name in VERDICTS if found[name]
+    ]
+    return " ".join(style.paint(word, TONES[name]) if style else word for name, word in words)
+
+
+def _letters(verdicts: Sequence[Verdict], style: Style) -> str:
+    """Return a letter for each verdict; a run of equal ones is painted at once."""
+    return "".join(style.paint(SIGNS[run[0]] * len(run), TONES[run[0]]) for run in _runs(verdicts))
+
+
+def _runs(verdicts: Sequence[Verdict]) -> list[list[Verdict]]:
+    runs: list[list[Verdict]] = []
+    for verdict in verdicts:
+        if runs and runs[-1][0] == verdict:
+            runs[-1].append(verdict)
+        else:
+            runs.append([verdict])
+    return runs
+
 
 PROGRESS_EVERY_S = 5.0
 REDRAW_EVERY_S = 0.1
@@ -31,6 +110,10 @@ class Display(Protocol):
 
     def case(self, record: CaseRecord) -> None:
         """Show one judged case."""
+        ...
+
+    def wait(self, what: str, seconds: float) -> None:
+        """Show what the run has been waiting for; called from another thread."""
         ...
 
     def end(self, result: Result) -> None:
@@ -75,7 +158,7 @@ class Progress:
 class LineDisplay:
     """Writes one line per case, for logs; progress goes to a separate stream.
 
-    With ``by_row`` a row of letters an interface, told at the end, stands for the cases.
+    With ``by_row`` a row of letters for each interface, written at the end, replaces the lines.
     """
 
     out: IO[str]
@@ -101,6 +184,11 @@ class LineDisplay:
         if not (self.quiet or self.by_row):
             write_lines(self.out, [case_line(record, self.style)])
         self._tell_progress()
+
+    def wait(self, what: str, seconds: float) -> None:
+        """Write to the progress stream what the run waits for."""
+        if self.progress_to is not None:
+            write_lines(self.progress_to, [waiting_line(what, seconds)])
 
     def end(self, result: Result) -> None:
         """Write the summary."""
@@ -137,6 +225,7 @@ class LiveDisplay:
     _records: list[CaseRecord] = field(default_factory=list[CaseRecord])
     _drawn: int = 0
     _drawn_at: float = float("-inf")
+    _drawing: threading.RLock = field(default_factory=threading.RLock)
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
         """Write the banner."""
@@ -152,6 +241,12 @@ class LiveDisplay:
         if self.clock() - self._drawn_at >= REDRAW_EVERY_S:
             self._draw(whole=False)
 
+    def wait(self, what: str, seconds: float) -> None:
+        """Write below the rows what the run waits for; the next case overwrites the line."""
+        with self._drawing:
+            write_lines(self.out, [waiting_line(what, seconds)])
+            self._drawn += 1 if self._drawn else 0
+
     def end(self, result: Result) -> None:
         """Write all rows and the summary below them."""
         self._draw(whole=True)
@@ -164,13 +259,18 @@ class LiveDisplay:
 
     def _draw(self, *, whole: bool) -> None:
         """Redraw; while the run goes on, never more than fits the screen."""
+        with self._drawing:
+            self._draw_rows(whole=whole)
+
+    def _draw_rows(self, *, whole: bool) -> None:
         lines = list(rows(self._records, self.style))
         progress = self._progress.line() if self._progress else ""
         lines.append(f"{progress:>{COLUMNS}}")
         if not whole:
             lines = lines[-max(self.height - 2, 1) :]
-        up = f"\x1b[{self._drawn}F\x1b[J" if self._drawn else ""
-        write_lines(self.out, [up + lines[0], *lines[1:]])
+        if self._drawn:
+            self.out.write(f"\x1b[{self._drawn}F\x1b[J")
+        write_lines(self.out, lines)
         self._drawn, self._drawn_at = len(lines), self.clock()
 
 
@@ -192,6 +292,10 @@ class EventDisplay:
         self.human.case(record)
         write_event(self.out, case_event(record))
 
+    def wait(self, what: str, seconds: float) -> None:
+        """Leave it to the other display."""
+        self.human.wait(what, seconds)
+
     def end(self, result: Result) -> None:
         """Write the verdict, the last event."""
         self.human.end(result)
@@ -201,6 +305,11 @@ class EventDisplay:
         """Write a verdict event for a run that could not be completed."""
         self.human.fault(sentence)
         write_event(self.out, {"event": "verdict", "exit": 2, "fault": sentence})
+
+
+def waiting_line(what: str, seconds: float) -> str:
+    """Return ``waiting  [ 40 s for nsq/cluster/moved ]``."""
+    return f"waiting  [ {seconds:.0f} s for {printable(what)} ]"
 
 
 def rows(records: Iterable[CaseRecord], style: Style) -> Iterable[str]:

@@ -19,12 +19,12 @@ def write_event(out: IO[str], event: Event) -> None:
 
 
 def target_object(url: str, fingerprint: Mapping[str, str]) -> Mapping[str, str]:
-    """Tell what a target says of itself, and at which address; it cannot say another."""
+    """Return a target's address and the properties it reports, as a JSON object."""
     return {**fingerprint, "url": url}
 
 
 def header_event(header: HeaderRecord, *, selected: int, bundle: Path | None) -> Event:
-    """Tell who is judged, what it offers, how it reads the text, how many cases come."""
+    """Return the event for the start of a run: target, claims, readings, number of cases."""
     return {
         "event": "header",
         "kit": header.kit,
@@ -40,7 +40,7 @@ def header_event(header: HeaderRecord, *, selected: int, bundle: Path | None) ->
 
 
 def case_event(record: CaseRecord) -> Event:
-    """Tell of one case; its exchange stands in the bundle."""
+    """Return the event for one case; its exchange is only in the bundle."""
     return {
         "event": "case",
         "case": record.case,
@@ -51,7 +51,7 @@ def case_event(record: CaseRecord) -> Event:
 
 
 def judgement(record: CaseRecord) -> Event:
-    """Tell how a case was judged, and under which law."""
+    """Return the judgement of a case, with its clause and level."""
     return {
         "clause": record.clause,
         "level": record.level,
@@ -65,7 +65,7 @@ def judgement(record: CaseRecord) -> Event:
 
 
 def verdict_event(result: Result) -> Event:
-    """Tell what it comes to."""
+    """Return the event for the conclusion of a run."""
     footer = result.footer
     return {
         "event": "verdict",

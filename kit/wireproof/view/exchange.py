@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from wireproof_kit.decoding.dump import BRIEF, Measure, dump_parts
 from wireproof_kit.decoding.printable import clip, printable, width
 from wireproof_kit.wire.transcript import Part
-from wireproof_reports.exchange.evidence import read_bytes, received_parts
+from wireproof_reports.exchange.evidence import FIRST_SENT, read_bytes, received_parts
 from wireproof_reports.wording import shown_time
 from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, TranscriptRecord
 
@@ -15,6 +15,8 @@ TEXT = "text"
 """A step that shows a line of a text, with a part marked in it."""
 WHOLE = Measure(rows=1_000_000, parts=1_000_000)
 TEXT_LINES = 12
+MOST_SEARCHED = 1000
+"""Answers in which the field that differs is looked for, from the last one back; ours."""
 GOES_ON = "one more "
 """How the note begins of a frame that only shows that the connection goes on."""
 DIFFERS = "  <-- differs"
@@ -72,6 +74,7 @@ class _Shower:
         self._namer = received_parts(protocol)
         self._difference = difference
         self._measure = measure
+        self._first_sent: dict[str, list[tuple[int, bytes]]] | None = None
 
     def lines(self, title: str, steps: Sequence[StepRecord], index: int) -> list[str]:
         """Return the lines of one step's bytes."""
@@ -89,11 +92,20 @@ class _Shower:
         step = steps[index]
         if step.parts or step.kind not in FROM_TARGET:
             return [Part(*part) for part in step.parts]
-        sent = [read_bytes(s) for s in steps[:index] if s.conn == step.conn and s.kind == "send"]
-        named = self._namer(read_bytes(step), sent)
+        named = self._namer(read_bytes(step), self._list_sent(steps, index))
         return [
             Part(part.offset, part.length, self._label(part.label, part.value)) for part in named
         ]
+
+    def _list_sent(self, steps: Sequence[StepRecord], index: int) -> list[bytes]:
+        """Return what was sent first on a step's connection before it."""
+        if self._first_sent is None:
+            self._first_sent = {}
+            for at, step in enumerate(steps):
+                of_it = self._first_sent.setdefault(step.conn, [])
+                if step.kind == "send" and len(of_it) < FIRST_SENT:
+                    of_it.append((at, read_bytes(step)))
+        return [data for at, data in self._first_sent[steps[index].conn] if at < index]
 
     def has_difference(self, steps: Sequence[StepRecord], index: int) -> bool:
         """Return True if this step contains the field that differs."""
@@ -108,7 +120,7 @@ class _Shower:
 
 
 def _find_shown_frame(steps: Sequence[StepRecord], observation: str) -> int | None:
-    """Return what was made wrong on purpose, or what an answer answers, or the fullest frame."""
+    """Return the step to show: a deliberate error, the answered request, or the longest frame."""
     sent = [index for index, step in enumerate(steps) if step.kind in TO_TARGET]
     wrong = [index for index in sent if any(part[3] for part in steps[index].parts)]
     plain = [index for index in sent if not steps[index].note.startswith(GOES_ON)] or sent
@@ -134,10 +146,9 @@ def _answer(steps: Sequence[StepRecord], asked: int | None) -> int | None:
 
 
 def _find_difference(shown: _Shower, steps: Sequence[StepRecord]) -> int | None:
-    for index in reversed(range(len(steps))):
-        if steps[index].kind == "receive" and shown.has_difference(steps, index):
-            return index
-    return None
+    received = [index for index, step in enumerate(steps) if step.kind == "receive"]
+    latest = reversed(received[-MOST_SEARCHED:])
+    return next((index for index in latest if shown.has_difference(steps, index)), None)
 
 
 def _first_text(shown: _Shower, steps: Sequence[StepRecord]) -> list[str]:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wireproof.view.exchange import TO_TARGET, key_exchange, whole_exchange
-from wireproof.view.style import Style, flow_pieces, wrap_after_heading
-from wireproof_kit.decoding.printable import printable
+from wireproof.view.style import COLUMNS, Style, flow_pieces, wrap_after_heading
+from wireproof_kit.decoding.printable import clip, printable
+from wireproof_kit.protocols import kit_part
 from wireproof_reports.causes import Cause
 from wireproof_reports.wording import count_noun, spoken
 from wireproof_spec.catalogue import load_catalogue
@@ -14,6 +15,8 @@ from wireproof_spec.record import CaseRecord, DifferenceRecord, HeaderRecord
 
 INDENT = 12
 LISTED = 6
+COURSE_LINES = 14
+"""Of a case with a client its last steps are shown: they decided it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +75,15 @@ def _outcome(case: CaseRecord) -> Iterator[str]:
 def _difference(difference: DifferenceRecord) -> str:
     place = "" if difference.offset is None else f" at byte {difference.offset}"
     found, due = printable(difference.found), printable(difference.expected)
-    return f"{difference.field}{place}: {due} was due, {found} came"
+    return f"{difference.field}{place}: expected {due}, found {found}"
 
 
 def _bytes(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
     protocol = scene.header.target.protocol
-    if scene.verbose:
+    tell = kit_part(protocol).tell_course if scene.header.target.is_client() else None
+    if tell is not None:
+        yield from _course(list(tell(case.transcript)), verbose=bool(scene.verbose))
+    elif scene.verbose:
         yield from whole_exchange(
             case.transcript,
             protocol,
@@ -86,6 +92,17 @@ def _bytes(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
         )
     else:
         yield from key_exchange(case, protocol)
+
+
+def _course(lines: Sequence[str], *, verbose: bool) -> Iterator[str]:
+    """Return the course of a case with a client; its last lines, unless asked for all."""
+    shown = lines if verbose else lines[-COURSE_LINES:]
+    if len(shown) < len(lines):
+        hidden = count_noun(len(lines) - len(shown), "line")
+        yield f"  course    … {hidden} before (-v shows all)"
+    for index, line in enumerate(shown):
+        head = "  course  " if not index and len(shown) == len(lines) else ""
+        yield clip(f"{head:<10}{printable(line)}", COLUMNS)
 
 
 def _others(cause: Cause, scene: FailureContext) -> Iterator[str]:
@@ -100,12 +117,18 @@ def _others(cause: Cause, scene: FailureContext) -> Iterator[str]:
 
 
 def _short(name: str, beside: str) -> str:
-    """Return the last word of an id that else equals the one beside it."""
+    """Return the last part of an id whose other parts equal those of the id beside it."""
     stem, _, last = name.rpartition("/")
     return f"/{last}" if beside.startswith(f"{stem}/") else name
 
 
 def _further(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
+    if scene.header.target.is_client():
+        yield from wrap_after_heading(
+            "  repeat", f"{scene.header.command} {case.case}", indent=INDENT
+        )
+        yield f"  explain   wireproof explain {case.clause}"
+        return
     where = f" --bundle {scene.bundle}" if scene.bundle else ""
     sent = any(step.kind in TO_TARGET for step in case.transcript.steps)
     if case.signature and where and sent:

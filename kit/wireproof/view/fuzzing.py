@@ -1,5 +1,6 @@
 """A campaign of the fuzzer on a terminal, in a log, or as events."""
 
+import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -7,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TextIO
 
-import click
 import msgspec
 
 from wireproof.options.global_options import OutputStyle
 from wireproof.view.events import write_event
+from wireproof.view.output import echo
 from wireproof.view.style import Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.fuzz.campaign.coverage import Coverage
@@ -39,7 +40,7 @@ class FuzzView(Protocol):
     """The interface of a view of a fuzzing campaign."""
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
-        """Show who is fuzzed, with which seed."""
+        """Show the target and the seed."""
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
         """Show the progress of the campaign."""
@@ -48,7 +49,7 @@ class FuzzView(Protocol):
         """Show a finding."""
 
     def end(self, conclusion: Conclusion) -> None:
-        """Show the results of the campaign."""
+        """Show the result of the campaign."""
 
 
 UNWATCHED = (
@@ -84,16 +85,18 @@ class TextView:
     _width: int = 0
     _left_out: set[str] = field(default_factory=set[str])
     _is_unwatched: bool = False
+    _bundle: Path = Path()
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
-        """Show who is fuzzed, with which seed."""
+        """Show the target and the seed."""
+        self._bundle = bundle
         if self.quiet:
             return
         goes_on = f", goes on at batch {first}" if first else ""
-        click.echo(f"fuzz     {url}   seed {seed}{goes_on}   bundle {bundle}")
+        echo(f"fuzz     {url}   seed {seed}{goes_on}   bundle {bundle}")
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
-        """Show how far it is, now and then."""
+        """Show the progress from time to time."""
         self._tell_unwatched(told)
         now = time.monotonic()
         is_terminal = self.err.isatty()
@@ -113,24 +116,24 @@ class TextView:
         self._clear()
         if self.quiet:
             return
-        for line in _format_finding(finding, self.style):
-            click.echo(line)
+        for line in _format_finding(finding, self._bundle, self.style):
+            echo(line)
         for words in left_out:
             if words not in self._left_out:
                 self._left_out.add(words)
-                click.echo(words, err=True)
+                echo(words, err=True)
 
     def end(self, conclusion: Conclusion) -> None:
-        """Show what it came to."""
+        """Print the result of the campaign."""
         self._clear()
         for words in conclusion.failures:
-            click.echo(f"wireproof: {words}", err=True)
+            echo(f"wireproof: {words}", err=True)
         if not self.quiet:
             for line in _summary(conclusion):
-                click.echo(line)
+                echo(line)
             for line in _table(conclusion.campaign) if self.verbose else ():
-                click.echo(line)
-        click.echo(_last(conclusion, self.style))
+                echo(line)
+        echo(_last(conclusion, self.style))
 
     def _tell_unwatched(self, told: Sequence[Status]) -> None:
         """Write once that the target's process is no longer observed."""
@@ -138,7 +141,7 @@ class TextView:
         if since_s is not None and not (self._is_unwatched or self.quiet):
             self._is_unwatched = True
             self._clear()
-            click.echo(f"wireproof: {UNWATCHED.format(since_s)}", err=True)
+            echo(f"wireproof: {UNWATCHED.format(since_s)}", err=True)
 
     def _clear(self) -> None:
         if self._width:
@@ -154,12 +157,12 @@ class EventView:
     _told: float = 0.0
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
-        """Tell who is fuzzed, with which seed."""
+        """Print the target and the seed as an event."""
         event = {"event": "header", "target": url, "seed": seed, "first": first}
         write_event(sys.stdout, {**event, "bundle": str(bundle)})
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
-        """Tell how far it is, now and then."""
+        """Print the progress as an event, from time to time."""
         now = time.monotonic()
         if now - self._told < 1.0:
             return
@@ -171,7 +174,7 @@ class EventView:
         write_event(sys.stdout, event)
 
     def show_finding(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
-        """Tell of a finding; its exchange stands in the bundle."""
+        """Print a finding as an event; its exchange is only in the bundle."""
         told = msgspec.to_builtins(finding)
         told.pop("transcript")
         told.pop("cases")
@@ -180,7 +183,7 @@ class EventView:
         write_event(sys.stdout, {"event": "finding", **told, **more})
 
     def end(self, conclusion: Conclusion) -> None:
-        """Tell what it came to."""
+        """Print the result of the campaign as an event."""
         told = msgspec.to_builtins(conclusion.campaign)
         told.pop("coverage")
         footer = conclusion.footer
@@ -210,7 +213,7 @@ def _progress(told: Sequence[Status], findings: int, elapsed: float, plan: Worke
     return f"{executed} cases{left}   {rate:.0f}/s   {findings} found   {rows} rows covered"
 
 
-def _format_finding(finding: FindingRecord, style: Style) -> Iterator[str]:
+def _format_finding(finding: FindingRecord, bundle: Path, style: Style) -> Iterator[str]:
     listed = finding.deviation
     known = listed is not None and not listed.expired
     head = "known" if known else "FOUND" if finding.shown else "once"
@@ -223,7 +226,8 @@ def _format_finding(finding: FindingRecord, style: Style) -> Iterator[str]:
     yield from wrap_after_heading("", printable(finding.words))
     size = sum(sent.length for each in finding.cases for sent in each.sent)
     sent = f"{len(finding.cases)} case(s), {size} bytes, state {finding.state}"
-    yield f"         {sent}   wireproof replay {finding.id}"
+    yield f"         {sent}"
+    yield f"         wireproof replay {finding.id} --bundle {shlex.quote(str(bundle))}"
 
 
 def _summary(conclusion: Conclusion) -> Iterator[str]:
@@ -260,7 +264,7 @@ def _coverage(campaign: CampaignRecord) -> Iterator[str]:
 
 
 def _table(campaign: CampaignRecord) -> Iterator[str]:
-    """Yield what was covered, field by field."""
+    """Yield the coverage table, one line per field."""
     yield ""
     yield from map(printable, Coverage.of_json(campaign.coverage).lines())
 

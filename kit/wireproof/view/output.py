@@ -1,15 +1,44 @@
-"""Writes output lines; a closed pipe does not end a run."""
+"""Writes output lines; nothing that others wrote acts on the terminal, a closed pipe ends no run.
+
+Every line of a command comes through here, so that a text which was not made printable before
+(a file's name, a broker's words in an error) cannot move the cursor or turn the writing round.
+"""
 
 import os
+import re
 from collections.abc import Iterable
 from typing import IO
+
+import click
+
+from wireproof.view.style import COLOUR_CODES
+from wireproof_kit.decoding.printable import escape_unprintable
+
+_COLOURS = re.compile(f"(\x1b\\[(?:{'|'.join(COLOUR_CODES)})m)")
+
+
+def inert(line: str) -> str:
+    """Return the line with everything unprintable escaped but the colours of `Style`."""
+    if line.isprintable():
+        return line
+    pieces = _COLOURS.split(line)
+    return "".join(
+        piece if odd else escape_unprintable(piece)
+        for pair in zip(pieces[::2], [*pieces[1::2], ""], strict=True)
+        for odd, piece in enumerate(pair)
+    )
+
+
+def echo(text: str, *, err: bool = False, color: bool | None = None) -> None:
+    """Write a text of one or more lines to stdout, or to stderr."""
+    click.echo("\n".join(map(inert, text.split("\n"))), err=err, color=color)
 
 
 def write_lines(out: IO[str], lines: Iterable[str]) -> None:
     """Write and flush lines; after the pipe is closed, discard them."""
     try:
         for line in lines:
-            out.write(f"{line}\n")
+            out.write(f"{inert(line)}\n")
         out.flush()
     except BrokenPipeError:
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -116,12 +116,16 @@ def problems(matrix: Matrix) -> Iterator[str]:
             )
         if row.trouble:
             yield from wrap_after_heading("TROUBLE", f"{row.trial.name}: {printable(row.trouble)}")
+    for line in matrix.unshown():
+        yield from wrap_after_heading("UNSHOWN", f"{line} is accepted; no legal trial showed it")
 
 
 def conclusion(matrix: Matrix, out: Path | None, style: Style) -> Iterator[str]:
     """Yield the totals, the path of the matrix, and the last line with the exit code."""
     figures = matrix.summary()
-    legal = f"{count_noun(int(figures['variants']), 'variant')}, {figures['mixes']} mixes"
+    variants = count_noun(int(figures["variants"]), "variant")
+    alternatives = count_noun(int(figures["alternatives"]), "alternative")
+    legal = f"{variants}, {alternatives}, {figures['mixes']} mixes"
     faults = count_noun(int(figures["faults"]), "fault")
     yield f"{faults}: {figures['died']} died, {figures['survived']} survived"
     yield f"{legal}: {figures['false_alarms']} false alarms"

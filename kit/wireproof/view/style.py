@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from wireproof_kit.decoding.printable import escape_unprintable
 from wireproof_spec.record import Verdict
 
 COLUMNS = 80
@@ -20,6 +21,9 @@ _CODES: dict[Tone, str] = {
     "faint": "2",
     "strong": "1",
 }
+
+COLOUR_CODES = (*_CODES.values(), "0")
+"""All that `Style` writes into an escape sequence; the last one ends a colour."""
 
 TONES: dict[Verdict, Tone] = {
     "pass": "good",
@@ -48,10 +52,15 @@ PLAIN = Style()
 
 
 def flow_pieces(head: str, pieces: Iterable[str]) -> Iterator[str]:
-    """Return pieces side by side after a heading, as many per line as fit."""
+    """Return pieces side by side after a heading, as many per line as fit.
+
+    Like `wrap_after_heading` for texts that others wrote: what is unprintable is escaped, so no
+    colours.
+    """
+    head = escape_unprintable(head)
     line = f"{head:<{HEAD}}" if len(head) < HEAD else f"{head}   "
     empty = line
-    for piece in pieces:
+    for piece in map(escape_unprintable, pieces):
         joined = line + piece if line == empty else f"{line}   {piece}"
         if len(joined) > COLUMNS and line != empty:
             yield line
@@ -66,10 +75,12 @@ def flow_pieces(head: str, pieces: Iterable[str]) -> Iterator[str]:
 def wrap_after_heading(head: str, text: str, *, indent: int = HEAD) -> list[str]:
     """Return a text wrapped to 80 columns after a heading; long words are kept whole.
 
-    A head that leaves no room before the text has a line of its own.
+    A heading that leaves no room for text has its own line. Unprintable characters are escaped, so
+    the text must have no colours.
     """
+    head = escape_unprintable(head)
     lines = textwrap.wrap(
-        text,
+        escape_unprintable(" ".join(text.split())),
         COLUMNS - indent,
         break_long_words=False,
         break_on_hyphens=False,

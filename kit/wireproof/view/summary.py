@@ -1,14 +1,133 @@
 """The output at the end of a run, or after a bundle was judged again."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from wireproof.view.closing import conclusion, remarks, verdict
 from wireproof.view.failure import FailureContext, failures
-from wireproof.view.style import Style
+from wireproof.view.style import COLUMNS, Style, Tone, wrap_after_heading
+from wireproof_kit.decoding.printable import printable
 from wireproof_reports.causes import Cause, fold
+from wireproof_reports.wording import count_noun
+from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
+
+INDENT = 13
+LISTED = 8
+
+
+def remarks(header: HeaderRecord, records: Sequence[CaseRecord]) -> Iterator[str]:
+    """Return the lines on cases that neither passed nor failed, grouped by reason."""
+    yield from _by_reason("known", records, ("known",))
+    yield from _readings(header, records)
+    yield from _by_reason("n/a", records, ("unsupported",))
+    yield from _by_reason("undecided", records, ("inconclusive",))
+    yield from _by_reason("unstable", records, ("unstable",))
+    yield from _by_reason("kit error", records, ("error",))
+
+
+def conclusion(header: HeaderRecord, footer: FooterRecord) -> Iterator[str]:
+    """Return the deviations file's own faults, clause coverage and the statement."""
+    for entry in footer.stale:
+        yield from wrap_after_heading(
+            "stale", f"{entry} passes now; remove it from the deviations file"
+        )
+    for entry in footer.expired:
+        yield from wrap_after_heading(
+            "expired", f"{entry} is past its date in the deviations file"
+        )
+    covered = footer.coverage
+    yield (
+        f"clauses  {covered.get('clauses', 0)}: asserted {covered.get('asserted', 0)}, "
+        f"touched {covered.get('touched', 0)}, not testable {covered.get('not_testable', 0)}, "
+        f"untested {covered.get('untested', 0)}"
+    )
+    for index, part in enumerate(footer.statement.split("; ")):
+        yield from wrap_after_heading("" if index else "judged", part)
+
+
+def verdict(
+    header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause], *, style: Style
+) -> str:
+    """Return the last line: the result of the run in few words, and the exit code."""
+    tone, words = _word(header, footer, causes)
+    told = f"{words}   {_new(header, footer, causes)}   seed {header.seed}"
+    end = f"exit {footer.exit}"
+    room = max(COLUMNS - len(told) - len(end), 3)
+    return style.paint(words, tone) + told.removeprefix(words) + " " * room + end
+
+
+def _word(header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause]) -> tuple[Tone, str]:
+    words: dict[int, tuple[Tone, str]] = {
+        0: ("good", f"NO FAILURE up to {header.scope()}"),
+        2: ("bad", "NOT JUDGED"),
+        3: ("doubt", "UNDECIDED"),
+        130: ("doubt", "INTERRUPTED"),
+    }
+    if footer.exit in words:
+        return words[footer.exit]
+    if any(header.counts(cause.level, cause.origin) for cause in causes):
+        return "bad", "NOT CONFORMANT"
+    return "bad", "DEVIATIONS FILE OUT OF DATE"
+
+
+def _new(header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause]) -> str:
+    counting = [cause for cause in causes if header.counts(cause.level, cause.origin)]
+    known = footer.verdicts.get("known", 0)
+    pieces: list[str] = []
+    if counting:
+        cases = sum(len(cause.cases) for cause in counting)
+        pieces.append(f"{count_noun(len(counting), 'new cause')} ({count_noun(cases, 'case')})")
+    if known:
+        pieces.append(f"{known} known")
+    if footer.stale or footer.expired:
+        pieces.append(f"{len(footer.stale)} stale, {len(footer.expired)} expired")
+    return ", ".join(pieces) or count_noun(sum(footer.verdicts.values()), "case")
+
+
+def _by_reason(
+    head: str, records: Iterable[CaseRecord], verdicts: tuple[str, ...]
+) -> Iterator[str]:
+    reasons: dict[str, list[str]] = {}
+    told_of: dict[str, list[str]] = {}
+    for record in records:
+        if record.verdict in verdicts:
+            reason = printable(record.reason)
+            reasons.setdefault(reason, []).append(record.case)
+            told_of.setdefault(reason, []).extend(_difference(record))
+    for reason, cases in reasons.items():
+        yield from wrap_after_heading(f"{head:<9}{len(cases):>3}", reason, indent=INDENT)
+        if head != "n/a":
+            yield from wrap_after_heading("", _list_cases(cases), indent=INDENT)
+        for told in list(dict.fromkeys(told_of[reason]))[:LISTED]:
+            yield from wrap_after_heading("", told, indent=INDENT)
+
+
+def _difference(record: CaseRecord) -> Iterator[str]:
+    difference = record.difference
+    if difference is not None and record.verdict == "inconclusive":
+        found, due = printable(difference.found), printable(difference.expected)
+        yield f"{difference.field}: expected {due}, found {found}"
+
+
+def _list_cases(cases: Sequence[str]) -> str:
+    more = f", … ({len(cases)} in all)" if len(cases) > LISTED else ""
+    return ", ".join(cases[:LISTED]) + more
+
+
+def _readings(header: HeaderRecord, records: Iterable[CaseRecord]) -> Iterator[str]:
+    catalogue = load_catalogue(header.target.protocol)
+    followed: dict[str, int] = {}
+    for record in records:
+        if record.verdict == "reading" and record.reading:
+            followed[record.reading] = followed.get(record.reading, 0) + 1
+    for name, count in followed.items():
+        decision_id, _, option_name = name.partition("=")
+        decision = catalogue.decision(decision_id)
+        options = decision.option if decision else ()
+        meaning = next((o.meaning for o in options if o.name == option_name), "")
+        text = f'{decision_id}: follows "{option_name}": {meaning}'
+        yield from wrap_after_heading(f"{'reading':<9}{count:>3}", text, indent=INDENT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""The bundle: the one file a run leaves, and captures made of it."""
+"""The bundle, the one file that a run writes, and captures made from it."""

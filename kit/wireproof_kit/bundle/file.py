@@ -1,10 +1,10 @@
-"""The bundle: the one file a run leaves. JSON lines: header, one record per case, footer."""
+"""The bundle, the one file that a run writes: a header, one record per case, a footer."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import msgspec
 
@@ -18,7 +18,16 @@ from wireproof_spec.record import (
     FooterRecord,
     HeaderRecord,
 )
-from wireproof_spec.record_file import UNREADABLE, open_bundle, why_unreadable
+from wireproof_spec.record_file import (
+    DAMAGED,
+    UNREADABLE,
+    count_inflated,
+    open_bundle,
+    read_lines,
+    refuse_inflated,
+    why_damaged,
+    why_unreadable,
+)
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[BundleRecord] = msgspec.json.Decoder(BundleRecord)
@@ -50,7 +59,7 @@ class BundleWriter:
         self._file.close()
 
     def _write(self, record: BundleRecord) -> None:
-        line = _ENCODER.encode(record) + b"\n"
+        line = _encode(record) + b"\n"
         self._digest.update(line)
         self._file.write(line)
         self._file.flush()
@@ -72,7 +81,8 @@ def read_bundle(path: Path) -> Bundle:
     """Read a whole bundle file, compressed with gzip or not.
 
     Raises:
-        UsageFault: the file is missing, empty, damaged, no bundle, or of a newer format.
+        UsageFault: the file is missing, empty, damaged, too large, no bundle, or of a newer
+            format.
     """
     records = list(_records(path))
     header, rest = (records[0], records[1:]) if records else (None, [])
@@ -92,6 +102,28 @@ def read_bundle(path: Path) -> Bundle:
     return Bundle(path, header, cases, footer, findings, campaigns[-1] if campaigns else None)
 
 
+def _encode(record: BundleRecord) -> bytes:
+    """Return a record as JSON; half a surrogate pair, which UTF-8 cannot hold, is escaped.
+
+    Brokers' JSON may hold such halves: what was observed is to be kept, not to end the run.
+    """
+    try:
+        return _ENCODER.encode(record)
+    except UnicodeEncodeError:
+        return _ENCODER.encode(_escape_surrogates(msgspec.to_builtins(record)))
+
+
+def _escape_surrogates(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        pairs = cast(dict[object, object], value).items()
+        return {_escape_surrogates(key): _escape_surrogates(each) for key, each in pairs}
+    if isinstance(value, list | tuple):
+        return [_escape_surrogates(each) for each in cast(Sequence[object], value)]
+    return value
+
+
 def remove_empty(path: Path) -> None:
     """Remove a regular file that is empty; a device such as ``/dev/null`` is left alone."""
     if path.is_file() and not path.stat().st_size:
@@ -100,10 +132,13 @@ def remove_empty(path: Path) -> None:
 
 def _records(path: Path) -> Iterator[BundleRecord]:
     digest = hashlib.sha256()
+    inflated = 0
     try:
         with open_bundle(path) as file:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(read_lines(file), 1):
                 record = _decode_line(path, number, line)
+                inflated += count_inflated(record)
+                refuse_inflated(inflated)
                 _check_seal(path, record, digest.hexdigest())
                 digest.update(line)
                 yield record
@@ -114,9 +149,9 @@ def _records(path: Path) -> Iterator[BundleRecord]:
 def _decode_line(path: Path, number: int, line: bytes) -> BundleRecord:
     try:
         return _DECODER.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except DAMAGED as error:
         raise UsageFault(
-            f"{path}, line {number}: expected a bundle record; {error}. "
+            f"{path}, line {number}: expected a bundle record; {why_damaged(error)}. "
             "Is this a bundle, and is it whole?"
         ) from error
 

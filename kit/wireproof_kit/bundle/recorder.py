@@ -49,6 +49,7 @@ class Ledger:
             interrupted=interrupted,
             allow_unstable=self.allow_unstable,
         )
-        catalogue = load_catalogue(self.header.target.protocol)
+        target = self.header.target
+        catalogue = load_catalogue(target.protocol).for_target(is_client=target.is_client())
         footer = conclude(self.header, self.records, catalogue, standing)
         return self._writer.close(footer) if self._writer is not None else footer

@@ -28,7 +28,7 @@ class Note:
 
 
 class Formatter(Protocol):
-    """Formats decoded values as titles, dump parts and JSON, each only when asked for."""
+    """Formats decoded values as titles, dump parts and JSON, each computed on request."""
 
     def title(self, entry: "Decoded") -> str:
         """Return a short title for a decoded value."""

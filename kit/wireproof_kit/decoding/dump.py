@@ -18,16 +18,6 @@ BYTES = 8
 LABEL = 40
 MARK = "<-- made wrong here"
 ELLIPSIS = "…"
-WIDE_BYTES = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Pointer:
-    """Marks the position where received bytes differ from the expected ones, with a text."""
-
-    offset: int
-    length: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,26 +44,6 @@ def dump_numbered(
 ) -> list[str]:
     """Return the lines of an annotated hex dump, each part headed by its offset from ``base``."""
     return list(_lines(data, parts, measure=measure, base=base))
-
-
-def dump_bytes(
-    title: str, data: bytes, *, pointer: Pointer | None = None, rows: int = 4
-) -> list[str]:
-    """Return hex rows of sixteen bytes, with carets below the bytes that a pointer marks."""
-    row_count = -(-len(data) // WIDE_BYTES) or 1
-    place = 0 if pointer is None else min(pointer.offset, len(data))
-    aim = None if pointer is None else min(place // WIDE_BYTES, row_count - 1)
-    lines: list[str] = []
-    before = -1
-    for row in _kept_rows(row_count, rows, aim=aim):
-        if row > before + 1:
-            lines.append(_left_out((row - before - 1) * WIDE_BYTES))
-        start = row * WIDE_BYTES
-        lines.append(" " * HEAD + data[start : start + WIDE_BYTES].hex(" "))
-        if pointer is not None and row == aim:
-            lines.extend(_carets(pointer, place - start, len(data) - start))
-        before = row
-    return _add_heading(title, lines)
 
 
 def fill_gaps(data: bytes, parts: Sequence[Part]) -> list[Part]:
@@ -160,26 +130,6 @@ def _hex_rows(data: bytes, part: Part, rows: int) -> list[tuple[int | None, str]
     gap = f"{ELLIPSIS} {last - hidden[0]} bytes left out"
     after = starts[len(starts) - tail :]
     return [*map(format_row, starts[:head]), (None, gap), *map(format_row, after)]
-
-
-def _kept_rows(count: int, most: int, *, aim: int | None) -> list[int]:
-    if count <= most:
-        return list(range(count))
-    head = most - most // 3
-    kept = {*range(head), *range(count - (most - head), count)}
-    return sorted(kept if aim is None else kept | {aim})
-
-
-def _carets(pointer: Pointer, first: int, size: int) -> list[str]:
-    """Return a line of carets from byte ``first`` of a row, followed by the text."""
-    last = min(first + pointer.length, size, WIDE_BYTES)
-    carets = "^" * max(3 * (last - first) - 1, 2)
-    line = f"{'':{HEAD + 3 * first}}{carets}"
-    text = printable(pointer.text)
-    if width(line) + 1 + width(text) <= COLUMNS:
-        return [f"{line} {text}"]
-    rows = wrap_text(text, columns=COLUMNS - HEAD, rows=3)
-    return [line, *(" " * HEAD + row for row in rows)]
 
 
 def _left_out(count: int, *, what: str = "") -> str:

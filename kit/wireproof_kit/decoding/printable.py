@@ -13,6 +13,11 @@ def printable(text: str) -> str:
     """
     if len(text) > LONGEST:
         text = text[: LONGEST // 2] + ELLIPSIS + text[-LONGEST // 2 :]
+    return escape_unprintable(text)
+
+
+def escape_unprintable(text: str) -> str:
+    """Return the whole text with control, bidirectional and other unprintable signs escaped."""
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() else _escape(sign) for sign in text)

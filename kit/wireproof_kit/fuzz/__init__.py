@@ -1,4 +1,4 @@
-"""Fuzzing a parser from its grammar: cases, how they are sent, judged and kept.
+"""Fuzzing of parsers from a grammar: generate cases, send them, judge the answers, triage.
 
-Knows schemas and never a protocol; what is a protocol's own lies in its folder.
+This package knows schemas and no protocol; the code of a protocol lies in the protocol's folder.
 """

@@ -1,4 +1,4 @@
-"""The words of fuzzing: frames with their fields, ways of sending, cases."""
+"""The data of fuzzing: frames with their fields, write styles, steps and cases."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -8,9 +8,10 @@ Role: TypeAlias = Literal[
 ]
 """What a field is for.
 
-A `length` or `count` measures what it covers; a `number`'s bytes are its value, an `enumerator`'s
-only some values; `text` is UTF-8 or a word of a line, digits among them; `json` a document; `body`
-bytes of any kind; `fixed` always the same; `line` separators and ends of lines.
+A `length` or `count` measures other fields. Each bit pattern of a `number` is a legal value; of an
+`enumerator` only some are. `text` is UTF-8 or one word of a line, decimal digits among them.
+`json` is a document, `body` arbitrary bytes, `fixed` a constant. `line` is a separator or the end
+of a line.
 """
 
 ROLES: tuple[Role, ...] = (
@@ -27,15 +28,16 @@ ROLES: tuple[Role, ...] = (
 ByteOrder: TypeAlias = Literal["big", "little"]
 
 GRAMMAR = "grammar"
-"""The mutation of a case that is a frame as it should be."""
+"""The mutation of a case whose frame is valid and sent unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
     """A leaf field of a frame: bytes `start` to `end`; dots and indices in `path`.
 
-    `covers` is the span that a length or count measures; a number on the wire has an `order`, one
-    in decimal digits has none. `measured_by` are the paths of the lengths that measure this one.
+    `covers` is the span that a length or count measures. A binary number has a byte `order`; a
+    number in decimal digits has none. `measured_by` are the paths of the lengths that measure this
+    field.
     """
 
     path: str
@@ -49,7 +51,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One well-formed request and its field map, in the order of the bytes, without gaps.
+    """One well-formed request and its field map: all fields in wire order, without gaps.
 
     `kind` is a command (`PUB_EXT`), or for HTTP a method and a path (`POST /pub_ext`).
     """
@@ -61,7 +63,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """All bytes in one write, nothing behind them until they are answered or patience ends."""
+    """All bytes in one write; the next step is sent after the answers, or when patience ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,29 +75,29 @@ class SplitAt:
 
 @dataclass(frozen=True, slots=True)
 class ByteByByte:
-    """One write a byte."""
+    """One write for each byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """In one write with the next step of the same connection."""
+    """One write that also contains the next step of the same connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class HalfClose:
-    """All bytes in one write, then the end of this side's stream; reading goes on."""
+    """All bytes in one write, then the sending direction is shut down; reading continues."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """Several writes, cut at these offsets, with so many seconds before each but the first."""
+    """Several writes, cut at these offsets, with a pause of `seconds` between two of them."""
 
     seconds: float
     offsets: tuple[int, ...]
 
 
 WriteStyle: TypeAlias = Whole | SplitAt | ByteByByte | Together | HalfClose | Slow
-"""How bytes meet the wire."""
+"""How the bytes of a step are divided into writes."""
 
 WHOLE = Whole()
 BYTE_BY_BYTE = ByteByByte()
@@ -105,7 +107,7 @@ HALF_CLOSE = HalfClose()
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Some bytes for one of a case's connections; `label` says what they are."""
+    """Bytes for one connection of a case; `label` describes them for people."""
 
     data: bytes
     style: WriteStyle = WHOLE
@@ -115,12 +117,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is sent once a connection has been brought into a state.
+    """What is sent on connections that have been brought into a state.
 
-    `field` and `mutation` say what was made wrong, and where (both also name a row of the
-    coverage table); the mutation `GRAMMAR` made nothing wrong. `delimited`: the broker can tell
-    where the next frame begins, by the grammar; how it answers is another matter. `hazardous`: it
-    may touch what is not the kit's own on the target, such as delete by a name it did not make.
+    `field` and `mutation` name what was changed, and a row of the coverage table; the mutation
+    `GRAMMAR` means that nothing was. `delimited`: by the grammar, the broker can tell where the
+    next frame begins, whatever it answers. `hazardous`: the case may affect objects on the target
+    that the kit did not create, for instance by a delete request for another name.
     """
 
     index: int

@@ -1,7 +1,7 @@
-"""What the fuzzing core needs of a protocol: cases out of its grammar, and what they are owed.
+"""The interface between the fuzzing core and a protocol: generated cases, and what they are owed.
 
-A protocol gives one function, `open_fuzz_session` of its `KitPart`. Nothing here
-knows a byte of any protocol.
+A protocol provides one function, `open_fuzz_session` of its `KitPart`. Nothing in this module
+depends on the bytes of a protocol.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -14,15 +14,15 @@ from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.http import Address
 
 Ends: TypeAlias = Literal["no", "may", "must"]
-"""Whether the target may, or must, end the connection over a request."""
+"""Whether the target may, or must, close the connection because of a request."""
 
 
 End: TypeAlias = tuple[Address, int]
-"""Where a connection went, and from which port of ours."""
+"""A connection by the target's address and our local port."""
 
 
 class Answer(NamedTuple):
-    """One whole answer: its class, such as ``ok`` or ``E_BAD_BODY``, and its bytes."""
+    """One complete answer: its class, such as ``ok`` or ``E_BAD_BODY``, and its bytes."""
 
     kind: str
     data: bytes
@@ -30,10 +30,10 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """What one request is owed: an answer of one of these kinds, or, unless `ends` is no, a close.
+    """What one request is owed: an answer of one of `kinds`, or a close unless `ends` is ``no``.
 
-    An `optional` answer may be missing. When a kind in `success` comes, it must hold `echo`, and
-    each of `stored` must be delivered unchanged.
+    An `optional` answer may be missing. An answer of a kind in `success` must contain `echo`, and
+    then each message of `stored` must be delivered unchanged.
     """
 
     kinds: frozenset[str]
@@ -46,11 +46,11 @@ class Owed:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a connection's bytes are owed, request by request.
+    """What the bytes of a connection are owed, request by request.
 
-    Not `certain`: behind these, nobody can tell by the grammar what the rest of the bytes means,
-    and any answers may come; `opaque`: nor can they be read. `waits`: the bytes end within a
-    request. `moves`: the connection is not in the state it was in before.
+    If it is not `certain`, the grammar does not say what the remaining bytes mean, so any answers
+    may follow. `opaque`: the answers that follow cannot be read at all. `waits`: the bytes end
+    inside a request. `moves`: the requests change the state of the connection.
     """
 
     owed: tuple[Owed, ...]
@@ -62,7 +62,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Sentinel:
-    """A request behind a case whose answer cannot be that of another."""
+    """A request sent after a case, whose answer cannot be mistaken for another answer."""
 
     data: bytes
     answers: Callable[[Answer], bool]
@@ -70,32 +70,32 @@ class Sentinel:
 
 @dataclass(slots=True)
 class Volume:
-    """Bytes that were sent to be stored: one answer may tell all that a target keeps of them."""
+    """The number of bytes sent to be stored; one answer may contain everything that is stored."""
 
     sent: int = 0
 
 
 class AnswerReader(Protocol):
-    """Answers out of what the target sends, whatever pieces it arrives in."""
+    """Splits the bytes that a target sends into answers, however the bytes are divided."""
 
     def feed(self, data: bytes) -> Sequence[Answer]:
-        """Take bytes, empty at the end of the stream; return what is whole now."""
+        """Read bytes, or the end of the stream if empty; return the answers now complete."""
         ...
 
     @property
     def fault(self) -> str:
-        """Say what is wrong with the stream; empty while nothing is."""
+        """What is wrong with the stream; empty if nothing is."""
         ...
 
     @property
     def pending(self) -> bytes:
-        """The bytes of an answer that is not whole."""
+        """The bytes of an incomplete answer."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Something a broker owes and did not do; `lost` is a message that was not delivered."""
+    """A rule that a broker violated, and how; `lost` is a message that was not delivered."""
 
     violated: str
     words: str
@@ -103,149 +103,158 @@ class Trouble:
 
 
 class Listener(Protocol):
-    """Knows what comes unasked."""
+    """Handles frames that a target sends without a request, such as heartbeats and messages."""
 
     def is_pushed(self, kind: str) -> bool:
-        """Tell whether answers of a kind come unasked."""
-        ...
+        """Return True if the target sends frames of this kind without a request."""
+        return False
 
     def reply_to_unrequested(self, answer: Answer) -> bytes:
-        """Return what must be sent because of something that came unasked; often nothing."""
-        ...
+        """Return the bytes that must be sent in reply to an unrequested frame; often none."""
+        return b""
 
 
 class Oracle(Listener, Protocol):
-    """Knows what a broker owes."""
+    """Knows what a broker owes for the bytes of a case."""
 
     def address(self, case: Case) -> Address:
-        """Return where a case goes."""
+        """Return the address that a case is sent to."""
         ...
 
     def reader(self, case: Case) -> AnswerReader:
-        """Return a reader for a new connection of a case."""
+        """Return a new reader for the answers on one connection of a case."""
         ...
 
     def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
-        """Return what is owed for bytes on a connection of a case, behind those that opened it.
+        """Return what `data` is owed on a connection of a case on which `before` was sent.
 
-        Without a case, the bytes are those that bring a connection into a state.
+        Without a case, the bytes bring a connection into a state.
         """
         ...
 
     def sentinel(self, case: Case, number: int) -> Sentinel | None:
-        """Return what to send behind a case to see whether both sides are in step."""
+        """Return a request to send after a case; its answer shows that frame boundaries agree."""
         ...
 
     def use_watched_names(self, case: Case) -> Case:
-        """Return the case under names by which what it stores is delivered to the kit."""
-        ...
+        """Return the case with watched names, so that the kit receives the messages it stores."""
+        return case
 
 
 class Health(Protocol):
-    """Bystanders of the cases: other clients, who must notice nothing."""
+    """The bystanders of the cases: other clients, which the cases must not disturb."""
 
     def check(self, *, patient: bool = True) -> Trouble | None:
-        """Let neighbours and a fresh connection complete a round trip; say what went wrong.
+        """Let bystanders and a new connection complete a round trip; return what went wrong.
 
-        What takes its time to be delivered is waited for by a later check, unless `patient`.
+        If not `patient`, a delivery that takes long is awaited by a later check.
         """
         ...
 
     def find_lingering(self, ends: Collection[End]) -> Collection[End]:
-        """Return those of our ended connections that the target still tells of, if it tells."""
-        ...
+        """Return those of our closed connections that the target still lists as clients."""
+        return ()
 
     def begin_watch(self) -> Trouble | None:
-        """Begin to receive what is stored under watched names."""
+        """Start to receive the messages that are stored under watched names."""
         return None
 
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
-        """Wait until all these were delivered unchanged; say which was not."""
+        """Wait until all of these messages are delivered unchanged; return which one was not."""
         return None
 
     def close(self) -> None:
-        """End the bystanders' connections."""
+        """Close the connections of the bystanders."""
         ...
 
 
 class Generation(Protocol):
-    """Cases out of a grammar: a pure function of seed and index."""
+    """The cases generated from a grammar: a pure function of seed and index."""
 
     def case(self, index: int) -> Case:
-        """Make one case anew."""
+        """Return the case with this index."""
         ...
 
     def cases(self, first: int = 0) -> Iterator[Case]:
-        """Make all cases from an index on, without end."""
+        """Yield the cases from an index on, without end."""
         ...
 
     def enter(self, state: str) -> tuple[Step, ...]:
-        """Return what brings a connection into a state."""
+        """Return the steps that bring a connection into a state."""
+        ...
+
+    def start(self, state: str) -> str | None:
+        """Return the state that needs no steps, on the interface of a state; None without one."""
         ...
 
     def right(self, case: Case) -> Case | None:
-        """Return the frame that a case was made from, as it should be; None where none is."""
+        """Return the case with the valid frame it was made from; None if there is none."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which cases are wanted; empty means all. `drawn`: Hypothesis draws each of them."""
+    """Which cases to generate; empty means all. `drawn`: Hypothesis draws every case.
+
+    `excluded` are prefixes of kinds of frames of which there are none.
+    """
 
     seed: int
     frames: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
     drawn: bool = False
+    excluded: tuple[str, ...] = ()
 
 
 class FuzzSession(Protocol):
-    """A target with what cases need on it."""
+    """An open target together with the names that cases use on it."""
 
     @property
     def oracle(self) -> Oracle:
-        """Who knows what is owed."""
+        """The oracle that knows what cases are owed."""
         ...
 
     @property
     def health(self) -> Health:
-        """Who watches the bystanders."""
+        """The health check with the bystanders."""
         ...
 
     @property
     def patience_s(self) -> float:
-        """Seconds after which an answer is overdue."""
+        """The seconds after which an answer is overdue."""
         ...
 
     @property
     def patience(self) -> Patience:
-        """What was measured of the target; good for it when it is opened again."""
+        """The waiting times measured for this target; they stay valid when it is opened again."""
         ...
 
     @property
     def fingerprint(self) -> Mapping[str, str]:
-        """What the target says of itself."""
+        """The properties that the target reports."""
         ...
 
     @property
     def names(self) -> Mapping[str, str]:
-        """What cases name on this target, by what it is."""
+        """The names that cases use on this target, by purpose."""
         ...
 
     def generation(self, choice: Choice) -> Generation:
-        """Return the cases wanted, for the names on this target."""
+        """Return the chosen cases, made for the names on this target."""
         ...
 
     def close(self, *, leave: bool = False) -> None:
-        """Delete what was made, unless told to leave it; end all connections."""
+        """Close all connections, and delete what the session created unless `leave`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FuzzSessionOptions:
-    """How to talk to a target; `token` makes names unique to a campaign, the same on resuming.
+    """How to talk to a target; `token` makes names unique to a campaign, the same when it resumes.
 
-    A `passing` target ends with the campaign, so that nothing need be cleaned up. What a target
-    that died has kept must not meet it again: the names of each `opening` are others, as long.
+    A `passing` target ends with the campaign, so nothing has to be deleted. Each `opening` uses
+    other names of the same length: messages that a restarted target kept from before could crash
+    it again.
     """
 
     token: str

@@ -20,5 +20,6 @@ class Access:
     head: Callable[[], Head]
     http: Address | None = None
     control: Address | None = None
+    control_token: str = ""
     data: Path | None = None
     http_seconds: float = 5.0

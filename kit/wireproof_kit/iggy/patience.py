@@ -10,7 +10,8 @@ ROUND_TRIPS = 5
 ANSWER_LEAST, ANSWER_MOST = 1.0, 5.0
 FACTOR = 20
 PREPARING = 10.0
-# Servers write to disk every few seconds, or when so many messages have come.
+# Servers write to disk now and then, or after a number of messages. The published server waits
+# 30 s by default, longer than this: a case is then undecided (docs/peers/iggy.md).
 DISK = 15.0
 BEFORE_MEASURING = Patience(answer=2.0, push=PREPARING, redelivery=DISK)
 

@@ -54,7 +54,7 @@ class Server:
 
         Raises:
             TargetUnreachable: the target accepts no connection.
-            ArrangementFailed: it does not let the kit in.
+            ArrangementFailed: the server does not let the kit in.
         """
         connection = Connection(
             connect_socket(self.access.address),
@@ -107,10 +107,10 @@ class Server:
     def new_stream(self, *, apart: bool = False) -> Stream:
         """Create a stream that is deleted at the end of the case.
 
-        `apart`: what is made of its name by changing one character is no other stream's.
+        `apart`: no other stream has a name that differs from its name in one character.
 
         Raises:
-            ArrangementFailed: it could not be made.
+            ArrangementFailed: the stream could not be created.
         """
         stream = self.access.identifiers.stream()
         stream = self._create_stream(stream.apart() if apart else stream)
@@ -121,7 +121,7 @@ class Server:
         """Create a topic, in the run's stream by default; it is deleted at the end of the case.
 
         Raises:
-            ArrangementFailed: it could not be made.
+            ArrangementFailed: the topic could not be created.
         """
         home = stream or self.access.identifiers.shared_stream(
             lambda: self._create_stream(self.access.identifiers.stream())
@@ -183,7 +183,7 @@ class Server:
         """Send messages in one request that must succeed.
 
         Raises:
-            ArrangementFailed: they were not taken.
+            ArrangementFailed: the server refused the messages.
         """
         answer = self.send(
             topic, *messages, partition=partition, partitioning=partitioning, wait=PREPARING
@@ -327,19 +327,19 @@ class Server:
         """
         if self.access.control is None:
             raise ArrangementFailed("no control address of the target is known; give --control")
-        return ControlClient(self._http_at(self.access.control, ""))
+        return ControlClient(self._http_at(self.access.control, self.access.control_token))
 
     @property
     def disk(self) -> DataDirectory:
         """Return the reader of the target's data directory.
 
         Raises:
-            ArrangementFailed: none is known.
+            ArrangementFailed: the directory is not known.
         """
         return DataDirectory(self.access.data, self.patience.seconds(REDELIVERY))
 
     def close(self, *, leave: bool = False) -> None:
-        """Close the case's connections and delete what it created, unless told to leave it."""
+        """Close the case's connections, and delete what it created unless `leave`."""
         for connection in self._open:
             connection.close()
         if not leave and (self._topics or self._streams):

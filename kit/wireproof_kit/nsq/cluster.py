@@ -16,7 +16,7 @@ from wireproof_kit.nsq.observe.observations import observe_http
 from wireproof_kit.nsq.topics.topic import Address, Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
-from wireproof_kit.runner.patience import REDELIVERY, Patience
+from wireproof_kit.runner.patience import Patience
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.strict_json import JsonValue
 
@@ -24,6 +24,7 @@ MOVE_PATH = "/topic/partition/move"
 # The measured lookup server refuses to move anything while it checks its topics.
 BUSY = ("unstable", "balance")
 MISSING = "MISSING_ARG"
+# Measured clusters took up to 90 s to show a new partition; after 120 s a case is given up.
 SETTLE_SECONDS = 110.0
 POLL_SECONDS = 0.2
 
@@ -50,7 +51,7 @@ class Cluster:
         """Return the client of the lookup servers.
 
         Raises:
-            ArrangementFailed: none was given.
+            ArrangementFailed: no lookup server was given.
         """
         if self._lookup is None:
             raise ArrangementFailed("no lookup server of the target is known; give --lookupd")
@@ -61,7 +62,7 @@ class Cluster:
         """Return the client of the control API.
 
         Raises:
-            ArrangementFailed: none was given.
+            ArrangementFailed: no control API was given.
         """
         if self._control is None:
             raise ArrangementFailed("the target offers no control API; give --control")
@@ -97,7 +98,7 @@ class Cluster:
         """Move the partition's leadership to another node; return the topic as seen there.
 
         Raises:
-            ArrangementFailed: it cannot be done; the sentence says what was answered.
+            ArrangementFailed: the move failed; the message has the answer.
         """
         self.begin_move(topic)
         found = self.next_leader(topic)
@@ -117,7 +118,7 @@ class Cluster:
         """Request another leader; lookups may name the new leader only later.
 
         Raises:
-            ArrangementFailed: it cannot be done; the sentence says what was answered.
+            ArrangementFailed: the request failed; the message has the answer.
         """
         if self._control is not None:
             self._order("leader", topic=topic.name, partition=topic.partition)
@@ -258,7 +259,7 @@ class Cluster:
         return None
 
     def _seconds(self) -> float:
-        return self._patience.seconds(REDELIVERY)
+        return self._patience.settling_seconds()
 
 
 def _info(server: HttpClient, name: str, access: str) -> TopicInfo | None:

@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.broker import Broker
@@ -18,12 +18,23 @@ PUSH_LEAST, PUSH_MOST = 3.0, 10.0
 REDELIVERY_LEAST, REDELIVERY_MOST = 5.0, 15.0
 FACTOR = 20
 PUSHES = 2
+ROUNDS = 3
 HASTY = 1.0
+WITHHELD = 3.0
 DELAY_MS = 100
 # A target whose rounds take longer than this has been seen to be late by any of 2 to 15 s.
 SLOW_ROUND = 0.5
+# nsqd looks at 20 channels in a round, whatever options make its rounds fast: of 10 channels all
+# were served within 5 ms, of 40 the second or third message came 1 to 8 s late.
+CHANNELS = 40
+SUBSCRIBING_SECONDS = 2.0
+# Redeliveries of the measured broker came later than 15 s in quiet channels.
 SLOW_PUSH, SLOW_REDELIVERY = 15.0, 30.0
-BEFORE_MEASURING = Patience(answer=2.0, push=PUSH_MOST, redelivery=REDELIVERY_MOST)
+# Measured clusters took 30 s under load until their nodes agreed on a leader.
+SETTLING = 45.0
+BEFORE_MEASURING = Patience(
+    answer=2.0, push=PUSH_MOST, redelivery=REDELIVERY_MOST, settling=SETTLING
+)
 
 
 def make_fixed(seconds: float) -> Patience:
@@ -40,7 +51,7 @@ def answer_seconds(round_trip: Callable[[], float], so_far: float) -> float:
 
 def make_longest(answer: float) -> Patience:
     """Return the longest patience for deliveries, used when nothing was measured."""
-    return Patience(answer=answer, push=PUSH_MOST, redelivery=REDELIVERY_MOST)
+    return Patience(answer=answer, push=PUSH_MOST, redelivery=REDELIVERY_MOST, settling=SETTLING)
 
 
 def hasty(answer: float) -> Patience:
@@ -48,19 +59,30 @@ def hasty(answer: float) -> Patience:
     return Patience(answer=answer, push=HASTY, redelivery=HASTY)
 
 
+class NothingDelivered(ArrangementFailed):
+    """What the target acknowledged did not come while patience was measured."""
+
+
+def make_withheld(answer: float) -> Patience:
+    """Return the patience with a target that delivered nothing in the longest wait there is."""
+    return Patience(answer, WITHHELD, WITHHELD, is_withheld=True)
+
+
 def measure(broker: Broker, topic: Topic, *, answer: float) -> Patience:
-    """Measure patience with some publishes, deliveries and one redelivery.
+    """Measure patience with some publishes, deliveries and redeliveries, also on many channels.
 
     Raises:
-        ArrangementFailed: nothing could be published or nothing was delivered.
+        ArrangementFailed: nothing could be published.
+        NothingDelivered: what was published did not come.
     """
     publish, push, lag = _deliver(broker, topic)
-    if lag > SLOW_ROUND:
-        return Patience(answer, SLOW_PUSH, SLOW_REDELIVERY, in_rounds=True)
+    if lag > SLOW_ROUND or _has_slow_rounds(broker, topic):
+        return Patience(answer, SLOW_PUSH, SLOW_REDELIVERY, in_rounds=True, settling=SETTLING)
     return Patience(
         answer=_within(max(answer, FACTOR * publish), ANSWER_LEAST, ANSWER_MOST),
         push=_within(FACTOR * push, PUSH_LEAST, PUSH_MOST),
         redelivery=_within(FACTOR * max(push, lag), REDELIVERY_LEAST, REDELIVERY_MOST),
+        settling=SETTLING,
     )
 
 
@@ -84,6 +106,38 @@ def _deliver(broker: Broker, topic: Topic) -> tuple[float, float, float]:
     return max(publishes), max(pushes), lag
 
 
+def _has_slow_rounds(broker: Broker, topic: Topic) -> bool:
+    """Return True if one of many channels that have little to do is served late."""
+    deadline = time.monotonic() + SUBSCRIBING_SECONDS
+    consumers: list[Consumer] = []
+    try:
+        while len(consumers) < CHANNELS and time.monotonic() < deadline:
+            consumers.append(broker.subscribe(topic))
+        return any(_is_served_late(broker, topic, consumers) for _ in range(ROUNDS))
+    finally:
+        for consumer in consumers:
+            consumer.close()
+
+
+def _is_served_late(broker: Broker, topic: Topic, consumers: Sequence[Consumer]) -> bool:
+    """Publish one message and put it back on every channel; return True if one is slow."""
+    body = broker.unique_body()
+    broker.publish_accepted(topic, body)
+    due = time.monotonic() + SLOW_ROUND
+    for consumer in consumers:
+        delivery = consumer.take(body, seconds=max(due - time.monotonic(), 0.0))
+        if delivery is None:
+            return True
+        consumer.requeue(delivery, 0)
+    due = time.monotonic() + SLOW_ROUND
+    for consumer in consumers:
+        delivery = consumer.take(body, seconds=max(due - time.monotonic(), 0.0))
+        if delivery is None:
+            return True
+        consumer.finish(delivery)
+    return False
+
+
 def _deliver_one(
     broker: Broker, consumer: Consumer, publishes: list[float], pushes: list[float]
 ) -> Delivery:
@@ -93,7 +147,7 @@ def _deliver_one(
     publishes.append(time.monotonic() - started)
     delivery = consumer.take(body)
     if delivery is None:
-        raise ArrangementFailed("a message was not delivered while measuring")
+        raise NothingDelivered("a message was not delivered while measuring")
     pushes.append(time.monotonic() - started)
     return delivery
 

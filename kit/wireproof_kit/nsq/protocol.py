@@ -7,10 +7,18 @@ from wireproof_kit.targets.session import Session, SessionOptions
 from wireproof_kit.targets.target import USUAL_KEYS, Target, TargetKey
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from wireproof_kit.drivers.check import Finding
     from wireproof_kit.fuzz.driver import FuzzSession, FuzzSessionOptions
+    from wireproof_spec.record import TranscriptRecord
 
 
 def _open_session(target: Target, options: SessionOptions) -> Session:
+    if target.is_client():
+        from wireproof_kit.nsq.clients.session import open_client
+
+        return open_client(target, options)
     from wireproof_kit.nsq.session import open_session
 
     return open_session(target, options)
@@ -20,6 +28,24 @@ def _open_fuzz_session(target: Target, options: "FuzzSessionOptions") -> "FuzzSe
     from wireproof_kit.nsq.fuzz.fuzz_session import open_fuzz_session
 
     return open_fuzz_session(target, options)
+
+
+def _check_client_driver(command: str) -> "Iterator[Finding]":
+    from wireproof_kit.nsq.clients.check import check_client_driver
+
+    return check_client_driver(command)
+
+
+def _recorded_arguments(transcript: "TranscriptRecord") -> "Mapping[str, object]":
+    from wireproof_kit.nsq.clients.client import recorded_client
+
+    return {"client": recorded_client(transcript)}
+
+
+def _tell_course(transcript: "TranscriptRecord") -> "Iterator[str]":
+    from wireproof_kit.nsq.clients.course import tell
+
+    return tell(transcript)
 
 
 KIT = KitPart(
@@ -43,13 +69,22 @@ KIT = KitPart(
         "partitioned_ordered_topic",
         "replicated_topic",
         "replicated_ext_topic",
+        "wide_topic",
+        "wide_ext_topic",
+        "wide_upgraded_topic",
+        "fresh_wide_ext_topic",
+        "fresh_wide_upgraded_topic",
+        "wide_ordered_topic",
+        "wide_ordered_ext_topic",
         "movable_topic",
         "movable_ordered_topic",
         "new_topic_name",
         "lookup",
         "cluster",
+        "client",
     ),
     example="nsq://127.0.0.1:4150",
+    schemes=("nsq", "nsq+client"),
     target_keys={
         "http": USUAL_KEYS["http"],
         "lookupd": TargetKey("servers", "An nsqlookupd; repeatable."),
@@ -59,6 +94,22 @@ KIT = KitPart(
         *("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0"),
         *("--nodes", "2", "--lookupds", "2"),
     ),
+    needs={
+        "shared_partitioned_topic": "partition",
+        "shared_partitioned_ext_topic": "partition",
+        "shared_partitioned_ordered_topic": "partition",
+        "partitioned_topic": "partition",
+        "partitioned_ext_topic": "partition",
+        "partitioned_ordered_topic": "partition",
+        "shared_replicated_topic": "replica",
+        "replicated_topic": "replica",
+        "replicated_ext_topic": "replica",
+        "movable_topic": "replica",
+        "movable_ordered_topic": "replica",
+    },
     keys={"http": "http", "data": "data", "lookupd": "lookupd_http", "control": "control"},
     open_fuzz_session=_open_fuzz_session,
+    check_client_driver=_check_client_driver,
+    recorded_arguments=_recorded_arguments,
+    tell_course=_tell_course,
 )

@@ -9,6 +9,7 @@ from wireproof_kit.wire.transcript import Transcript
 
 LOOKUPD = "lookupd"
 """The target key by which lookup servers are given."""
+# Longer than for a broker: a busy lookup server was seen to answer late.
 LOOKUP_SECONDS = 30.0
 PING_SECONDS = 1.0
 
@@ -42,8 +43,10 @@ def control_client(target: Target) -> HttpClient | None:
     """Return a client for the given control API; None without one."""
     if target.control is None:
         return None
-    address = address_of(target.control)
-    return HttpClient(address, transcript=Transcript(), seconds=LOOKUP_SECONDS)
+    token, _, address = target.control.rpartition("@")
+    return HttpClient(
+        address_of(address), transcript=Transcript(), seconds=LOOKUP_SECONDS, token=token
+    )
 
 
 def lookup_addresses(target: Target) -> list[Address]:

@@ -1,7 +1,7 @@
-"""What a case sent and received, as the TCP segments that would have carried it.
+"""Turns the bytes of a case into the TCP segments that could have carried them.
 
-The kit records what it wrote and what it read, not packets: how the bytes were cut, and when
-which of them was acknowledged, is made up here. Nothing needs scapy yet.
+The kit records writes and reads, not packets: how the bytes are divided and when each part is
+acknowledged is made up. This module does not need scapy.
 """
 
 import ipaddress
@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
-from urllib.parse import urlsplit
 
 from wireproof_kit.wire.transcript import IN_TLS
 from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
@@ -86,7 +85,7 @@ def exchange_of(header: HeaderRecord, case: CaseRecord) -> Exchange | None:
     if not any(step.kind in ("open", *_SENT, *_RECEIVED) for step in steps):
         return None
     about = f"{case.title} {case.clause} ({case.level}): {case.verdict}, {case.observation}"
-    address = urlsplit(header.target.url).netloc.rpartition("@")[2]
+    address = header.target.parts().netloc.rpartition("@")[2]
     return Exchange(case.case, steps, address, about, _microseconds(header.started))
 
 
@@ -103,7 +102,7 @@ def kit_ports() -> Iterator[int]:
 def address(text: str) -> Address:
     """Parse HOST:PORT; a host name becomes an address reserved for documentation.
 
-    ``:0`` where the text is none.
+    The port is 0 if the text has no valid one.
     """
     host, _, port = text.rpartition(":")
     is_port = port.isascii() and port.isdigit() and len(port) <= PORT_DIGITS

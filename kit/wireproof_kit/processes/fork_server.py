@@ -26,6 +26,8 @@ from typing import NoReturn, cast
 from wireproof_kit.protocols import resolve, server
 
 MOST_BYTES = 1 << 18
+# Objects of a broker live long or are freed by reference count, so a garbage collection finds
+# next to nothing and touches every page that is shared with the parent.
 COLLECT_EVERY = 50_000
 
 Serve = Callable[[list[str]], int]
@@ -100,7 +102,6 @@ class ForkServer:
 
     def _be_broker(self, request: Request, out: int) -> NoReturn:
         code = 1
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         try:
             os.close(self._life)
             for each in (self._control, *self._clients):
@@ -141,8 +142,6 @@ def _import_all(package: str) -> None:
 
 def main(protocol: str, setup: str = "") -> None:
     """Serve until the end of stdin."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # of a group: it ends with its stdin
-        signal.signal(number, signal.SIG_IGN)
     serve = server(protocol)
     if package := serve.__module__.rpartition(".")[0]:
         _import_all(package)

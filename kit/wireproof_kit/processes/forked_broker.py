@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import IO, Self
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.processes.fork_server import MOST_BYTES
 from wireproof_kit.targets.embedded import LIFE, start_reference
+from wireproof_kit.targets.interpreter import module_command
 
 END_WITHIN_S = 10.0
 POLL_S = 0.005
@@ -37,10 +37,11 @@ class BrokerForkServer:
         module = "wireproof_kit.processes.fork_server"
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", module, protocol, setup],
+                module_command(module, protocol, setup),
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 env=environment,
+                start_new_session=True,  # as a reference that is started: Ctrl-C is not for it
             )
 
     def __enter__(self) -> Self:
@@ -71,7 +72,7 @@ class BrokerForkServer:
         """Start a reference with these options and yield its URL; its data lie in ``parent``.
 
         Raises:
-            TargetUnreachable: it did not say in time that it is ready.
+            TargetUnreachable: the reference did not report in time that it is ready.
         """
         with self.connect() as client:
             running = start_reference(self._protocol, options, start=client.start, parent=parent)
@@ -172,10 +173,10 @@ class ForkedBroker:
         return self._code
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait until it has ended and return the exit code.
+        """Wait until the broker has ended, and return its exit code.
 
         Raises:
-            subprocess.TimeoutExpired: it runs on.
+            subprocess.TimeoutExpired: the broker still runs.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while (code := self.poll()) is None:

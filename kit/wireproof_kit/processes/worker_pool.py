@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Generic, NoReturn, TypeVar
 
+# As in the fork server: collections find next to nothing and unshare memory.
 COLLECT_EVERY = 50_000
 POLL_S = 0.2
 
@@ -47,9 +48,8 @@ class _Worker(Generic[J]):
 class WorkerPool(Generic[J, R]):
     """Runs jobs in several processes; replaces a worker that exits or takes too long.
 
-    ``job_within_s`` is how long a job may take, ``jobs_each`` how many a process does before
-    another one takes its place, ``ends_within_s`` how long the last ones may take to end by
-    themselves when nobody wants more results. ``attend`` is called a few times a second.
+    ``job_within_s`` is the time limit of a job; ``jobs_each`` is how many jobs a process runs
+    before it is replaced; ``ends_within_s`` is the time limit for the processes to end.
     """
 
     def __init__(

@@ -1,5 +1,7 @@
 """The run inside a pytest session: opened after collection, its cases run as pytest's items."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import msgspec
@@ -7,7 +9,7 @@ import pytest
 
 from wireproof_kit.bundle.recorder import Ledger
 from wireproof_kit.errors import KitError
-from wireproof_kit.pytest_plugin.options import make_request, today
+from wireproof_kit.pytest_plugin.options import make_request, narrowing_options, today
 from wireproof_kit.runner.pytest_items import INSTANCE
 from wireproof_kit.runner.run_cases import COUNTED, OpenRun, read_baseline, turn
 from wireproof_spec.record import CaseRecord, HeaderRecord
@@ -37,7 +39,7 @@ def worker_output(config: pytest.Config) -> dict[str, str] | None:
 
 
 class Conductor:
-    """Opens the target, keeps what is selected, runs each case when pytest comes to its item.
+    """Opens the target, keeps the selected cases, and runs each case when pytest runs its item.
 
     It lives in the process that runs the items: the only one, or an xdist worker.
     """
@@ -45,13 +47,21 @@ class Conductor:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self.opened: OpenRun | None = None
+        self._narrowed: tuple[str, ...] = ()
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Remember the options of pytest's own that left out cases before the target is open."""
+        if self.opened is None and any(INSTANCE in item.stash for item in items):
+            self._narrowed = narrowing_options(self._config)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Open the target and keep only what is selected, in the order in which cases may run."""
+        """Open the target; keep only selected cases, in the order in which they may run."""
         instances = [item.stash[INSTANCE] for item in items if INSTANCE in item.stash]
         try:
-            opened = self.opened = OpenRun.open(make_request(self._config), instances)
+            request = make_request(self._config)
+            request = replace(request, plan=replace(request.plan, narrowed=self._narrowed))
+            opened = self.opened = OpenRun.open(request, instances)
         except KitError as error:
             give_up(self._config, items, str(error))
             return
@@ -73,7 +83,11 @@ class Conductor:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Close the target."""
+        """Conclude the run and close the bundle.
+
+        pytest's exit code is 0 if all cases are skipped. It is replaced if the run judged nothing
+        of the selection, or if listed deviations are outdated.
+        """
         if self.opened is not None:
             self.opened.close()
 
@@ -131,7 +145,7 @@ class Recorder:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
-        """Take the run's header from the first xdist worker that ends, and tell it."""
+        """Report the run's header once the first xdist worker that has it ends."""
         output = cast(dict[str, str], getattr(node, "workeroutput", {}))
         is_first = self._ledger is not None and self._ledger.header is None
         if HEADER_FIELD in output and is_first:
@@ -144,10 +158,10 @@ class Recorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Draw the conclusion and close the bundle.
+        """Conclude the run and close the bundle.
 
-        pytest finds no fault with skipped cases; a run that judged nothing of what was selected,
-        or whose deviations stand no more, does not end well all the same.
+        pytest's exit code is 0 if all cases are skipped. It is replaced if the run judged nothing
+        of the selection, or if listed deviations are outdated.
         """
         if self._ledger is None:
             return
@@ -168,7 +182,7 @@ class Recorder:
 
 
 def tell(record: CaseRecord) -> None:
-    """Give pytest the outcome that stands for a verdict."""
+    """Give pytest the outcome for a verdict."""
     if record.verdict in COUNTED:
         title = f"{record.verdict.upper()} {record.case} ({record.level} {record.clause})"
         pytest.fail(f"{title}\n{record.title}\n{record.reason}", pytrace=False)
@@ -182,6 +196,6 @@ def _is_kept(item: pytest.Item, chosen: set[str]) -> bool:
     return INSTANCE not in item.stash or item.stash[INSTANCE].id in chosen
 
 
-def _turn(item: pytest.Item) -> int:
+def _turn(item: pytest.Item) -> tuple[int, bool]:
     """Return the turn of an item: plain tests first, cases in their own order."""
-    return turn(item.stash[INSTANCE]) if INSTANCE in item.stash else 0
+    return turn(item.stash[INSTANCE]) if INSTANCE in item.stash else (0, False)

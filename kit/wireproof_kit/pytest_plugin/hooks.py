@@ -6,15 +6,15 @@ from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 
 def pytest_wireproof_header(header: HeaderRecord, selected: int) -> None:
-    """Tell that the target is open, claims are probed, readings bound, cases chosen."""
+    """Receive the header when the target is open, readings are bound and cases chosen."""
 
 
 def pytest_wireproof_case(record: CaseRecord) -> None:
-    """Tell that a case was run and judged."""
+    """Receive the record of a case that was run and judged."""
 
 
 def pytest_wireproof_judged(header: HeaderRecord, record: CaseRecord) -> None:
-    """Tell of a case in the process that ran it, before pytest has its outcome."""
+    """Receive a record in the process that ran the case, before pytest has its outcome."""
 
 
 @pytest.hookspec(firstresult=True)
@@ -23,8 +23,8 @@ def pytest_wireproof_capture(header: HeaderRecord, record: CaseRecord) -> bytes 
 
 
 def pytest_wireproof_footer(footer: FooterRecord) -> None:
-    """Tell what the run came to; the bundle is closed."""
+    """Receive the conclusion of the run; the bundle is closed."""
 
 
 def pytest_wireproof_fault(sentence: str) -> None:
-    """Tell why the run could not do its job."""
+    """Receive the reason why the run could not be made."""

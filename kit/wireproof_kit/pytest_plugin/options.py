@@ -21,7 +21,8 @@ from wireproof_kit.runner.request import (
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import TargetKey, option_of
-from wireproof_kit.verdicts.judge import ReadingChoice
+from wireproof_spec.catalogue import Level
+from wireproof_spec.record import ReadingChoice
 
 _LEVELS = ("must", "should", "may", "observed")
 _READINGS = ("any", "published", "deployed")
@@ -83,6 +84,15 @@ def broker_url(config: pytest.Config) -> str | None:
     return cast(str | None, config.getoption("--broker-url"))
 
 
+def narrowing_options(config: pytest.Config) -> tuple[str, ...]:
+    """Return pytest's own options by which cases can be left out, as given."""
+    given = (
+        (option, config.getoption(name))
+        for option, name in (("-k", "keyword"), ("-m", "markexpr"))
+    )
+    return tuple(f"{option} {value}" for option, value in given if value)
+
+
 def make_request(config: pytest.Config) -> RunRequest:
     """Return what pytest's options ask for.
 
@@ -108,7 +118,7 @@ def _plan(config: pytest.Config) -> RunPlan:
         claims=read_claims(_many(config, "--claim")),
         topics=read_topics(_many(config, "--topic")),
         reading=cast(ReadingChoice, config.getoption("--reading")),
-        profile=cast(str, config.getoption("--profile")),
+        profile=cast(Level, config.getoption("--profile")),
         origins=read_origins(_one(config, "--origin")),
         spec_revision=_read_whole_number(config, "--spec-rev"),
         hazardous=bool(config.getoption("--hazardous")),

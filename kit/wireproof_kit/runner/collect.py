@@ -20,6 +20,7 @@ _OPTIONS = (
     *("-c", os.devnull),
     *("-p", "no:terminal"),
     *("-p", "no:cacheprovider"),
+    *("-p", "no:unraisableexception"),  # it ends with five full garbage collections
     "--import-mode=importlib",
 )
 """No settings, plug-ins or conftest files of a user's own: none of them may change a verdict."""

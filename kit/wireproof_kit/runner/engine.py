@@ -1,8 +1,8 @@
-"""Runs cases and writes down what was observed.
+"""Runs cases and records their observations.
 
-A case runs in a thread with a deadline; what it owes to the target's slowness is settled by a
-control round trip; a failure is repeated with fresh names; a death of the target is charged to
-the case during which it happened, and what cannot run afterwards says so.
+A case runs in a thread with a deadline. A control round trip decides whether an overdue answer is
+due to a slow machine. A failure is repeated with new names. A death of the target is charged to
+one case; cases that ran at the time, or cannot run afterwards, are undecided.
 """
 
 import threading
@@ -11,18 +11,24 @@ import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 
 import msgspec
 
-from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
+from wireproof_kit.errors import ArrangementFailed, KitError, TargetSilent, TargetUnreachable
 from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.runner.deaths import Deaths
+from wireproof_kit.runner.hurry import Hurry, hurry_with
 from wireproof_kit.runner.instance import Instance
+from wireproof_kit.runner.line import Line, has_reset
+from wireproof_kit.runner.patience import hurry
 from wireproof_kit.targets.session import Session
 from wireproof_kit.verdicts.judge import (
-    DIED,
+    CONFORMING,
     KIT_ERROR,
     UNAVAILABLE,
     UNDECIDED,
+    WITHHELD,
     JudgeContext,
     judge,
 )
@@ -38,26 +44,31 @@ from wireproof_spec.record import (
 )
 
 CASE_TIMEOUT_S = 120.0
-HURRY = 0.1
-_DEATH_HINTS = ("closed", "silence", "missing", "unreachable", "no-sentinel", UNDECIDED)
+FAR_S = 0.2
+"""A round trip to a target for which cases are better run side by side."""
+SIDE_BY_SIDE = 4
+"""How many times as many cases as those that wait are run at once then; they do little else."""
+WAITING_SHARE = 0.5
+"""A case that spends more of its time than this waiting in vain was kept waiting by the target."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """How cases are run.
 
-    ``repeats`` counts the runs of a failing case in all; ``repeat_budget_s`` bounds the time
-    they may take for one case, ``all_repeats_s`` for the run; ``waiters`` is how many cases may
-    wait at once; ``restart`` brings a dead target back and returns whether it is alive again.
-    ``hurry_after`` overdue answers the kit waits a tenth of its patience and no longer fails
-    what is overdue: a target that owes everything would keep it waiting for hours.
-    ``transcripts`` tells whether records keep what was sent and received.
+    ``repeats`` is the number of runs of a failing case. ``repeat_budget_s`` limits the time of
+    these runs for one case, ``all_repeats_s`` for the whole run. ``waiters`` is the number of
+    cases that may wait at once. ``restart`` restarts a dead target and returns whether it is
+    alive. At the latest after ``hurry_after`` overdue failures the kit waits as briefly as
+    it can: a target that answers nothing would keep the kit waiting for hours. A ``patient`` run
+    never does so. ``transcripts``: records keep the bytes sent and received.
     """
 
     repeats: int = 5
     repeat_budget_s: float = 20.0
     all_repeats_s: float = 60.0
     hurry_after: int = 40
+    patient: bool = False
     waiters: int = 16
     case_timeout_s: float = CASE_TIMEOUT_S
     restart: Callable[[], bool] | None = None
@@ -69,6 +80,7 @@ class _Outcome:
     observation: Observation
     transcript: Transcript
     seconds: float
+    is_hurried: bool = False
 
 
 @dataclass(slots=True)
@@ -78,120 +90,181 @@ class Engine:
     session: Session
     bench: JudgeContext
     options: RunOptions = RunOptions()
-    _pool: ThreadPoolExecutor | None = None
+    _pools: list[ThreadPoolExecutor] = field(default_factory=list[ThreadPoolExecutor])
     _waiting: dict[str, Future[CaseRecord]] = field(default_factory=dict[str, Future[CaseRecord]])
-    _died_at: str | None = None
     _repeating_s: float = 0.0
-    _overdue: int = 0
+    _later: dict[str, Instance] = field(default_factory=dict[str, Instance])
+    _hurry: Hurry = field(init=False)
+    _deaths: Deaths = field(init=False)
+    _line: Line = field(init=False)
+    _running: set[SimpleQueue[Observation]] = field(default_factory=set[SimpleQueue[Observation]])
+
+    def __post_init__(self) -> None:
+        self._deaths = Deaths(self.session, self.options.restart)
+        self._line = Line(self.session)
+        self._hurry = hurry_with(
+            self.session.patience, after=self.options.hurry_after, never=self.options.patient
+        )
 
     def start(self, instances: Iterable[Instance]) -> None:
-        """Start waiting cases early, each in a thread of a bounded pool."""
-        self._pool = ThreadPoolExecutor(self.options.waiters, thread_name_prefix="waiting-case")
-        for instance in instances:
-            self._waiting[instance.id] = self._pool.submit(self._run, instance)
+        """Start waiting cases early, each in a thread of a bounded pool.
+
+        The others are started so when the target is far away or found to withhold what it owes:
+        each of a thousand cases that waits a little, one after another, makes many minutes.
+        """
+        pool = ThreadPoolExecutor(self.options.waiters, thread_name_prefix="waiting-case")
+        self._pools.append(pool)
+        harmless = [item for item in instances if not (item.mark.alone or item.mark.hazard)]
+        self._later = {item.id: item for item in harmless if not item.mark.waiting}
+        for instance in harmless:
+            if instance.mark.waiting:
+                self._waiting[instance.id] = pool.submit(self._run, instance)
+        if self._later and self.session.control().seconds >= FAR_S:
+            self._start_the_rest()
 
     def run(self, instance: Instance) -> CaseRecord:
         """Run a case, or collect it if it was started before, and judge it."""
+        self._later.pop(instance.id, None)
+        if self._hurry.is_general:
+            self._start_the_rest()
         started = self._waiting.pop(instance.id, None)
         return started.result() if started is not None else self._run(instance)
 
+    def _start_the_rest(self) -> None:
+        later, self._later = self._later, {}
+        if not later:
+            return
+        workers = self.options.waiters * SIDE_BY_SIDE
+        pool = ThreadPoolExecutor(workers, thread_name_prefix="hurried-case")
+        self._pools.append(pool)
+        for instance in later.values():
+            self._waiting[instance.id] = pool.submit(self._run, instance)
+
     def close(self) -> None:
-        """Give up what was not collected."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+        """Abandon the cases that have not ended: the process must not wait for them."""
+        for finished in list(self._running):
+            finished.put(observed(f"{UNDECIDED}:given-up", note="the run ended first"))
+        for pool in self._pools:
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def _run(self, instance: Instance) -> CaseRecord:
-        if self._died_at is not None:
-            return self._not_run(instance)
+        if self._deaths.is_final:
+            empty = _Outcome(observed(UNDECIDED), Transcript(), 0.0)
+            return self._record_undecided(instance, empty)
+        since = self._deaths.number
         outcome = self._perform(instance)
-        first = self._record_seen(instance, outcome)
+        first = self._record_seen(instance, outcome, since)
         record = self._record(instance, first, outcome)
-        if judge(record, self.bench).verdict == "fail" and not self._died_at:
+        if judge(record, self.bench).verdict == "fail" and not self._deaths.is_final:
             record = self._repeat(instance, record, outcome.seconds)
-        return judge_record(record, self.bench)
+        record = judge_record(record, self.bench)
+        is_other_death = self._deaths.number != since and not self._deaths.has_killed(instance.id)
+        if is_other_death and record.verdict not in CONFORMING:
+            return self._record_undecided(instance, outcome, first.value)
+        self._hurry.learn(instance, record)
+        return record
+
+    def _record_undecided(
+        self, instance: Instance, outcome: _Outcome, seen: str = ""
+    ) -> CaseRecord:
+        """Return the record of a case that another case's death of the target concerned."""
+        return judge_record(
+            self._record(instance, self._deaths.make_undecided(seen), outcome), self.bench
+        )
 
     def _perform(self, instance: Instance) -> _Outcome:
         transcript = Transcript()
-        results: list[Observation] = []
+        finished: SimpleQueue[Observation] = SimpleQueue()
         started = time.monotonic()
-        thread = threading.Thread(
-            target=lambda: results.append(self._experiment(instance, transcript)),
+        self._running.add(finished)
+        threading.Thread(
+            target=lambda: finished.put(self._experiment(instance, transcript)),
             name=f"case-{instance.id}",
             daemon=True,
-        )
-        thread.start()
-        thread.join(self.options.case_timeout_s)
-        limit = f"{self.options.case_timeout_s:g} s"
-        late = observed(f"{KIT_ERROR}:timeout", note=f"the case did not end within {limit}")
-        return _Outcome(results[0] if results else late, transcript, time.monotonic() - started)
+        ).start()
+        try:
+            observation = finished.get(timeout=self.options.case_timeout_s)
+        except Empty:
+            observation = self._late(transcript)
+        finally:
+            self._running.discard(finished)
+        seconds = time.monotonic() - started
+        return _Outcome(observation, transcript, seconds, self._hurry.applies(instance))
+
+    def _late(self, transcript: Transcript) -> Observation:
+        """Return the observation of a case that does not end: the target's fault or the kit's."""
+        limit, waited = self.options.case_timeout_s, transcript.vain_s
+        note = f"the case did not end within {limit:g} s"
+        if waited < WAITING_SHARE * limit:
+            is_far = self.session.control().seconds >= FAR_S
+            return observed(f"{UNDECIDED if is_far else KIT_ERROR}:timeout", note=note)
+        note = f"{note}: for {waited:.0f} s it waited in vain for what the target owed"
+        return observed(WITHHELD, overdue=True, note=note)
 
     def _experiment(self, instance: Instance, transcript: Transcript) -> Observation:
         """Run the case's function once; the outermost loop of the kit."""
         arguments: dict[str, object] = {}
-        try:
-            arguments = self.session.arguments(instance.arguments, transcript)
-            return instance.function(**arguments, **instance.parameters)
-        except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
-            return observed(f"{UNDECIDED}:arrangement", note=str(error))
-        except Exception as error:
-            last = traceback.format_exception_only(error)[-1].strip()
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            note = f"{last} ({where.name}, line {where.lineno})"
-            return observed(f"{KIT_ERROR}:{type(error).__name__}", note=note)
-        finally:
-            self.session.release(arguments)
+        with hurry(lambda: self._hurry.applies(instance)):
+            try:
+                arguments.update(self.session.arguments(instance.arguments, transcript))
+                return instance.function(**arguments, **instance.parameters)
+            except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
+                return _observe_unarranged(error, transcript)
+            except Exception as error:
+                last = traceback.format_exception_only(error)[-1].strip()
+                where = traceback.extract_tb(error.__traceback__)[-1]
+                note = f"{last} ({where.name}, line {where.lineno})"
+                return observed(f"{KIT_ERROR}:{type(error).__name__}", note=note)
+            finally:
+                self.session.release(arguments)
 
-    def _record_seen(self, instance: Instance, outcome: _Outcome) -> SeenRecord:
+    def _record_seen(self, instance: Instance, outcome: _Outcome, since: int) -> SeenRecord:
         observation = outcome.observation
-        control = self.session.control().state if observation.overdue else None
-        if control == "prompt" and self._hurries():
-            return _record_hurried(observation, self.options.hurry_after)
-        if self._may_be_dead(instance, observation) and not self.session.is_alive():
-            return self._bury(instance, observation)
-        return SeenRecord(
+        seen = SeenRecord(
             value=observation.value,
             overdue=observation.overdue,
-            control=control,
-            difference=_difference(observation.difference),
+            difference=difference_record(observation.difference),
             note=observation.note,
         )
+        if instance.mark.hazard or not self._conforms(instance, seen):
+            found = self._deaths.notice(instance.id, observation, since=since)
+            if found is not None:
+                return found
+            if has_reset(outcome.transcript) and self._line.is_bad():
+                return _record_cut_off(observation)
+            self._hurry.spend(instance, outcome.transcript.vain_s)
+        if not observation.overdue:
+            return seen
+        control = self.session.control().state
+        if control == "prompt" and outcome.is_hurried:
+            return _record_hurried(observation)
+        return msgspec.structs.replace(seen, control=control)
 
-    def _hurries(self) -> bool:
-        """Count an overdue answer; tell whether the kit had already begun to hurry."""
-        self._overdue += 1
-        if self._overdue == self.options.hurry_after:
-            self.session.patience = self.session.patience.cut(HURRY)
-        return self._overdue > self.options.hurry_after
-
-    def _may_be_dead(self, instance: Instance, observation: Observation) -> bool:
-        return instance.mark.hazard or any(hint in observation.value for hint in _DEATH_HINTS)
-
-    def _bury(self, instance: Instance, observation: Observation) -> SeenRecord:
-        note = f"the target no longer accepts connections (seen: {observation.value})"
-        if self.options.restart is None or not self.options.restart():
-            self._died_at = instance.id
-        return SeenRecord(value=DIED, note=note)
-
-    def _not_run(self, instance: Instance) -> CaseRecord:
-        seen = SeenRecord(value=f"{UNDECIDED}:target-died", note=f"target died at {self._died_at}")
-        empty = _Outcome(observed(seen.value), Transcript(), 0.0)
-        return judge_record(self._record(instance, seen, empty), self.bench)
+    def _conforms(self, instance: Instance, seen: SeenRecord) -> bool:
+        nothing = _Outcome(observed(seen.value), Transcript(), 0.0)
+        record = self._record(instance, seen, nothing)
+        return judge(record, self.bench).verdict in CONFORMING
 
     def _repeat(self, instance: Instance, record: CaseRecord, seconds: float) -> CaseRecord:
         """Run a failing case again with fresh names; no repeat ever turns a failure green."""
         first, *_ = record.list_seen()
         same, others = 1, list[SeenRecord]()
         left = min(self.options.repeat_budget_s, self.options.all_repeats_s - self._repeating_s)
-        while same + len(others) < self.options.repeats and seconds < left:
+        while (
+            same + len(others) < self.options.repeats
+            and seconds < left
+            and self._hurry.repeats(instance)
+        ):
+            since = self._deaths.number
             outcome = self._perform(instance)
-            seen = self._record_seen(instance, outcome)
+            seen = self._record_seen(instance, outcome, since)
             left -= outcome.seconds
             self._repeating_s += outcome.seconds
             if seen.value == first.value:
                 same += 1
             else:
                 others.append(seen)
-            if self._died_at:
+            if self._deaths.is_final:
                 break
         repeats = RepeatsRecord(runs=same + len(others), same=same, others=tuple(others))
         return _with(record, repeats=repeats)
@@ -220,11 +293,12 @@ class Engine:
 
 
 def judge_record(record: CaseRecord, bench: JudgeContext) -> CaseRecord:
-    """Return the record with the judge's verdict, and the level and origin of today's clause."""
+    """Return the record with the judge's verdict and today's clause, its level and origin."""
     judgement = judge(record, bench)
-    clause = bench.catalogue.clause(record.clause)
+    clause = bench.catalogue.clause_of(record.case)
     return _with(
         record,
+        clause=clause.id if clause else record.clause,
         level=clause.level if clause else record.level,
         origin=clause.origin if clause else record.origin,
         verdict=judgement.verdict,
@@ -272,14 +346,25 @@ def transcript_record(transcript: Transcript) -> TranscriptRecord:
     )
 
 
-def _record_hurried(observation: Observation, after: int) -> SeenRecord:
-    note = (
-        f"saw {observation.value}, but the kit no longer waits long after {after} overdue answers"
-    )
+def _record_hurried(observation: Observation) -> SeenRecord:
+    note = f"saw {observation.value}, but the kit no longer waits long: the target owes too much"
     return SeenRecord(value=f"{UNDECIDED}:hurried", note=note)
 
 
-def _difference(difference: Difference | None) -> DifferenceRecord | None:
+def _record_cut_off(observation: Observation) -> SeenRecord:
+    note = f"saw {observation.value}, but the way to the target resets connections by itself"
+    return SeenRecord(value=f"{UNDECIDED}:cut-off", note=note)
+
+
+def _observe_unarranged(error: KitError, transcript: Transcript) -> Observation:
+    """Return what is seen when a case could not be prepared, with the exchange that failed."""
+    if isinstance(error, ArrangementFailed) and error.transcript is not None:
+        transcript.extend(error.transcript)
+    return observed(f"{UNDECIDED}:arrangement", note=str(error))
+
+
+def difference_record(difference: Difference | None) -> DifferenceRecord | None:
+    """Return what a bundle keeps of a difference."""
     if difference is None:
         return None
     return DifferenceRecord(

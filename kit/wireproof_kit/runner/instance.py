@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from wireproof_kit.case import CaseMark
 from wireproof_kit.observation import Observation
 from wireproof_kit.protocols import kit_part, protocol_of
-from wireproof_spec.catalogue import Catalogue, Clause, is_below
+from wireproof_spec.catalogue import CLIENT, Catalogue, Clause, is_below
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One experiment.
+    """One case with one set of parameters.
 
-    ``arguments`` name the kit objects it takes.
+    ``arguments`` are the kit objects it takes; ``argument_needs`` are the capabilities that these
+    objects require of the target.
     """
 
     id: str
@@ -26,6 +27,7 @@ class Instance:
     function: Callable[..., Observation]
     parameters: Mapping[str, object]
     arguments: tuple[str, ...]
+    argument_needs: tuple[str, ...] = ()
 
     @property
     def hash(self) -> str:
@@ -38,11 +40,19 @@ class Instance:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The capabilities of the clause and of the case itself."""
-        return tuple(dict.fromkeys((*self.clause.needs, *self.mark.needs)))
+        """The capabilities that the clause, the case, its parameters and its arguments require."""
+        own = self.id.removeprefix(f"{self.mark.id}/").removesuffix(f"/{self.mark.place}")
+        of_parameters = self.mark.needs_of.get(own, ())
+        needs = (*self.clause.needs, *self.mark.needs, *of_parameters, *self.argument_needs)
+        return tuple(dict.fromkeys(needs))
+
+    @property
+    def is_for_clients(self) -> bool:
+        """True if the case judges a client; else it judges who serves clients."""
+        return self.clause.role == CLIENT
 
     def is_selected_by(self, prefix: str) -> bool:
-        """Tell whether a prefix of a case id or of a clause id selects this case."""
+        """Return True if a prefix of a case id or clause id selects this case."""
         return is_below(self.id, prefix) or is_below(self.clause.id, prefix)
 
 
@@ -56,7 +66,9 @@ def make_instance(
 ) -> Instance:
     """Bind a marked function to one set of parameters."""
     names = tuple(inspect.signature(function).parameters)
-    case_id = f"{mark.id}/{parameter_id}" if parameter_id else mark.id
+    case_id = "/".join(part for part in (mark.id, parameter_id, mark.place) if part)
+    arguments = tuple(name for name in names if name not in parameters)
+    known = kit_part(protocol_of(case_id)).needs
     return Instance(
         id=case_id,
         title=(inspect.getdoc(function) or "").partition("\n")[0],
@@ -64,13 +76,14 @@ def make_instance(
         clause=clause,
         function=function,
         parameters=parameters,
-        arguments=tuple(name for name in names if name not in parameters),
+        arguments=arguments,
+        argument_needs=tuple(known[name] for name in arguments if name in known),
     )
 
 
 def lawless(instances: Iterable[Instance], catalogue: Catalogue) -> list[str]:
-    """Return the ids of cases that have no accept set in the catalogue."""
-    return [item.id for item in instances if catalogue.law(item.clause.id, item.id) is None]
+    """Return the ids of cases that have no accept set under the clause they name."""
+    return [item.id for item in instances if catalogue.clause_of(item.id) != item.clause]
 
 
 def known_ids(instances: Iterable[Instance]) -> list[str]:

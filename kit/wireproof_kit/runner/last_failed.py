@@ -23,7 +23,7 @@ def read_last_failed(path: Path) -> frozenset[str]:
 def keep_last_failed(
     path: Path, instances: Sequence[Instance], known: Sequence[Instance]
 ) -> tuple[Instance, ...]:
-    """Return the instances that failed last time; all of them when none of ``known`` did."""
+    """Return the instances that failed last time; if none of ``known`` failed, all instances."""
     failed = read_last_failed(path)
     if not any(item.id in failed for item in known):
         return tuple(instances)
@@ -31,7 +31,7 @@ def keep_last_failed(
 
 
 def write_last_failed(path: Path, records: Sequence[CaseRecord]) -> None:
-    """Bring the file up to date; what was not run stays as it was."""
+    """Update the file; cases that were not run keep their state."""
     before = read_last_failed(path)
     failed = {record.case for record in records if record.verdict in COUNTED}
     now = (before - {record.case for record in records}) | failed

@@ -18,7 +18,7 @@ INSTANCE: pytest.StashKey[Instance] = pytest.StashKey()
 
 
 class CaseCollector:
-    """A pytest plug-in that keeps the cases of a collection, or why there are none."""
+    """A pytest plug-in that keeps the collected cases, or the reason why there are none."""
 
     def __init__(self, url: str | None) -> None:
         self._several = several_of(url)
@@ -26,7 +26,7 @@ class CaseCollector:
         self.fault = ""
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Make a case for each of the things of which the target has several."""
+        """Make a case for each value of an argument that has several values on the target."""
         parametrize_case(metafunc, self._several)
 
     @pytest.hookimpl(tryfirst=True)

@@ -10,28 +10,38 @@ from typing import Self
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import kit_part, list_with_reference, protocol_of, read_target
+from wireproof_kit.runner.activity import Activity
 from wireproof_kit.runner.engine import transcript_record
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.runner.patience import Wait
+from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
-from wireproof_kit.targets.session import Session, SessionOptions
+from wireproof_kit.targets.session import Probe, Session, SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.verdicts.judge import (
     JudgeContext,
-    ReadingChoice,
     claim_state,
     missing_capability,
 )
+from wireproof_kit.verdicts.outcome import EXCLUDED
 from wireproof_kit.verdicts.revision import check_revision
 from wireproof_kit.version import KIT_VERSION
-from wireproof_spec.catalogue import Catalogue, is_below, load_catalogue
+from wireproof_spec.catalogue import (
+    CLIENT,
+    Capability,
+    Catalogue,
+    Level,
+    is_below,
+    load_catalogue,
+    matches,
+)
 from wireproof_spec.origin import BINDING, Binding
 from wireproof_spec.record import (
     FORMAT,
     BindingRecord,
     ClaimRecord,
     HeaderRecord,
+    ReadingChoice,
     TargetRecord,
 )
 
@@ -45,8 +55,9 @@ class RunPlan:
     ``url`` is a target URL or ``reference``: that of ``protocol``, or else of the first one whose
     cases are asked for; ``keys`` are target keys given beside the URL;
     ``claims`` are NAME → true or false; ``selection`` and ``exclude`` are prefixes of case or
-    clause ids; ``timeout`` in seconds replaces measured patience; a ``passing`` target ends with
-    the run, as the embedded reference does.
+    clause ids, ``narrowed`` the options that left cases out before; ``timeout`` in seconds
+    replaces measured patience; a ``passing`` target ends with the run, as the embedded reference
+    does.
     """
 
     url: str
@@ -54,10 +65,11 @@ class RunPlan:
     keys: tuple[tuple[str, str], ...] = ()
     selection: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    narrowed: tuple[str, ...] = ()
     claims: Mapping[str, bool] = field(default_factory=dict[str, bool])
     topics: Mapping[str, str] = field(default_factory=dict[str, str])
     reading: ReadingChoice = "any"
-    profile: str = "must"
+    profile: Level = "must"
     origins: tuple[Binding, ...] = BINDING
     spec_revision: int | None = None
     hazardous: bool = False
@@ -91,7 +103,12 @@ class Run:
     embedded: EmbeddedReference | None = None
 
     @classmethod
-    def open(cls, plan: RunPlan, instances: Sequence[Instance] = ()) -> Self:
+    def open(
+        cls,
+        plan: RunPlan,
+        instances: Sequence[Instance] = (),
+        activity: Activity | None = None,
+    ) -> Self:
         """Open the target, or the embedded reference.
 
         What the cases among ``instances`` that are asked for need is begun before anything is
@@ -105,15 +122,17 @@ class Run:
         embedded = None
         url = plan.url
         is_embedded = url == REFERENCE
-        protocol = (
-            reference_of(plan, instances) if is_embedded else read_target(url, plan.keys).protocol
-        )
-        _refuse_unmatched(plan, protocol, instances)
+        if is_embedded:
+            protocol, is_client = reference_of(plan, instances), False
+        else:
+            named = read_target(url, plan.keys)
+            protocol, is_client = named.protocol, named.is_client()
+        _refuse_unmatched(plan, protocol, instances, is_client=is_client)
         if is_embedded:
             embedded = start_reference(protocol, plan.reference_options)
             url = embedded.url
         try:
-            return cls._open_target(plan, url, seed, embedded, instances)
+            return cls._open_target(plan, url, seed, embedded, instances, activity or Activity())
         except BaseException:
             if embedded is not None:
                 embedded.close()
@@ -127,9 +146,10 @@ class Run:
         seed: int,
         embedded: EmbeddedReference | None,
         instances: Sequence[Instance],
+        activity: Activity,
     ) -> Self:
         target = read_target(url, plan.keys)
-        catalogue = load_catalogue(target.protocol)
+        catalogue = load_catalogue(target.protocol).for_target(is_client=target.is_client())
         check_revision(catalogue, plan.spec_revision)
         token = f"{random.Random(seed).randrange(36**4):x}{secrets.token_hex(3)}"
         options = SessionOptions(
@@ -141,10 +161,10 @@ class Run:
         )
         session = kit_part(target.protocol).open_session(target, options)
         try:
-            own = _of_protocol(target.protocol, instances)
+            own = _of_target(target.protocol, instances, is_client=target.is_client())
             session.begin(_count_needed(item for item in own if _is_asked_for(plan, item)))
-            claims = _probe_claims(session, catalogue, plan.claims)
-            readings = _bind_readings(session, catalogue)
+            claims = _probe_claims(session, catalogue, plan.claims, activity)
+            readings = _bind_readings(session, catalogue, activity)
         except BaseException:
             session.close()
             raise
@@ -157,9 +177,10 @@ class Run:
         Raises:
             UsageFault: nothing is selected, or what was asked for by id cannot be run.
         """
-        own = _of_protocol(self.target.protocol, instances)
+        is_client = self.target.is_client()
+        own = _of_target(self.target.protocol, instances, is_client=is_client)
         asked = [item for item in own if _is_asked_for(self.plan, item)]
-        _refuse_unmatched(self.plan, self.target.protocol, own)
+        _refuse_unmatched(self.plan, self.target.protocol, own, is_client=is_client)
         run: list[Instance] = []
         unsupported: list[Instance] = []
         left_out: list[Instance] = []
@@ -184,7 +205,8 @@ class Run:
 
     def header(self, choice: Choice) -> HeaderRecord:
         """Return the bundle's first record."""
-        patience = {wait.value: self.session.patience.seconds(wait) for wait in Wait}
+        limits, shown = self.session.patience, (ANSWER, PUSH, REDELIVERY)
+        patience = {wait.value: limits.seconds(wait) for wait in shown}
         return HeaderRecord(
             format=FORMAT,
             kit=KIT_VERSION,
@@ -195,6 +217,7 @@ class Run:
                 protocol=self.target.protocol,
                 fingerprint=self.session.fingerprint(),
                 given=self.target.list_given(),
+                role=CLIENT if self.target.is_client() else "",
             ),
             claims=dict(self.bench.claims),
             readings=dict(self.bench.readings),
@@ -203,7 +226,12 @@ class Run:
             origins=self.plan.origins,
             reading=self.plan.reading,
             selection=self.plan.selection,
-            not_selected={**choice.not_selected, **_list_excluded()},
+            not_selected={
+                **choice.not_selected,
+                **dict.fromkeys(self.plan.exclude, EXCLUDED),
+                **_list_excluded(),
+            },
+            narrowed=self.plan.narrowed,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             command=self.plan.command,
         )
@@ -248,10 +276,10 @@ class Run:
 
 
 def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
-    """Return whose reference is meant.
+    """Return the protocol whose reference to run.
 
     Raises:
-        UsageFault: a protocol is named that has none.
+        UsageFault: the given protocol has no reference.
     """
     known = list_with_reference()
     if plan.protocol is not None and plan.protocol not in known:
@@ -260,16 +288,32 @@ def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
     return plan.protocol or next((name for name in known if name in asked), known[0])
 
 
-def _refuse_unmatched(plan: RunPlan, protocol: str, instances: Sequence[Instance]) -> None:
-    """Refuse what selects or excludes no case; who only opens a target brings none."""
-    own = _of_protocol(protocol, instances)
+def _refuse_unmatched(
+    plan: RunPlan, protocol: str, instances: Sequence[Instance], *, is_client: bool
+) -> None:
+    """Refuse a prefix that matches no case; nothing is checked if only the target is opened."""
+    own = _of_target(protocol, instances, is_client=is_client)
+    others = _of_target(protocol, instances, is_client=not is_client)
     for prefix in (*plan.selection, *plan.exclude):
         if instances and not any(item.is_selected_by(prefix) for item in own):
+            if any(item.is_selected_by(prefix) for item in others):
+                raise UsageFault(_of_others(prefix, is_client=is_client))
             raise UsageFault(describe_unmatched(prefix, own, [load_catalogue(protocol)]))
 
 
-def _of_protocol(protocol: str, instances: Iterable[Instance]) -> list[Instance]:
-    return [item for item in instances if is_below(item.id, protocol)]
+def _of_others(prefix: str, *, is_client: bool) -> str:
+    if is_client:
+        return f"{prefix!r} holds cases for brokers, not for clients; use `wireproof run`"
+    return f"{prefix!r} holds cases for clients, not for brokers; use `wireproof client`"
+
+
+def _of_target(protocol: str, instances: Iterable[Instance], *, is_client: bool) -> list[Instance]:
+    """Return the cases of a protocol that are for clients, or those that are not."""
+    return [
+        item
+        for item in instances
+        if is_below(item.id, protocol) and item.is_for_clients == is_client
+    ]
 
 
 def _is_asked_for(plan: RunPlan, item: Instance) -> bool:
@@ -318,7 +362,7 @@ def _prefixes(identifier: str, separator: str) -> list[str]:
 
 
 def _probe_claims(
-    session: Session, catalogue: Catalogue, claimed: Mapping[str, bool]
+    session: Session, catalogue: Catalogue, claimed: Mapping[str, bool], activity: Activity
 ) -> dict[str, ClaimRecord]:
     unknown = set(claimed) - {capability.id for capability in catalogue.capabilities}
     if unknown:
@@ -326,8 +370,9 @@ def _probe_claims(
         raise UsageFault(f"claim {sorted(unknown)[0]!r} is unknown; known claims: {known}")
     claims: dict[str, ClaimRecord] = {}
     for capability in catalogue.capabilities:
-        probe = session.probe_capability(capability.probe)
+        activity.begin(f"the probe of {capability.id}, and the topics that it needs")
         said = claimed.get(capability.id)
+        probe = _probe(session, capability)
         seen = probe.observation.value
         state = claim_state(capability, seen, claimed=said is True)
         claims[capability.id] = ClaimRecord(
@@ -335,13 +380,29 @@ def _probe_claims(
             observation=seen,
             claimed=said is True,
             transcript=transcript_record(probe.transcript),
+            note=probe.observation.note,
         )
     return claims
 
 
-def _bind_readings(session: Session, catalogue: Catalogue) -> dict[str, BindingRecord]:
+def _probe(session: Session, capability: Capability) -> Probe:
+    """Return what the first witness of a capability shows that shows it, else the probe's own."""
+    first = session.probe_capability(capability.probe)
+    if matches(first.observation.value, capability.shown_by):
+        return first
+    for witness in capability.witnesses:
+        probe = session.probe_capability(witness)
+        if matches(probe.observation.value, capability.shown_by):
+            return probe
+    return first
+
+
+def _bind_readings(
+    session: Session, catalogue: Catalogue, activity: Activity
+) -> dict[str, BindingRecord]:
     bound: dict[str, BindingRecord] = {}
     for decision in catalogue.decisions:
+        activity.begin(f"the probe of the reading {decision.id}")
         probe = session.probe_reading(decision.probe)
         seen = probe.observation.value
         bound[decision.id] = BindingRecord(

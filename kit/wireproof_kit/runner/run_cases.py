@@ -1,4 +1,4 @@
-"""Running the cases of a request in their order, and telling listeners what comes of each."""
+"""Runs the cases of a request in their order, and passes each record to listeners."""
 
 import contextlib
 from collections.abc import Callable, Sequence
@@ -8,6 +8,7 @@ from typing import Protocol, Self
 
 from wireproof_kit.bundle.recorder import Ledger
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.runner.activity import Activity, Tell
 from wireproof_kit.runner.engine import Engine, record_unsupported
 from wireproof_kit.runner.instance import Instance, known_ids
 from wireproof_kit.runner.request import RunRequest
@@ -20,7 +21,7 @@ COUNTED: tuple[Verdict, ...] = ("fail", "error", "inconclusive", "unstable")
 
 
 class Listener(Protocol):
-    """What is told of a run as it happens."""
+    """Receives the events of a run."""
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
         """Tell that the target is open, claims are probed and the cases are chosen."""
@@ -51,9 +52,15 @@ class OpenRun:
     _engine: Engine
     _choice: Choice
     _unsupported: frozenset[str]
+    _activity: Activity
 
     @classmethod
-    def open(cls, request: RunRequest, instances: Sequence[Instance]) -> Self:
+    def open(
+        cls,
+        request: RunRequest,
+        instances: Sequence[Instance],
+        activity: Activity | None = None,
+    ) -> Self:
         """Open the target and choose among cases.
 
         Raises:
@@ -63,24 +70,34 @@ class OpenRun:
         if not instances:
             raise UsageFault("no case was collected; see `wireproof list`")
         deviations = read_baseline(request, known_ids(instances))
-        run = Run.open(request.plan, instances)
+        activity = activity or Activity()
+        run = Run.open(request.plan, instances, activity)
         try:
             choice = run.choose(instances)
+            activity.begin("the topics that the cases need")
             run.prepare(choice.run)
             engine = Engine(run.session, run.bench, request.engine)
             cases = _in_order(choice, instances)
             lacking = frozenset(item.id for item in choice.unsupported)
-            return cls(run, cases, run.header(choice), deviations, engine, choice, lacking)
+            header = run.header(choice)
+            return cls(run, cases, header, deviations, engine, choice, lacking, activity)
         except BaseException:
             run.close()
             raise
 
+    @property
+    def supported(self) -> tuple[Instance, ...]:
+        """Return the cases for which the target has what they need, in the order given."""
+        return self._choice.run
+
     def start(self) -> None:
         """Start early, each in a thread, the cases that mostly wait."""
-        self._engine.start(item for item in self._choice.run if item.mark.waiting)
+        lacking = self._unsupported
+        self._engine.start(item for item in self.cases if item.id not in lacking)
 
     def run_case(self, instance: Instance) -> CaseRecord:
         """Run a case and judge it; a failure that the deviations file lists is known."""
+        self._activity.begin(instance.id)
         if instance.id in self._unsupported:
             record = record_unsupported(instance, self.run.bench)
         else:
@@ -100,14 +117,21 @@ def run_cases(
     listeners: Sequence[Listener],
     *,
     is_stopped: Callable[[], bool],
+    tell_wait: Tell = lambda what, seconds: None,
 ) -> RunRecords:
-    """Run what the request asks for; ``is_stopped`` is asked after every case.
+    """Run the requested cases; ``is_stopped`` is called after every case.
+
+    ``tell_wait`` is called with the current step and its seconds while a step takes long.
 
     Raises:
         KitError: as `OpenRun.open`.
         KeyboardInterrupt: interrupted before the first case.
     """
-    with contextlib.closing(OpenRun.open(request, instances)) as opened:
+    activity = Activity()
+    with (
+        activity.watch(tell_wait),
+        contextlib.closing(OpenRun.open(request, instances, activity)) as opened,
+    ):
         ledger = Ledger(request.bundle, opened.deviations, request.allow_unstable)
         told = [ledger, *listeners]
         for listener in told:
@@ -143,7 +167,7 @@ def _run_all(
             record = opened.run_case(instance)
             for listener in listeners:
                 listener.case(record)
-            failures += record.verdict in COUNTED
+            failures += record.verdict in COUNTED and _counts(opened.header, record)
             if failures == maxfail:
                 return False
             if is_stopped():
@@ -153,14 +177,24 @@ def _run_all(
     return False
 
 
+def _counts(header: HeaderRecord, record: CaseRecord) -> bool:
+    """Return True if a failure counts; an error of ours always does."""
+    return record.verdict == "error" or header.counts(record.level, record.origin)
+
+
 def _in_order(choice: Choice, instances: Sequence[Instance]) -> tuple[Instance, ...]:
     """Return the chosen cases, those of one turn in the order of the files."""
     chosen = {item.id for item in (*choice.run, *choice.unsupported)}
     return tuple(sorted((item for item in instances if item.id in chosen), key=turn))
 
 
-def turn(instance: Instance) -> int:
-    """Return a case's turn: quick cases, waiting ones, those that disturb others, hazards."""
+def turn(instance: Instance) -> tuple[int, bool]:
+    """Return a case's turn: quick cases, waiting ones, those that disturb others, hazards.
+
+    Of each, cases of core clauses come first: what the target withholds in them it withholds in
+    the rest of their group, which is then not waited for.
+    """
+    is_other = not instance.clause.core
     if instance.mark.hazard:
-        return 3
-    return 2 if instance.mark.alone else int(instance.mark.waiting)
+        return 3, is_other
+    return (2 if instance.mark.alone else int(instance.mark.waiting)), is_other

@@ -1,4 +1,4 @@
-"""What the named target has several of: a case that takes one of them is run once for each."""
+"""Arguments that have several values on a target: a case runs once for each value."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,9 +7,9 @@ from wireproof_kit.protocols import kit_part, read_target
 
 
 def several_of(url: str | None) -> Mapping[str, Sequence[str]]:
-    """Return the names of what the target has several of, by the argument that cases take.
+    """Return the names of items that a target has several of, by argument of cases.
 
-    Nothing when no target is named, or one that cannot be opened: who opens it says why.
+    Return nothing if no target is given or it cannot be opened: opening it later reports why.
     """
     if url is None:
         return {}

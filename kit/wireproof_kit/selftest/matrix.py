@@ -7,7 +7,14 @@ from pathlib import Path
 import msgspec
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.selftest.plan import FAULT, MIX, VARIANT, TrialResult
+from wireproof_kit.selftest.plan import (
+    ALTERNATIVE,
+    FAULT,
+    MIX,
+    VARIANT,
+    TrialResult,
+)
+from wireproof_kit.selftest.shown import unshown
 
 FORMAT = "wireproof-selftest-1"
 PAGE = ".md"
@@ -24,6 +31,8 @@ class Matrix:
     planned: int
     seconds: float = 0.0
     interrupted: bool = False
+    complete: bool = False
+    """Whether all legal trials were run with every case."""
     rows: list[TrialResult] = field(default_factory=list[TrialResult])
 
     def add(self, result: TrialResult) -> None:
@@ -43,6 +52,13 @@ class Matrix:
         """Return the results of faults that made a case fail whose clause they do not declare."""
         return [row for row in self.rows if row.trial.kind == FAULT and row.unexpected]
 
+    def unshown(self) -> list[str]:
+        """Return what is accepted and no legal trial showed, if every case was tried in each."""
+        legal = [row for row in self.rows if row.trial.kind != FAULT]
+        if not legal or self.interrupted or not self.complete:
+            return []
+        return unshown(self.protocol, (line for row in legal for line in row.shown))
+
     def groups(self) -> dict[str, "Tally"]:
         """Return, for each clause group, how many of the faults declared for it were caught."""
         tallies: dict[str, Tally] = {}
@@ -60,8 +76,10 @@ class Matrix:
             "survived": sum(1 for row in self.rows if row.survived),
             "unexpected": len(self.list_unexpected()),
             "variants": len(self.of(VARIANT)),
+            "alternatives": len(self.of(ALTERNATIVE)),
             "mixes": len(self.of(MIX)),
             "false_alarms": len(self.with_verdict("alarm")),
+            "unshown": len(self.unshown()),
             "troubles": len(self.with_verdict("trouble")),
             "planned": self.planned,
             "seed": self.seed,
@@ -104,7 +122,7 @@ def check_writable(path: Path) -> None:
     """Check before the selftest starts that a matrix can be written to a file.
 
     Raises:
-        UsageFault: it cannot, or its suffix names no known format.
+        UsageFault: the file cannot be written, or its suffix names no known format.
     """
     if path.suffix not in SUFFIXES:
         raise UsageFault(f"--out {path}: a name that ends in .md or .jsonl is needed")
@@ -121,7 +139,7 @@ def write_matrix(path: Path, matrix: Matrix) -> None:
         path.write_text("\n".join(page(matrix)) + "\n", encoding="utf-8")
         return
     lines: list[object] = [{"format": FORMAT, "seed": matrix.seed}]
-    for kind in (FAULT, VARIANT, MIX):
+    for kind in (FAULT, VARIANT, ALTERNATIVE, MIX):
         lines += [{"verdict": row.verdict, **_fields(row)} for row in matrix.of(kind)]
     lines.append(matrix.summary())
     path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
@@ -136,10 +154,11 @@ def page(matrix: Matrix) -> Iterator[str]:
     yield f"Made by `{command}`; not edited by hand."
     yield ""
     yield (
-        f"{figures['faults']} faults, {figures['variants']} variants and {figures['mixes']} mixes "
-        f"of variants in {matrix.seconds:.0f} s, seed {matrix.seed}: {figures['died']} faults "
-        f"died, {figures['survived']} survived, {figures['unexpected']} turned red what they did "
-        f"not declare; {figures['false_alarms']} false alarms."
+        f"{figures['faults']} faults, {figures['variants']} variants, "
+        f"{figures['alternatives']} permitted alternatives and {figures['mixes']} mixes of "
+        f"variants in {matrix.seconds:.0f} s, seed {matrix.seed}: {figures['died']} faults died, "
+        f"{figures['survived']} survived, {figures['unexpected']} turned red what they did not "
+        f"declare; {figures['false_alarms']} false alarms."
     )
     yield ""
     yield (
@@ -150,8 +169,13 @@ def page(matrix: Matrix) -> Iterator[str]:
     )
     yield from _group_table(matrix)
     yield from _fault_table(matrix.of(FAULT))
-    for title, kind in (("Variants", VARIANT), ("Mixes of variants", MIX)):
+    for title, kind in (
+        ("Variants", VARIANT),
+        ("Permitted alternatives", ALTERNATIVE),
+        ("Mixes of variants", MIX),
+    ):
         yield from _legal_table(title, matrix.of(kind))
+    yield from _unshown_list(matrix.unshown())
 
 
 def _describe_met(matrix: Matrix) -> str:
@@ -162,6 +186,12 @@ def _describe_met(matrix: Matrix) -> str:
         "or, a mix, of a quarter: other ones in each trial, and at least one of each clause; "
         "`make matrix` tries all"
     )
+
+
+def _unshown_list(lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield from ("", "## Accepted, and shown by no legal trial", "")
+        yield from (f"- {line}" for line in lines)
 
 
 def _group_table(matrix: Matrix) -> Iterator[str]:

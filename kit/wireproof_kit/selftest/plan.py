@@ -2,17 +2,18 @@
 
 import random
 import subprocess
-import sys
 from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.runner.instance import Instance
+from wireproof_kit.targets.interpreter import module_command
 
 FAULT = "fault"
 PARSER = "parser"
 VARIANT = "variant"
+ALTERNATIVE = "alternative"
 MIX = "mix"
 LIST_WITHIN_S = 30.0
 MIXES = 50
@@ -23,9 +24,11 @@ SAMPLED_VARIANTS = 3
 class Trial(msgspec.Struct, frozen=True):
     """A broker with some switches on, and the clauses that these break or may break.
 
-    ``kind`` is fault, variant or mix; ``way`` in what way a fault is wrong; ``not_with`` which
-    variants a variant is never mixed with. Cases that must not fail are all run if ``every`` is
-    true; otherwise one set of parameters of each case function, another one in each trial.
+    ``kind`` is fault, variant, alternative or mix; ``way`` in what way a fault is wrong;
+    ``not_with`` which variants a variant is never mixed with. Cases that must not fail are all run
+    if ``every`` is true; otherwise one set of parameters of each case function, another one in
+    each trial. ``candidates`` are the faults of a corner, tried in turn until one does something
+    there.
     """
 
     name: str
@@ -37,6 +40,7 @@ class Trial(msgspec.Struct, frozen=True):
     way: str = ""
     not_with: tuple[str, ...] = ()
     every: bool = True
+    candidates: tuple[str, ...] = ()
 
     def options(self) -> list[str]:
         """Return the options that turn the switches on when the reference is started."""
@@ -59,7 +63,9 @@ class TrialResult(msgspec.Struct, frozen=True):
 
     ``red`` maps each failed clause to the first case that failed; ``survived`` are the clauses
     that the fault must break but no case found broken; ``spared`` counts cases not run since
-    their clause had failed already. ``trouble`` says why the trial could not be run.
+    their clause had failed already. ``trouble`` says why the trial could not be run. ``idle``
+    says that no candidate of a corner did anything there. ``shown`` are, of a trial that is legal,
+    the readings bound and the accepted patterns of must cases that were seen.
     """
 
     trial: Trial
@@ -70,6 +76,8 @@ class TrialResult(msgspec.Struct, frozen=True):
     spared: int = 0
     seconds: float = 0.0
     trouble: str = ""
+    idle: bool = False
+    shown: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -92,7 +100,7 @@ def list_trials(protocol: str, kind: str) -> tuple[Trial, ...]:
         KitError: the reference does not list them.
     """
     listing = f"--list-{kind}s"
-    command = [sys.executable, "-m", "wireproof", "serve", protocol, listing]
+    command = module_command("wireproof", "serve", protocol, listing)
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=LIST_WITHIN_S, check=False
     )
@@ -108,6 +116,20 @@ def random_mixes(variants: Sequence[Trial], *, seed: int, count: int = MIXES) ->
     return tuple(_mix(variants, source, number) for number in range(1, count + 1))
 
 
+def joint_trials(alternatives: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Return the fewest trials found in which all alternatives are on, as many as can together."""
+    groups: list[list[Trial]] = []
+    for each in alternatives:
+        fitting = (g for g in groups if not any(_are_apart(each, other) for other in g))
+        group = next(fitting, None)
+        if group is None:
+            groups.append([each])
+        else:
+            group.append(each)
+    joint = [group for group in groups if len(group) > 1]
+    return tuple(_joint(group, number) for number, group in enumerate(joint, start=1))
+
+
 def sample_trials(trials: Sequence[Trial], *, seed: int) -> tuple[Trial, ...]:
     """Return a sample: for each clause a fault that breaks it, and a few variants and mixes."""
     source = random.Random(seed)
@@ -119,7 +141,7 @@ def sample_trials(trials: Sequence[Trial], *, seed: int) -> tuple[Trial, ...]:
         best = max(faults, key=lambda fault: len(broken.intersection(fault.breaks)))
         kept.add(best.name)
         broken -= set(best.breaks)
-    for kind in (VARIANT, MIX):
+    for kind in (VARIANT, ALTERNATIVE, MIX):
         names = [trial.name for trial in trials if trial.kind == kind]
         kept.update(source.sample(names, min(SAMPLED_VARIANTS, len(names))))
     return tuple(trial for trial in trials if trial.name in kept)
@@ -168,12 +190,18 @@ def _compatible(shuffled: Sequence[Trial], wanted: int) -> Iterator[str]:
             yield variant.name
 
 
+def _joint(group: Sequence[Trial], number: int) -> Trial:
+    names = tuple(each.name for each in group)
+    return Trial(f"together-{number:02}", ALTERNATIVE, names, text=" + ".join(names))
+
+
 def _are_apart(one: Trial, other: Trial) -> bool:
     return one.name in other.not_with or other.name in one.not_with
 
 
 def _trial(line: str, kind: str) -> Trial:
-    name, _, clauses, text, last = line.split("\t")
+    name, listed, clauses, text, last = line.split("\t")
+    kind = ALTERNATIVE if listed == ALTERNATIVE else kind
     words = [word for word in clauses.split(",") if word]
     return Trial(
         name,
@@ -183,5 +211,5 @@ def _trial(line: str, kind: str) -> Trial:
         may_break=tuple(word.removesuffix("?") for word in words if word.endswith("?")),
         text=text,
         way=last if kind == FAULT else "",
-        not_with=tuple(last.split(",")) if kind == VARIANT and last else (),
+        not_with=tuple(last.split(",")) if kind != FAULT and last else (),
     )

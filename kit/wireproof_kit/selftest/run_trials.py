@@ -10,6 +10,7 @@ import msgspec
 from wireproof_kit.errors import KitError
 from wireproof_kit.processes.forked_broker import BrokerForkServer
 from wireproof_kit.processes.worker_pool import JobLost, WorkerPool
+from wireproof_kit.protocols import read_target
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.rule_machine import LIGHT, PROFILE
@@ -20,6 +21,8 @@ from wireproof_kit.targets.scratch import scratch
 
 TRIAL_WITHIN_S = 300.0
 USUAL = "ci"
+ENTERED = "corner-entered"
+"""The file that a reference makes in its data directory when a fault is at work in its corner."""
 
 
 def run_trials(
@@ -30,7 +33,7 @@ def run_trials(
     Cases are collected once, before the workers are forked. A trial whose worker ends or takes
     too long is in trouble, and says so.
     """
-    instances = collect(protocol)
+    instances = [item for item in collect(protocol) if not item.is_for_clients]
     with scratch(memory_folder()) as folder, BrokerForkServer(protocol) as server:
 
         def work(trial: Trial, send: Callable[[TrialResult], None]) -> None:
@@ -54,9 +57,24 @@ def _result(
 ) -> TrialResult:
     os.environ[PROFILE] = USUAL if trial.kind == FAULT else LIGHT
     started = time.monotonic()
-    try:
-        with server.reference(trial.options(), parent=folder) as url:
-            result = run_trial(trial, url, protocol, instances)
-    except KitError as error:
-        result = TrialResult(trial, trouble=str(error))
+    result, was_idle = TrialResult(trial), bool(trial.candidates)
+    for name in trial.candidates or trial.switches[:1]:
+        asked = msgspec.structs.replace(trial, switches=(name,)) if trial.candidates else trial
+        try:
+            with server.reference(asked.options(), parent=folder) as url:
+                result = run_trial(asked, url, protocol, instances)
+                entered = not trial.candidates or was_entered(url)
+        except KitError as error:
+            result = TrialResult(asked, trouble=str(error))
+            break
+        was_idle = was_idle and not entered
+        if result.red:
+            break
+        result = msgspec.structs.replace(result, idle=was_idle)
     return msgspec.structs.replace(result, seconds=round(time.monotonic() - started, 2))
+
+
+def was_entered(url: str) -> bool:
+    """Return True if a fault of the reference did something in its corner."""
+    data = read_target(url).data  # of a cluster the folder of one node
+    return data is not None and any((each / ENTERED).exists() for each in (data, data.parent))

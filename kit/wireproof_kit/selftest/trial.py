@@ -8,20 +8,35 @@ import random
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import zip_longest
 from zlib import crc32
 
-from wireproof_kit.runner.engine import Engine, RunOptions
+from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.runner.run import Run, RunPlan
-from wireproof_kit.selftest.plan import FAULT, MIX, VARIANT, RedCase, Trial, TrialResult
+from wireproof_kit.runner.request import RunRequest
+from wireproof_kit.runner.run import RunPlan
+from wireproof_kit.runner.run_cases import OpenRun
+from wireproof_kit.selftest.plan import (
+    ALTERNATIVE,
+    FAULT,
+    MIX,
+    VARIANT,
+    RedCase,
+    Trial,
+    TrialResult,
+)
+from wireproof_kit.selftest.shown import accepted_patterns, pattern_shown, reading_shown
+from wireproof_spec.catalogue import Catalogue, matches
 from wireproof_spec.record import CaseRecord
 
+# Late twins of faults act after 3 s; a case must still be waiting then.
 PATIENCE_S = {FAULT: 4.0}
 LEGAL_PATIENCE_S = 6.0
 WAITERS = 12
 SEEDS = 1_000_000
 SHARE = {FAULT: 3, VARIANT: 3, MIX: 4}
+_RED = ("fail", "unstable")
 
 
 def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
@@ -35,6 +50,8 @@ def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     if trial.kind != FAULT:
         return _draw_cases(trial, instances)
     own = [item for item in instances if item.clause.id in trial.breaks]
+    if trial.candidates:
+        return own
     interfaces = {interface(item.id) for item in own}
     others = [item for item in instances if item.clause.id not in trial.breaks]
     near = [item for item in others if interface(item.id) in interfaces]
@@ -54,7 +71,7 @@ def _draw_cases(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     source = random.Random(trial.name)
     alike: dict[object, list[Instance]] = {}
     for item in instances:
-        alike.setdefault((item.function, item.clause.id), []).append(item)
+        alike.setdefault((item.mark.id, item.clause.id), []).append(item)
     drawn = [source.choice(items) for items in alike.values()]
     return _thin_out(drawn, SHARE.get(trial.kind, 1), source)
 
@@ -81,33 +98,30 @@ def run_trial(trial: Trial, url: str, protocol: str, instances: Sequence[Instanc
     patience = PATIENCE_S.get(trial.kind, LEGAL_PATIENCE_S)
     seed = crc32(trial.name.encode()) % SEEDS  # other histories in each, the same each time
     plan = RunPlan(url=url, protocol=protocol, seed=seed, timeout=patience, passing=True)
-    run = Run.open(plan)
-    try:
-        chosen = run.choose(cases_of(trial, instances)).run
-        run.prepare(chosen)
-        options = RunOptions(repeats=1, waiters=WAITERS, transcripts=False)
-        engine = Engine(run.session, run.bench, options)
-        cases = _TrialRun(trial, engine)
-        try:
-            cases.run(chosen)
-        finally:
-            engine.close()
+    options = RunOptions(repeats=1, waiters=WAITERS, transcripts=False, patient=True)
+    request = RunRequest(plan, options)
+    with closing(OpenRun.open(request, cases_of(trial, instances))) as opened:
+        cases = _TrialRun(trial, opened)
+        cases.run(opened.supported)
         return cases.result()
-    finally:
-        run.close()
 
 
 class _TrialRun:
     """The cases of one trial and their records; used from several threads."""
 
-    def __init__(self, trial: Trial, engine: Engine) -> None:
+    def __init__(self, trial: Trial, opened: OpenRun) -> None:
         self._trial = trial
-        self._engine = engine
+        self._opened = opened
         self._allowed = {*trial.breaks, *trial.may_break}
         self._lock = threading.Lock()
         self._records: list[CaseRecord] = []
         self._red: dict[str, str] = {}
         self._spared = 0
+        self._shown: set[str] = {
+            reading_shown(name, binding.reading)
+            for name, binding in opened.run.bench.readings.items()
+            if binding.reading is not None
+        }
 
     def run(self, chosen: Sequence[Instance]) -> None:
         """Run harmless cases in parallel, then one at a time those that disturb or may kill."""
@@ -130,6 +144,7 @@ class _TrialRun:
             unexpected=tuple(_red_case(record) for record in unexpected),
             cases=len(self._records),
             spared=self._spared,
+            shown=() if trial.kind == FAULT else tuple(sorted(self._shown)),
         )
 
     @staticmethod
@@ -143,11 +158,12 @@ class _TrialRun:
             if clause in self._red and clause in self._allowed:
                 self._spared += 1
                 return
-        self._keep(self._engine.run(instance))
+        self._keep(self._opened.run_case(instance))
 
     def _keep(self, record: CaseRecord) -> None:
         with self._lock:
             self._records.append(record)
+            self._shown.update(patterns_shown(record, self._opened.run.catalogue))
             if record.verdict == "fail":
                 self._red.setdefault(record.clause, record.case)
 
@@ -160,17 +176,30 @@ class _TrialRun:
                 self._run(chosen[record.case])
 
 
+def patterns_shown(record: CaseRecord, catalogue: Catalogue) -> Iterator[str]:
+    """Yield each pattern that a must case accepts and its observation matches."""
+    law = catalogue.law(record.clause, record.case)
+    if law is None or record.level != "must":
+        return
+    for pattern in accepted_patterns(law):
+        if matches(record.observation, (pattern,)):
+            yield pattern_shown(record.clause, law.id, pattern)
+
+
 def is_unexpected(trial: Trial, record: CaseRecord) -> bool:
     """Return True if a case must not have this verdict under the fault or variants of a trial.
 
-    Variants must leave no case without a verdict: `unsupported` would hide what they break.
+    Variants must leave no case without a verdict: `unsupported` would hide what they break. An
+    alternative may lack what a case needs, but no must case may fail.
     """
+    if trial.kind == ALTERNATIVE:
+        return record.verdict == "error" or (record.level == "must" and record.verdict in _RED)
     if trial.kind != FAULT:
         return record.verdict not in ("pass", "reading")
     if record.verdict == "error":
         return True
     allowed = {*trial.breaks, *trial.may_break}
-    return record.verdict in ("fail", "unstable") and record.clause not in allowed
+    return record.verdict in _RED and record.clause not in allowed
 
 
 def _red_case(record: CaseRecord) -> RedCase:

@@ -1,7 +1,8 @@
-"""Temporary folders that are removed even after their process was killed.
+"""Temporary folders that are removed even if their process was killed.
 
-Whoever makes one holds a lock on it for as long as it lives. The kernel lets go of it however the
-process ends; so what can be locked belongs to nobody any more, whoever else sees the folder.
+A process holds a lock on each of its folders while it lives. The kernel releases the lock however
+the process ends. So a folder that can be locked belongs to no process, and is removed by the next
+process that looks.
 """
 
 import fcntl
@@ -19,7 +20,7 @@ def scratch(parent: str | None = None) -> tempfile.TemporaryDirectory[str]:
     """Create a temporary folder, and remove those of processes that were killed.
 
     Raises:
-        OSError: none can be made there.
+        OSError: no folder can be made there.
     """
     for left in Path(parent or tempfile.gettempdir()).glob(f"{PREFIX}*"):
         _remove_if_left(left)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from wireproof_kit.errors import TargetSilent, TargetUnreachable
-from wireproof_kit.observation import Observation
+from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import Patience, machine_load
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
@@ -32,9 +32,9 @@ class Control:
 
 
 def control_round_trip(trip: Callable[[float], float], patience: Patience) -> Control:
-    """Compare a round trip with the patience for an answer, longer on a busy machine.
+    """Compare a round trip with the patience for an answer, which is longer on a busy machine.
 
-    ``trip`` is told how many seconds it may take, and returns how many it took.
+    ``trip`` gets its time limit in seconds, and returns the seconds it took.
     """
     try:
         seconds = trip(CONTROL_SECONDS)
@@ -64,7 +64,7 @@ class SessionOptions:
 class Session(Protocol):
     """One open session with a target; its methods are thread-safe.
 
-    A subclass may leave out the methods that return nothing here if it has nothing to do.
+    A subclass leaves out the methods that have a body here if it has nothing to do in them.
     """
 
     patience: Patience
@@ -75,11 +75,11 @@ class Session(Protocol):
 
     def probe_capability(self, name: str) -> Probe:
         """Run the probe of a capability and return its result."""
-        ...
+        return Probe(observed("unavailable"), Transcript())
 
     def probe_reading(self, name: str) -> Probe:
         """Run the probe of a reading and return the reading the target follows."""
-        ...
+        return Probe(observed("unavailable"), Transcript())
 
     def bind(self, readings: Mapping[str, str | None]) -> None:
         """Store the readings bound for this run; other cases use their spellings."""
@@ -107,7 +107,7 @@ class Session(Protocol):
 
     def fingerprint(self) -> dict[str, str]:
         """Return what the target reports about itself."""
-        ...
+        return {}
 
     def close(self) -> None:
         """Delete what the kit created, close all connections."""

@@ -11,6 +11,10 @@ from wireproof_kit.errors import UsageFault
 FILES = ("cacert", "cert", "key")
 ON_FILES = "+file"
 """Ends a scheme whose targets are files or folders, not addresses."""
+ON_CLIENTS = "+client"
+"""Ends a scheme whose targets are command lines that start a client."""
+ROLE = "role"
+ROLES = ("producer", "consumer", "both")
 
 Form: TypeAlias = Literal["address", "servers", "directory", "file", "flag", "text"]
 
@@ -19,7 +23,7 @@ Form: TypeAlias = Literal["address", "servers", "directory", "file", "flag", "te
 class TargetKey:
     """A key of a target URL besides HOST:PORT; ``help`` is its help text.
 
-    ``servers`` are addresses, repeated or with commas between, of those who know the nodes.
+    ``servers``: the value is a list of addresses of servers that know the nodes.
     """
 
     form: Form
@@ -31,7 +35,7 @@ Keys: TypeAlias = Mapping[str, TargetKey]
 USUAL_KEYS: Keys = {
     "http": TargetKey("address", "The broker's HTTP port."),
     "data": TargetKey("directory", "The broker's data directory."),
-    "control": TargetKey("address", "The broker's control API."),
+    "control": TargetKey("address", "The broker's control API, [TOKEN@]HOST:PORT."),
     "tls": TargetKey("flag", "Use TLS on every connection to the broker."),
     "cacert": TargetKey("file", "Certificate authority to trust (PEM)."),
     "cert": TargetKey("file", "Client certificate (PEM)."),
@@ -43,13 +47,14 @@ USUAL_KEYS: Keys = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A broker or documents: protocol, address or path, and the URL keys the user gave.
+    """A broker, documents or a client: protocol, address or path, and the URL keys of the user.
 
-    ``http``, ``control`` and each of ``servers``, by its key, are HOST:PORT; ``data`` is the
-    broker's data directory. Without a host the servers are asked for the nodes. With ``tls`` every
-    connection goes over to TLS: ``cacert`` is trusted, ``cert`` and ``key`` are shown.
-    ``auth_env`` names the environment variable that holds the secret of AUTH. ``path`` is the
-    file or folder of documents, ``kind`` what they are, as their protocol names it.
+    ``http``, ``control`` and each of ``servers``, by its key, are HOST:PORT. ``data`` is the
+    broker's data directory. Without a host, the servers are asked for the nodes. With ``tls``
+    every connection switches to TLS: ``cacert`` is trusted, ``cert`` and ``key`` authenticate the
+    kit. ``auth_env`` names the environment variable with the secret of AUTH. ``path`` is the file
+    or folder of documents, ``kind`` their kind, in the words of their protocol. ``command`` starts
+    a client, which has a ``role``.
     """
 
     url: str
@@ -67,6 +72,12 @@ class Target:
     auth_env: str | None = None
     path: Path | None = None
     kind: str | None = None
+    command: str | None = None
+    role: str | None = None
+
+    def is_client(self) -> bool:
+        """Return True if a client is to be judged."""
+        return self.command is not None
 
     def list_given(self) -> tuple[str, ...]:
         """Return the names of the keys that the user gave."""
@@ -101,14 +112,15 @@ def option_of(key: str) -> str:
 
 def is_url(text: str) -> bool:
     """Return True if a command line argument looks like a target URL, even an invalid one."""
-    return "://" in text or text.partition(":")[0].endswith(ON_FILES)
+    return text.partition(":")[0].endswith((ON_FILES, ON_CLIENTS)) or "://" in text
 
 
 def parse_target(url: str, schemes: Mapping[str, Keys]) -> Target:
     """Parse ``PROTOCOL://HOST:PORT[?http=…&data=…&control=…]`` with the keys of the protocol.
 
     HOST:PORT may be left out where a key names servers that know the nodes. A scheme that ends
-    in ``+file`` takes a path instead: ``PROTOCOL+file:PATH[?kind=…]``.
+    in ``+file`` takes a path instead: ``PROTOCOL+file:PATH[?kind=…]``; one that ends in
+    ``+client`` the rest as a command line.
 
     Raises:
         UsageFault: the URL is empty, of an unknown protocol, without a port or path, or has an
@@ -119,9 +131,11 @@ def parse_target(url: str, schemes: Mapping[str, Keys]) -> Target:
     scheme = url.partition(":")[0]
     if scheme.endswith(ON_FILES) and scheme in schemes:
         return _documents(url, scheme)
+    if scheme.endswith(ON_CLIENTS) and scheme in schemes:
+        return _client(url, scheme)
     parts = urlsplit(url)
-    if parts.scheme not in schemes or parts.scheme.endswith(ON_FILES):
-        forms = ", ".join(f"{n}:PATH" if n.endswith(ON_FILES) else f"{n}://" for n in schemes)
+    if parts.scheme not in schemes or parts.scheme.endswith((ON_FILES, ON_CLIENTS)):
+        forms = ", ".join(map(_form_of, schemes))
         raise UsageFault(f"{url}: protocol expected to be one of {forms}; found {parts.scheme!r}")
     known = schemes[parts.scheme]
     pairs = parse_qsl(parts.query, keep_blank_values=True)
@@ -142,6 +156,8 @@ def with_key(target: Target, key: str, value: str, known: Keys) -> Target:
     """
     if target.path is not None:
         raise UsageFault(f"{key} says nothing about documents ({target.url}); leave it out")
+    if target.command is not None:
+        return _with_role(target, key, value)
     if key not in known:
         raise UsageFault(
             f"target key {key!r} is unknown to {target.protocol}; expected one of "
@@ -163,7 +179,8 @@ def _with_value(target: Target, key: str, value: str, form: Form) -> Target:
     if key == "http":
         return replace(target, http=host_and_port(value, key))
     if key == "control":
-        return replace(target, control=host_and_port(value, key))
+        token, at, address = value.rpartition("@")
+        return replace(target, control=f"{token}{at}{host_and_port(address, key)}")
     if key == "data":
         return replace(target, data=_directory(value))
     if key == "tls":
@@ -200,6 +217,30 @@ def _documents(url: str, scheme: str) -> Target:
         raise UsageFault(f"{url}: target key expected to be kind=KIND; found {query!r}")
     protocol = scheme.removesuffix(ON_FILES)
     return Target(url=url, protocol=protocol, host="", port=0, path=Path(path), kind=kind or None)
+
+
+def _client(url: str, scheme: str) -> Target:
+    """Parse the rest of a client's URL: all of it is the command line."""
+    command = url.removeprefix(f"{scheme}:")
+    if not command.strip():
+        raise UsageFault(f"{url}: expected {scheme}:COMMAND; found no command")
+    protocol = scheme.removesuffix(ON_CLIENTS)
+    return Target(url=url, protocol=protocol, host="", port=0, command=command)
+
+
+def _with_role(target: Target, key: str, value: str) -> Target:
+    if key != ROLE:
+        raise UsageFault(f"{key} says nothing about a client ({target.url}); leave it out")
+    if value not in ROLES:
+        raise UsageFault(f"role expected to be one of {', '.join(ROLES)}; found {value!r}")
+    return replace(target, role=value)
+
+
+def _form_of(scheme: str) -> str:
+    """Return what a target of a scheme begins with."""
+    if scheme.endswith(ON_CLIENTS):
+        return f"{scheme}:COMMAND"
+    return f"{scheme}:PATH" if scheme.endswith(ON_FILES) else f"{scheme}://"
 
 
 def _is_loopback(host: str) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.catalogue import is_below, load_catalogue
+from wireproof_spec.catalogue import is_below, load_catalogue, named_fault
 from wireproof_spec.protocol import protocols
 from wireproof_spec.record import CaseRecord, DeviationRecord
 
@@ -88,9 +88,9 @@ def parse_deviations(
 
 
 def is_known(entry_id: str, known_ids: Iterable[str]) -> bool:
-    """Return True if an id is that of a case or a prefix of one.
+    """Return True if an id is the id of a case or a prefix of one.
 
-    A known id that ends in a slash stands for every id that begins so.
+    A known id that ends in a slash stands for all ids that begin with it.
     """
     return any(
         is_below(known, entry_id) or (known.endswith("/") and entry_id.startswith(known))
@@ -174,10 +174,20 @@ def _passes(entry: Deviation, records: Sequence[CaseRecord]) -> bool:
     return bool(cases) and all(record.verdict in ("pass", "reading") for record in cases)
 
 
+def _lists(entry: Deviation, record: CaseRecord) -> bool:
+    """Return True if an entry with the signature of a failure is about it.
+
+    A fault that the observation names is one fault in whatever case it shows: a run of another
+    selection meets it in cases that the file does not have.
+    """
+    is_its_case = bool(_cases(entry, (record,)))
+    return is_its_case or bool(named_fault(record.case, record.observation))
+
+
 def _mark_record(record: CaseRecord, entries: Sequence[Deviation], today: date) -> CaseRecord:
     if record.verdict != "fail":
         return record
-    about = [e for e in entries if _cases(e, (record,)) and e.signature == record.signature]
+    about = [e for e in entries if e.signature == record.signature and _lists(e, record)]
     if not about:
         return record
     entry = next((e for e in about if e.expires >= today), about[-1])

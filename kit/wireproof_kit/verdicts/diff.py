@@ -11,7 +11,8 @@ from typing import Literal
 
 from wireproof_kit.bundle.file import Bundle
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.catalogue import is_below
+from wireproof_kit.verdicts.judge import CONFORMING
+from wireproof_spec.catalogue import is_below, level_rank
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, HeaderRecord, Verdict
 
 Kind = Literal[
@@ -20,31 +21,36 @@ Kind = Literal[
     "unstable",
     "otherwise",
     "no-longer-tested",
+    "doubtful-fix",
     "fixed",
     "settled",
     "now-tested",
     "reading",
+    "still-conforming",
     "rejudged",
     "changed",
 ]
 
 KINDS: dict[Kind, str] = {
-    "regressed": "conformed in A, fails in B",
+    "regressed": "conformed in A, fails in B or can no longer be judged",
     "expired": "fails as before, but the deviation that listed it is past its date",
     "unstable": "repeats disagree in B",
     "otherwise": "fails in both, in another way",
     "no-longer-tested": "came to a conclusion in A only",
+    "doubtful-fix": "failed in A, conforms in B with an answer with which other cases got worse",
     "fixed": "failed in A, conforms in B",
     "settled": "repeats disagreed in A, and no longer do",
     "now-tested": "comes to a conclusion in B only",
     "reading": "conforms in both, under another reading",
+    "still-conforming": "conforms in both, but the observation changed",
     "rejudged": "did the same; the law, the readings asked for or the deviations file differ",
     "changed": "the case itself changed, so nothing is said about the target",
 }
 
-CONFORMING: frozenset[Verdict] = frozenset({"pass", "reading"})
 FAILING: frozenset[Verdict] = frozenset({"fail", "known"})
 TESTED: frozenset[Verdict] = CONCLUSIVE | frozenset[Verdict]({"unstable"})
+LOST: frozenset[Verdict] = frozenset({"unsupported", "error"})
+"""What a case that counts must not become: the target no longer shows what it did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,17 @@ class Pair:
         """The case id."""
         record = self.after or self.before
         return record.case if record else ""
+
+    @property
+    def level(self) -> str:
+        """The level of the case's clause."""
+        record = self.after or self.before
+        return record.level if record else ""
+
+    def counts(self, header: HeaderRecord) -> bool:
+        """Return True if a failure of the case would count in a run."""
+        record = self.after or self.before
+        return record is not None and header.counts(record.level, record.origin)
 
     def is_aligned(self) -> bool:
         """Return True if both runs have the case with the same definition."""
@@ -98,24 +115,23 @@ class Comparison:
     compared: int
 
     def of(self, kind: Kind) -> tuple[Change, ...]:
-        """Return the changes of one class, sorted by case id."""
+        """Return the changes of one class, the strictest level first, then by case id."""
         return tuple(change for change in self.changes if change.kind == kind)
 
-    def meets(self, kinds: Sequence[Kind]) -> bool:
-        """Return True if there is a change in one of these classes.
+    def list_counting(self, kind: Kind) -> tuple[Change, ...]:
+        """Return the changes of one class that count in B: by their level, and by its origins."""
+        return tuple(c for c in self.of(kind) if c.pair.counts(self.after.header))
 
-        A case that fails as its deviations file lists is no news. A must from an origin that B
-        does not count meets none.
+    def meets(self, kinds: Sequence[Kind]) -> bool:
+        """Return True if there is a change that counts in one of these classes.
+
+        A case that fails as its deviations file lists is no news.
         """
         return any(
-            change.kind in kinds and not (change.kind == "regressed" and change.pair.is_listed())
-            for change in self.changes
-            if not self._is_left_out(change.pair)
+            not (kind == "regressed" and change.pair.is_listed())
+            for kind in kinds
+            for change in self.list_counting(kind)
         )
-
-    def _is_left_out(self, pair: Pair) -> bool:
-        record = pair.after or pair.before
-        return record is not None and self.after.header.leaves_out(record.level, record.origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +148,7 @@ def compare(before: Bundle, after: Bundle) -> Comparison:
     """Compare two bundles of whole runs.
 
     Raises:
-        UsageFault: one is cut off, they are of different protocols, or share no case.
+        UsageFault: a bundle is incomplete, or the bundles differ in protocol or share no case.
     """
     _check(before, after)
     old = {record.case: record for record in before.cases}
@@ -142,8 +158,10 @@ def compare(before: Bundle, after: Bundle) -> Comparison:
     if not compared:
         raise UsageFault(_nothing_in_common(before, after, len(old.keys() & new.keys())))
     scene = _Scene(before.header, after.header, after.footer)
-    changes = tuple(_changes(pairs, scene))
-    return Comparison(before, after, tuple(_differences(before, after)), changes, compared)
+    changes = sorted(
+        _mark_doubtful(list(_changes(pairs, scene))), key=lambda c: level_rank(c.pair.level)
+    )
+    return Comparison(before, after, tuple(_differences(before, after)), tuple(changes), compared)
 
 
 def _changes(pairs: Sequence[Pair], scene: _Scene) -> Iterator[Change]:
@@ -151,6 +169,32 @@ def _changes(pairs: Sequence[Pair], scene: _Scene) -> Iterator[Change]:
         kind = _kind(pair, scene)
         if kind is not None:
             yield Change(kind, pair)
+
+
+def _mark_doubtful(changes: Sequence[Change]) -> Iterator[Change]:
+    """Yield the changes; a fix is doubtful if its new answer made an equally strict case worse.
+
+    A broker that refuses everything also refuses what it must refuse: that is no fix.
+    """
+    worse = [change.pair for change in changes if change.kind in ("regressed", "otherwise")]
+    for change in changes:
+        is_doubtful = change.kind == "fixed" and any(
+            _explains(pair, change.pair) for pair in worse
+        )
+        yield Change("doubtful-fix", change.pair) if is_doubtful else change
+
+
+def _explains(worse: Pair, fixed: Pair) -> bool:
+    """Return True if a case of at least the same level got worse with the same new answer."""
+    is_as_strict = level_rank(worse.level) <= level_rank(fixed.level)
+    return is_as_strict and bool(_news(worse) & _news(fixed))
+
+
+def _news(pair: Pair) -> set[str]:
+    """Return the parts of the observation in B that are not in A's."""
+    if pair.before is None or pair.after is None:
+        return set()
+    return {*pair.after.observation.split(",")} - {*pair.before.observation.split(",")}
 
 
 def _check(before: Bundle, after: Bundle) -> None:
@@ -185,6 +229,8 @@ def _kind(pair: Pair, scene: _Scene) -> Kind | None:
     before, after = pair.before, pair.after
     if before and after and before.case_hash != after.case_hash:
         return "changed"
+    if before and after and _is_lost(before, after, scene):
+        return "regressed"
     was = before.verdict if before and before.verdict in TESTED else None
     now = after.verdict if after and after.verdict in TESTED else None
     if was is None or now is None:
@@ -192,6 +238,12 @@ def _kind(pair: Pair, scene: _Scene) -> Kind | None:
     if before is None or after is None:
         return None
     return _both_tested(before, after, scene)
+
+
+def _is_lost(before: CaseRecord, after: CaseRecord, scene: _Scene) -> bool:
+    """Return True if a case that conformed and counts can no longer be judged in B."""
+    is_lost = before.verdict in CONFORMING and after.verdict in LOST
+    return is_lost and scene.after.counts(after.level, after.origin)
 
 
 def _compare_tested(was: Verdict | None, now: Verdict | None) -> Kind | None:
@@ -222,8 +274,10 @@ def _both_tested(before: CaseRecord, after: CaseRecord, scene: _Scene) -> Kind |
 def _same_verdict(before: CaseRecord, after: CaseRecord) -> Kind | None:
     if before.verdict == "reading" and before.reading != after.reading:
         return "reading"
-    fails_otherwise = before.verdict in FAILING and before.signature != after.signature
-    return "otherwise" if fails_otherwise else None
+    if before.verdict in FAILING:
+        return "otherwise" if before.signature != after.signature else None
+    conforms_otherwise = before.verdict in CONFORMING and before.observation != after.observation
+    return "still-conforming" if conforms_otherwise else None
 
 
 def _is_expired(before: CaseRecord, after: CaseRecord, scene: _Scene) -> bool:

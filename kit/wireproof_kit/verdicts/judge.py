@@ -7,7 +7,6 @@ deviations file or newer catalogue.
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from wireproof_spec.catalogue import Capability, Catalogue, Clause, Decision, Law, matches
 from wireproof_spec.record import (
@@ -15,16 +14,19 @@ from wireproof_spec.record import (
     CaseRecord,
     ClaimRecord,
     ClaimState,
+    ReadingChoice,
     SeenRecord,
     Verdict,
 )
 
-ReadingChoice = Literal["any", "published", "deployed"]
-
 UNAVAILABLE = "unavailable"
 KIT_ERROR = "kit-error"
 UNDECIDED = "inconclusive"
+UNSUPPORTED = "unsupported"
 DIED = "died"
+WITHHELD = "withheld"
+"""Observation of a case that the target kept waiting for longer than a case may take."""
+CONFORMING: frozenset[Verdict] = frozenset({"pass", "reading"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +56,27 @@ class JudgeContext:
 
 def judge(record: CaseRecord, bench: JudgeContext) -> Judgement:
     """Return the verdict of a case with its repetitions, before known deviations apply."""
-    clause = bench.catalogue.clause(record.clause)
-    law = bench.catalogue.law(record.clause, record.case)
+    clause = bench.catalogue.clause_of(record.case)
+    law = bench.catalogue.law(clause.id, record.case) if clause else None
     if clause is None or law is None:
         return Judgement("error", f"the catalogue has no law for {record.case}")
     missing = missing_capability(record.needs or clause.needs, bench)
     if missing is not None:
         return Judgement("unsupported", _unsupported_reason(missing, bench))
     verdicts = [_judge_once(seen, law, bench) for seen in record.list_seen()]
-    return _agree(verdicts, record, clause)
+    return _agree(verdicts, record, clause, bench.catalogue)
 
 
-def signature(clause: str, seen: SeenRecord) -> str:
-    """Return the signature of a failure: 12 hex digits of clause, field and observed value."""
+def signature(clause: str, seen: SeenRecord, catalogue: Catalogue) -> str:
+    """Return the signature of a failure: 12 hex digits of what is wrong.
+
+    A named fault is enough: where it first shows, and which clause it breaks, depends on ids and
+    on the cases selected. Otherwise it is clause, field and observed value.
+    """
+    flaw = catalogue.flaw(seen.value)
     field = seen.difference.field if seen.difference else ""
-    text = "\0".join((clause, field, seen.value))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    text = flaw or "\0".join((clause, field, seen.value))
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:12]
 
 
 def claim_state(capability: Capability, observation: str, *, claimed: bool) -> ClaimState:
@@ -98,6 +105,10 @@ def _unsupported_reason(need: str, bench: JudgeContext) -> str:
     title = capability.title if capability else need
     claim = bench.claims.get(need)
     seen = claim.observation if claim else "no probe was run"
+    if capability and matches(seen, capability.small_by):
+        return f"needs {title}; the deployment is too small for it (probe: {seen})"
+    if claim is not None and claim.note:
+        seen = f"{seen}: {claim.note.replace(';', ',')}"  # a statement parts groups with it
     return f"needs {title}, which the target neither claims nor shows (probe: {seen})"
 
 
@@ -121,6 +132,8 @@ def _own_fault(seen: SeenRecord) -> Judgement | None:
     kind = seen.value.partition(":")[0].partition(",")[0]
     if kind == KIT_ERROR:
         return Judgement("error", seen.note or seen.value)
+    if kind == UNSUPPORTED:
+        return Judgement("unsupported", seen.note or seen.value)
     if kind == UNDECIDED:
         return Judgement("inconclusive", seen.note or seen.value)
     if seen.overdue and seen.control != "prompt" and kind != DIED:
@@ -176,22 +189,31 @@ def _counts(decision: Decision, name: str, choice: ReadingChoice) -> bool:
     return choice == "any"
 
 
-def _agree(verdicts: Sequence[Judgement], record: CaseRecord, clause: Clause) -> Judgement:
+def _agree(
+    verdicts: Sequence[Judgement], record: CaseRecord, clause: Clause, catalogue: Catalogue
+) -> Judgement:
     first = verdicts[0]
     kinds = {judgement.verdict for judgement in verdicts}
-    deaths = sum(seen.value == DIED for seen in record.list_seen())
-    if 0 < deaths < len(verdicts):
-        name = signature(clause.id, SeenRecord(value=DIED))
-        reason = f"the target died in {deaths} of {len(verdicts)} repeats"
+    alike = max(record.repeats.same, 1)
+    runs = alike + len(record.repeats.others)
+    deaths = _count_runs([seen.value == DIED for seen in record.list_seen()], alike)
+    if 0 < deaths < runs:
+        name = signature(clause.id, SeenRecord(value=DIED), catalogue)
+        reason = f"the target died in {deaths} of {runs} repeats"
         return Judgement("fail", reason, None, first.accepted, name)
     if len(kinds) > 1:
-        same = sum(judgement.verdict == first.verdict for judgement in verdicts)
-        reason = f"{first.verdict} in {same} of {len(verdicts)} repeats: {first.reason}"
+        same = _count_runs([each.verdict == first.verdict for each in verdicts], alike)
+        reason = f"{first.verdict} in {same} of {runs} repeats: {first.reason}"
         return Judgement("unstable", reason, first.reading, first.accepted)
     if first.verdict != "fail":
         return first
-    name = signature(clause.id, record.list_seen()[0])
+    name = signature(clause.id, record.list_seen()[0], catalogue)
     return Judgement("fail", first.reason, first.reading, first.accepted, name)
+
+
+def _count_runs(held: Sequence[bool], alike: int) -> int:
+    """Return in how many runs it held; the first stands for that many alike."""
+    return alike * held[0] + sum(held[1:])
 
 
 def _format_list(patterns: Sequence[str]) -> str:

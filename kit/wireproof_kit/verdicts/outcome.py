@@ -5,17 +5,29 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from wireproof_spec.catalogue import LEVELS, Catalogue, Clause, Group, is_below
+from wireproof_kit.verdicts.judge import CONFORMING, JudgeContext, missing_capability
+from wireproof_spec.catalogue import (
+    LEVELS,
+    Catalogue,
+    Clause,
+    Group,
+    is_below,
+    level_rank,
+    matches,
+)
 from wireproof_spec.origin import ORIGINS, by_origin
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, GroupRecord, HeaderRecord
 
-CONFORMING = frozenset({"pass", "reading"})
 _DOUBTFUL = frozenset({"inconclusive", "unstable"})
+
+EXCLUDED = "--exclude"
+"""The reason in a header for what the user excluded, whereby a group becomes a part."""
 
 EXIT_GOOD = 0
 EXIT_FAILED = 1
 EXIT_NOT_DONE = 2
 EXIT_UNDECIDED = 3
+# 128 plus SIGINT, as shells report it.
 EXIT_INTERRUPTED = 130
 
 
@@ -65,11 +77,8 @@ def exit_code(
         return EXIT_FAILED
     if any(record.verdict == "error" for record in records):
         return EXIT_NOT_DONE
-    weighed = {record.verdict for record in counted or records}
-    if not weighed & CONCLUSIVE:
-        return EXIT_UNDECIDED if weighed & _DOUBTFUL else EXIT_NOT_DONE
-    if not counted and "fail" in weighed:
-        return EXIT_NOT_DONE
+    if not verdicts & CONCLUSIVE:
+        return EXIT_UNDECIDED if verdicts & _DOUBTFUL else EXIT_NOT_DONE
     return _unless_undecided(verdicts, groups, standing)
 
 
@@ -105,15 +114,18 @@ def coverage(records: Iterable[CaseRecord], catalogue: Catalogue) -> dict[str, i
 def statement(
     header: HeaderRecord, groups: Sequence[GroupRecord], code: int, *, above: str = ""
 ) -> str:
-    """Return the statement of what was shown by group; never a bare `conformant`.
+    """Return what was shown, by group; never only `conformant`.
 
-    ``above`` says that nothing was run that counts; it is told where that decides the end.
+    ``above`` is the sentence that no counting case was run; it is added if that decides the exit
+    code.
     """
     said = [_describe_group(header, group) for group in groups]
     if above and code == EXIT_NOT_DONE:
         said.append(above)
     for name, why in header.not_selected.items():
         said.append(f"{name} not selected ({why})")
+    if header.narrowed:
+        said.append(f"narrowed by {', '.join(header.narrowed)}")
     ending = {EXIT_GOOD: "", EXIT_INTERRUPTED: "; interrupted"}.get(code, "")
     return "; ".join(said) + ending if said else "nothing was judged"
 
@@ -124,22 +136,34 @@ def _above(header: HeaderRecord, records: Sequence[CaseRecord]) -> str:
     if not kinds or any(header.counts(*kind) for kind in kinds):
         return ""
     musts = sorted({origin for level, origin in kinds if level == "must"})
-    last = max((level for level, _ in kinds), key=LEVELS.index)
+    last = max((level for level, _ in kinds), key=level_rank)
     option = f"--origin {','.join(musts)}" if musts else f"--profile {last}"
-    return f"nothing up to {header.scope()} was run; {option} lets these count"
+    return f"nothing up to {header.scope()} was run: {option} lets these count"
 
 
 def _describe_group(header: HeaderRecord, group: GroupRecord) -> str:
     name = group.group
     if group.whole and not group.judged:
         return f"{name} NOT JUDGED ({group.why or 'core cases undecided'})"
-    origins = by_origin(group.origins, header.origins)
-    ends = {"must": f" ({origins})" if origins else ""}
-    counts = ", ".join(
-        f"{a}/{b} {level}{ends.get(level, '')}" for level, (a, b) in group.counts.items() if b
-    )
+    levels = (_describe_level(header, group, level) for level in group.counts)
+    counts = ", ".join(words for words in levels if words)
     part = "" if group.whole else " (part)"
     return f"{name}{part} {counts or 'nothing asserted'}"
+
+
+def _describe_level(header: HeaderRecord, group: GroupRecord, level: str) -> str:
+    """Return the number of conforming cases of a level, and of all in the law if some are missing.
+
+    A target must not look better because some cases were not run.
+    """
+    conforming, asserted = group.counts[level]
+    asked, unsupported = group.asked.get(level, asserted), group.unsupported.get(level, 0)
+    if not asserted and not unsupported:
+        return ""
+    origins = by_origin(group.origins, header.origins) if level == "must" else ""
+    missing = f"{asserted} of {asked} judged, {unsupported} unsupported" if unsupported else ""
+    notes = ", ".join(note for note in (origins, missing) if note)
+    return f"{conforming}/{asserted} {level}{f' ({notes})' if notes else ''}"
 
 
 def _groups(
@@ -150,12 +174,19 @@ def _groups(
         if own or _is_whole(header, group):
             tested = any(clause.status == "tested" for clause in group.clause)
             if tested and group.group not in header.not_selected:
-                yield _group(header, group, own)
+                yield _group(header, group, own, catalogue)
 
 
-def _group(header: HeaderRecord, group: Group, own: Sequence[CaseRecord]) -> GroupRecord:
-    whole = _is_whole(header, group)
-    missing = [clause for clause in _core(group) if not _is_asserted(clause, own)]
+def _group(
+    header: HeaderRecord, group: Group, own: Sequence[CaseRecord], catalogue: Catalogue
+) -> GroupRecord:
+    missing = [
+        clause
+        for clause in _core(group)
+        if not (_is_asserted(clause, own) or _is_not_offered(header, clause, own))
+    ]
+    is_small = bool(missing) and all(_is_too_much(c, own, header, catalogue) for c in missing)
+    whole = _is_whole(header, group) and not is_small
     return GroupRecord(
         group=group.group,
         title=group.title,
@@ -164,7 +195,26 @@ def _group(header: HeaderRecord, group: Group, own: Sequence[CaseRecord]) -> Gro
         why=_why(missing, own) if missing else "",
         counts={level: _tally(r for r in own if r.level == level) for level in LEVELS},
         origins=_by_origin([r for r in own if r.level == "must"]),
+        asked=dict(Counter(record.level for record in own)),
+        unsupported=dict(Counter(r.level for r in own if r.verdict == "unsupported")),
     )
+
+
+def _is_too_much(
+    clause: Clause, own: Sequence[CaseRecord], header: HeaderRecord, catalogue: Catalogue
+) -> bool:
+    """Return True if a clause was not judged only because the deployment is too small for it."""
+    bench = JudgeContext(catalogue, header.claims, header.readings)
+    about = [record for record in own if record.clause == clause.id]
+    missing = {missing_capability(record.needs or clause.needs, bench) for record in about}
+    return bool(about) and all(_is_small(name, bench) for name in missing)
+
+
+def _is_small(name: str | None, bench: JudgeContext) -> bool:
+    """Return True if the probe of a missing capability showed a deployment too small for it."""
+    capability = bench.catalogue.capability(name) if name else None
+    claim = bench.claims.get(name) if name else None
+    return bool(capability and claim and matches(claim.observation, capability.small_by))
 
 
 def _why(missing: Sequence[Clause], own: Sequence[CaseRecord]) -> str:
@@ -197,16 +247,35 @@ def _is_asserted(clause: Clause, own: Sequence[CaseRecord]) -> bool:
     return any(record.clause == clause.id and record.verdict in CONCLUSIVE for record in own)
 
 
+def _is_not_offered(header: HeaderRecord, clause: Clause, own: Sequence[CaseRecord]) -> bool:
+    """Return True if a client does not do what the clause is about.
+
+    A producer is no worse client for not consuming; a broker that lacks its core is not judged.
+    """
+    about = [record.verdict for record in own if record.clause == clause.id]
+    return header.target.is_client() and bool(about) and set(about) == {"unsupported"}
+
+
 def _is_in(record: CaseRecord, group: Group) -> bool:
     return is_below(record.clause, group.group)
 
 
 def _is_whole(header: HeaderRecord, group: Group) -> bool:
     """Return True if the selection includes every case of the group's core clauses."""
+    pairs = [(clause.id, law.id) for clause in _core(group) for law in clause.case]
+    if header.narrowed or any(_excludes(header, *pair) for pair in pairs):
+        return False
     if not header.selection:
         return True
-    pairs = [(clause.id, law.id) for clause in _core(group) for law in clause.case]
     return bool(pairs) and all(
         any(is_below(clause, prefix) or is_below(law, prefix) for prefix in header.selection)
         for clause, law in pairs
+    )
+
+
+def _excludes(header: HeaderRecord, clause: str, law: str) -> bool:
+    """Return True if the user excluded a case of a law, or all of them."""
+    names = [name for name, why in header.not_selected.items() if why == EXCLUDED]
+    return any(
+        is_below(clause, name) or is_below(law, name) or is_below(name, law) for name in names
     )

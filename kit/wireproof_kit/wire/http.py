@@ -24,10 +24,10 @@ Headers = Sequence[tuple[str | bytes, str | bytes]]
 
 @dataclass(frozen=True, slots=True)
 class TransferResult:
-    """An HTTP response, or in ``failure`` the reason why there is none.
+    """An HTTP response, or in ``failure`` why there is none.
 
-    ``failure`` is ``silence``, ``closed``, ``nonsense`` or ``unreachable``; ``status`` is then
-    0. ``json`` is None when the body is no JSON.
+    ``failure`` is ``silence``, ``closed``, ``nonsense`` or ``unreachable``; ``status`` is then 0.
+    ``json`` is None if the body is not JSON.
     """
 
     status: int
@@ -60,9 +60,9 @@ def transfer(address: Address, data: bytes, *, seconds: float, method: str) -> T
 class ConnectionPool:
     """A pool of connections to one address that are reused while the target keeps them open.
 
-    For requests that are no case's, of which there are many; may be used by several threads. One
-    that was idle for more than ``idle_seconds`` is not used again: something between may have
-    forgotten it without a word.
+    It serves the many requests that belong to no case, and is thread-safe. A connection that was
+    idle for more than ``idle_seconds`` is not used again: a device on the way may have dropped it
+    silently.
     """
 
     def __init__(self, address: Address, *, idle_seconds: float = IDLE_SECONDS) -> None:
@@ -134,6 +134,10 @@ def request_bytes(
     lines = [f"{method} {target} HTTP/1.1".encode()]
     lines += [key + b": " + value for key, value in head]
     return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+TOKEN = "TOKEN"
+"""Stands in recorded requests for the token that was shown."""
 
 
 def address_of(text: str) -> Address:

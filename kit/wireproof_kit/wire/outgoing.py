@@ -19,8 +19,8 @@ LABEL_LIMIT = 60
 class Outgoing:
     """Bytes with labelled parts; a part's label begins with its field name.
 
-    ``what`` says in a few words what is sent; ``is_cut`` that the last frame is not whole, so
-    that nothing of another sort may follow yet.
+    ``what`` describes the bytes in a few words. ``is_cut``: the last frame is incomplete, so
+    nothing else may be sent after it yet.
     """
 
     data: bytes
@@ -139,7 +139,7 @@ def overwritten(
     """Overwrite a field with a number, modulo its width; unchanged when it is equal.
 
     Raises:
-        KeyError: there is no such field.
+        KeyError: the frame has no such field.
     """
     part = built.part(field)
     written = (number % (1 << 8 * part.length)).to_bytes(part.length, byte_order)

@@ -12,6 +12,8 @@ from typing import overload
 IN_TLS = "from here on in TLS"
 """Begins the note of the step after which a connection is encrypted."""
 SENT_KINDS = ("send", "request")
+GLANCE_S = 0.5
+"""Shorter waits show that nothing is there now, not that something is withheld."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,8 @@ class Transcript:
         self._lock = threading.Lock()
         self.sent = 0
         """How many bytes were sent so far, over every connection."""
+        self.vain_s = 0.0
+        """How many seconds were spent on waits of some length in which nothing came."""
 
     def connection_label(self) -> str:
         """Return the next connection name: A to Z, then A2 to Z2 and so on."""
@@ -86,6 +90,11 @@ class Transcript:
             number = next(self._labels)
         letter = string.ascii_uppercase[number % 26]
         return letter if number < 26 else f"{letter}{number // 26 + 1}"
+
+    def extend(self, other: "Transcript") -> None:
+        """Add the steps of another transcript, as if they happened now."""
+        for step in other.steps():
+            self.add(step.kind, step.connection, data=step.data, parts=step.parts, note=step.note)
 
     def add(
         self,
@@ -95,13 +104,20 @@ class Transcript:
         data: bytes = b"",
         parts: Sequence[Part] = (),
         note: str = "",
-    ) -> None:
-        """Append one step with the time since the start of the transcript."""
+    ) -> Step:
+        """Append one step with the time since the start of the transcript, and return it."""
         at_us = (time.monotonic_ns() - self._started) // 1000
+        step = Step(at_us, connection, kind, data, parts, note)
         with self._lock:
-            self._steps.append(Step(at_us, connection, kind, data, parts, note))
+            self._steps.append(step)
             if kind in SENT_KINDS:
                 self.sent += len(data)
+        return step
+
+    def add_wait(self, seconds: float) -> None:
+        """Count a wait in which nothing came, unless it was no more than a glance."""
+        with self._lock:
+            self.vain_s += seconds if seconds >= GLANCE_S else 0.0
 
     def steps(self) -> tuple[Step, ...]:
         """Return the steps recorded so far."""

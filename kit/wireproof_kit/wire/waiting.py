@@ -15,9 +15,9 @@ def until(
     every: float = 0.1,
     given_up: threading.Event | None = None,
 ) -> T | None:
-    """Return the first result of a repeated query.
+    """Repeat a query until it gives a result; return the result.
 
-    None after so many seconds, or when somebody says that it is given up.
+    Return None after a number of seconds, or when the wait is given up.
     """
     deadline = time.monotonic() + seconds
     pause = given_up or threading.Event()

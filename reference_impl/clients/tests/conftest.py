@@ -131,7 +131,7 @@ def missing(compiler: str) -> str:
     assert spec.loader is not None
     setup = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(setup)
-    return str({"Go": setup.GO, "Rust": setup.RUST}[compiler].missing())
+    return str({"Go": setup.GO, "Rust": setup.RUST}[compiler].find_missing())
 
 
 def last_line(text: str) -> str:

@@ -252,9 +252,11 @@ def answer(
     address: str, method: str, path: str, query: Mapping[str, str], sent: bytes = b""
 ) -> tuple[int, bytes]:
     """Return status and body of the answer to a request."""
+    token, _, address = address.rpartition("@")
+    shown = {"Authorization": f"Bearer {token}"} if token else {}
     connection = http.client.HTTPConnection(address, timeout=DEADLINE_S)
     try:
-        connection.request(method, f"{path}?{urlencode(query)}", sent, _V1)
+        connection.request(method, f"{path}?{urlencode(query)}", sent, {**_V1, **shown})
         given = connection.getresponse()
         return given.status, given.read()
     finally:

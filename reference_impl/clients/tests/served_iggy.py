@@ -37,7 +37,10 @@ class IggyServer(NamedTuple):
         """Change a message of that partition by the control."""
         where = {"stream": "1", "topic": "1", "partition": "1", "offset": str(offset)}
         path = f"/control/message?{urlencode({**where, **what})}"
-        with urlopen(Request(f"http://{self.control}{path}", method="POST"), timeout=DEADLINE_S):
+        token, _, address = self.control.rpartition("@")
+        shown = {"Authorization": f"Bearer {token}"}
+        request = Request(f"http://{address}{path}", headers=shown, method="POST")
+        with urlopen(request, timeout=DEADLINE_S):
             pass
 
     def _post(self, path: str, body: object) -> None:

@@ -160,6 +160,7 @@ def test_partitions_that_were_deleted_come_back_empty(tmp_path: Path) -> None:
         assert [each.messages_count for each in found.partitions] == [0, 0]
 
 
+@pytest.mark.slow
 def test_many_partitions_take_no_files_and_are_there_after_a_restart(tmp_path: Path) -> None:
     client = Bench(data=tmp_path).with_topic(partitions=100_000)
     client.ok(commands.SEND_MESSAGES, sending(sent(b"a"), partitioning=partition(99_999)))

@@ -116,7 +116,9 @@ def test_states_are_set_by_the_control() -> None:
         with_topic(sock)
         ask(sock, commands.SEND_MESSAGES, sending(sent(b"x")))
         where = "/control/message?stream=1&topic=1&partition=1&offset=0&state=poisoned"
-        request = urllib.request.Request(f"http://{server.said['control']}{where}", method="POST")
+        token, _, address = str(server.said["control"]).rpartition("@")
+        shown = {"Authorization": f"Bearer {token}"}
+        request = urllib.request.Request(f"http://{address}{where}", headers=shown, method="POST")
         with urllib.request.urlopen(request, timeout=DEADLINE) as answer:
             assert json.load(answer)["state"] == "poisoned"
         assert ask(sock, commands.POLL_MESSAGES, polling()).body[12] == 20

@@ -120,3 +120,29 @@ def test_a_client_that_may_still_speak_is_listened_to_after_the_last_word(
     client.data_received(b"x")
     assert transport.done == ["word", "no more"]
     assert not client.eof_received(), "nothing holds the connection any more"
+
+
+def test_a_connection_whose_client_stays_silent_is_closed_in_time(
+    loop: asyncio.AbstractEventLoop, source: _Source
+) -> None:
+    pacing = presets.build("published", fault_names=(), variant_names=()).pacing
+    shell = Shell(pacing, Clock(), loop, committer=_Committer())
+
+    async def stay_silent() -> bytes:
+        anywhere = ("127.0.0.1", 0)
+        address = await shell.listen(source, anywhere, lambda _, __: _Link(source), idle_s=0.05)
+        reader, writer = await asyncio.open_connection(*address)
+        said = await asyncio.wait_for(_all(reader), timeout=10)
+        writer.close()
+        return said
+
+    assert loop.run_until_complete(stay_silent()) == b""
+    assert not shell.clients
+    shell.close()
+
+
+async def _all(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.read()
+    except ConnectionError:
+        return b""

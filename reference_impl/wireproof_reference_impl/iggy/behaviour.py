@@ -36,10 +36,10 @@ from wireproof_spec.iggy.names import stored_name
 
 
 class FramingBehaviour(Struct, frozen=True):
-    """Commands and frames over TCP: which generation they are of, and what answers bad ones.
+    """Commands and frames over TCP: their generation, and the response to malformed ones.
 
-    `unreadable` returns the answer to a frame that cannot be read, or None to end the connection;
-    the connection `goes_on` after such an answer, or not.
+    `unreadable` returns the response to a malformed frame, or None to close the connection. The
+    connection `goes_on` after such a response, or not.
     """
 
     generation: str = PUBLISHED
@@ -59,9 +59,9 @@ class StoreBehaviour(Struct, frozen=True):
 class PollBehaviour(Struct, frozen=True):
     """Which messages a poll finds.
 
-    `starts` gives the offset where each strategy begins; `stored` is what is answered about a
-    stored offset. Bytes behind the fields of a poll over TCP are ignored if it `takes_trailing`,
-    else refused.
+    `starts` gives the offset where each strategy begins. `stored` gives the reported value of a
+    stored offset. Bytes after the fields of a poll over TCP are ignored if `takes_trailing`, else
+    refused.
     """
 
     starts: Mapping[int, strategy.Start] = field(default_factory=lambda: strategy.STARTS)
@@ -86,11 +86,11 @@ class JsonBehaviour(Struct, frozen=True):
 
 
 class HttpBehaviour(Struct, frozen=True):
-    """What HTTP takes, how it refuses, and what stands in front of a body.
+    """Which HTTP requests are accepted, how others are refused, and the headers of responses.
 
-    `sent` checks a message beyond what its JSON says; `fields` makes the header fields of every
-    answer of those that tell length and type; `framing` tells where a body ends. Connections
-    stay open after an answer if it `keeps_open`.
+    `sent` checks a message beyond its JSON; `fields` makes the headers of every response from
+    those for type and length; `framing` marks the end of a body. Connections stay open after a
+    response if it `keeps_open`.
     """
 
     most_body_bytes: int = 4 * MAX_PAYLOADS_SIZE

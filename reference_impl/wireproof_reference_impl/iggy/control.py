@@ -1,18 +1,21 @@
-"""The control API: changes stored messages as no client can.
+"""The control API: it changes stored messages as no client can.
 
-An HTTP API of our own, with parameters in the query. No command of the protocol sets a state,
-and no payload is ever damaged; here both are done, so that readers can meet them. Every request
-answers the message as it stands now, or 400 with one sentence.
+It is our own HTTP API, with parameters in the query. No command of the protocol sets a state or
+damages a payload; the control API does both, so that clients can be tested with such messages. An
+answer has the present message, or status 400 and one sentence; or status 403 and one sentence if
+the request lacks the token or comes from a web page.
 
     GET  /control/message?stream=S&topic=T&partition=P&offset=O
     POST /control/message?…&state=poisoned      a name, or any code of 0..255
-    POST /control/message?…&flip=BIT            turns one bit of the payload over
+    POST /control/message?…&flip=BIT            inverts one bit of the payload
 """
 
 from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.control_access import ControlAccess
+from wireproof_reference_impl.http_stream import Head
 from wireproof_reference_impl.iggy.core.server import Server
 from wireproof_reference_impl.iggy.http.connection import HttpConnection, json_answer
 from wireproof_reference_impl.iggy.http.reading import whole_number
@@ -67,9 +70,21 @@ ROUTES: Routes[Server] = {
 }
 
 
-def connection(server: Server) -> HttpConnection[Server]:
+class ControlConnection(HttpConnection[Server]):
+    """The protocol of a connection to the control, whose requests must show the token."""
+
+    def __init__(self, server: Server, access: ControlAccess) -> None:
+        super().__init__(server, ROUTES, _answer_refused, most_body_bytes=_MOST_BODY_BYTES)
+        self._access = access
+
+    def _handle(self, head: Head) -> Answer:
+        refused = self._access.refusal(head.headers)
+        return text(refused, 403) if refused else super()._handle(head)
+
+
+def connection(server: Server, access: ControlAccess) -> ControlConnection:
     """Return the protocol of an accepted connection."""
-    return HttpConnection(server, ROUTES, _answer_refused, most_body_bytes=_MOST_BODY_BYTES)
+    return ControlConnection(server, access)
 
 
 def _answer_refused(refusal: Refusal) -> Answer:

@@ -14,6 +14,7 @@ from wireproof_reference_impl.addresses import (
     read_loopback,
 )
 from wireproof_reference_impl.command import Parser, Presets, announce, attend, run, run_until_told
+from wireproof_reference_impl.control_access import IDLE_SECONDS, ControlAccess
 from wireproof_reference_impl.iggy import control
 from wireproof_reference_impl.iggy.behaviour import Behaviour
 from wireproof_reference_impl.iggy.core.connection import Connection
@@ -133,18 +134,20 @@ async def _listen(shell: Shell, server: Server, options: ServeOptions) -> Mappin
         options.http,
         connector(source, lambda _, now_us: routes.connection(server)),
     )
+    access = ControlAccess()
     controlled: tuple[str, int] | None = None
     if options.control is not None:
         controlled = await shell.listen(
             source,
             options.control,
-            connector(source, lambda _, now_us: control.connection(server)),
+            connector(source, lambda _, now_us: control.connection(server, access)),
+            idle_s=IDLE_SECONDS,
         )
     return {
         "protocol": "iggy",
         "tcp": address_text(*tcp),
         "http": address_text(*http),
-        "control": None if controlled is None else address_text(*controlled),
+        "control": None if controlled is None else access.announce(address_text(*controlled)),
         "data": None if options.data is None else str(options.data),
     }
 

@@ -1,7 +1,7 @@
 """The behaviour table: every choice of the broker, with the published text's as the default.
 
-The core looks here and nowhere else; presets, faults and variants are other values of it.
-Where a choice is a function, the default stands in the core beside what it decides for.
+The core looks up its choices only here; presets, faults and variants are other values of the
+table. If a choice is a function, its default is in the core, beside the code it decides for.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -94,7 +94,7 @@ class DispatchBehaviour(Struct, frozen=True):
 
 
 class OrderBehaviour(Struct, frozen=True):
-    """In which order messages go out, and what ordered subscriptions need."""
+    """The order of deliveries, and the requirements of ordered subscriptions."""
 
     ready_needed: bool = False
     requeue_delay: bool = True
@@ -103,7 +103,7 @@ class OrderBehaviour(Struct, frozen=True):
 
 
 class DiskBehaviour(Struct, frozen=True):
-    """How messages stand in the queue."""
+    """How messages are stored in the queue."""
 
     build: BuildRecord = record.build
 
@@ -130,10 +130,10 @@ class HttpBehaviour(Struct, frozen=True):
 
 
 class LookupBehaviour(Struct, frozen=True):
-    """What lookup servers answer. Beside what each choice decides for stands its default.
+    """The answers of lookup servers. The defaults are beside the code they decide for.
 
-    `answer` sees the data of every answer that has any before it is put into its envelope, and
-    may refuse; `refusal` sees every error, `sent` the answer with its envelope.
+    `answer` gets the data of every answer before it is put into its envelope, and may refuse it;
+    `refusal` gets every error, `sent` the answer with its envelope.
     """
 
     answer: Callable[[Request, object], object] = lookup_rules.as_it_is
@@ -145,14 +145,14 @@ class LookupBehaviour(Struct, frozen=True):
 
 
 class ClusterBehaviour(Struct, frozen=True):
-    """What a cluster says of a partition that a node does not keep, and how ids go on."""
+    """How a node answers for a partition it does not hold, and how internal ids continue."""
 
     absent: str = error_codes.E_TOPIC_NOT_EXIST
     next_id: Callable[[int, int], int] = answers.next_id
 
 
 class OutputBehaviour(Struct, frozen=True):
-    """When and how bytes leave; none of it changes what they mean."""
+    """When and in which pieces bytes are sent; this never changes their meaning."""
 
     delivery_delay_ns: int = 0
     redelivery_delay_ns: int = 0
@@ -172,7 +172,7 @@ class Pacing(Struct, frozen=True):
 
 
 class Behaviour(Struct, frozen=True):
-    """Everything a broker can do in more than one way."""
+    """All choices of the broker."""
 
     publish: PublishBehaviour = field(default_factory=PublishBehaviour)
     subscribe: SubscribeBehaviour = field(default_factory=SubscribeBehaviour)
@@ -219,5 +219,5 @@ _DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
 
 
 def of_dialect(dialect: str) -> Behaviour:
-    """Return the behaviour of a dialect, with nothing wrong or otherwise on purpose."""
+    """Return the behaviour of a dialect, without faults and variants."""
     return change_settings(Behaviour(), _DIALECTS[dialect])

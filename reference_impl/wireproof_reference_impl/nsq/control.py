@@ -1,13 +1,15 @@
-"""The control of a cluster: what breaks it on purpose, and mends it.
+"""The control API of a cluster: breaks the cluster on purpose, and repairs it.
 
-An HTTP API of our own, with parameters in the query. What is asked for is answered with the
-state of the cluster, of topics only the one that was named, or with 400 and one sentence.
+An HTTP API of our own, with parameters in the query. The response is the state of the cluster,
+limited to the topic if one is given, or 400 and one sentence; or 403 and one sentence for a
+request that does not show the token, or that a web page has sent.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.control_access import ControlAccess
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic, PartitionReplicas
 from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator, Impossible, Writes
@@ -34,6 +36,7 @@ class Control:
         servers: Sequence[LookupServer],
         schedule: Schedule | None = None,
     ) -> None:
+        self.access = ControlAccess()
         self.cluster = cluster
         self.servers = servers
         self.behaviour = Behaviour()
@@ -45,7 +48,7 @@ class Control:
         self.halted = False
 
     def run_timers(self, now_ns: int) -> None:
-        """Do nothing: the control never waits."""
+        """Do nothing: the control API has no timers."""
 
 
 def state(control: Control, request: Request) -> None:
@@ -53,14 +56,14 @@ def state(control: Control, request: Request) -> None:
 
 
 def leader(control: Control, request: Request) -> None:
-    """Move the leader of a partition to the node named, or to the next one."""
+    """Move the leader of a partition to the given node, or to the next one."""
     topic, place = _partition(control, request)
     to = _node(control, request) if request.text("node") else None
     control.cluster.move_leader(topic, place, to, request.now_ns)
 
 
 def writable(control: Control, request: Request) -> None:
-    """Let a partition take messages, or no more."""
+    """Make a partition writable or read-only."""
     topic, place = _partition(control, request)
     word = _one_of(request, "writable", ("true", "false"))
     control.cluster.set_writable(topic, place, writable=word == "true")
@@ -82,7 +85,7 @@ def writes(control: Control, request: Request) -> None:
 
 
 def lookup(control: Control, request: Request) -> None:
-    """Set how a lookup server answers."""
+    """Set how a lookup server distorts its answers."""
     server = _server(control, request)
     word = _one_of(request, "answer", (*distortion.WAYS, _REDIRECT))
     if word == _REDIRECT:
@@ -97,12 +100,14 @@ def lookup(control: Control, request: Request) -> None:
 
 
 def connector(control: Control) -> Callable[[object, int], HttpConnection[Control]]:
-    """Return what makes the protocol's side of an accepted HTTP client."""
+    """Return the function that makes the protocol of an accepted HTTP connection."""
     return lambda _, now_ns: HttpConnection(control, ROUTES)
 
 
 def _route(act: Callable[[Control, Request], None], method: str) -> Route[Control]:
     def handler(control: Control, request: Request) -> Answer:
+        if refused := control.access.refusal(request.headers):
+            raise HttpRefusal(403, refused)
         try:
             act(control, request)
         except Impossible as error:
@@ -123,7 +128,7 @@ ROUTES: Mapping[str, Route[Control]] = {
 
 
 def _choose_topics(control: Control, request: Request) -> Iterable[ClusterTopic]:
-    """Return the topics that an answer tells of: all to who only asks, else the one named."""
+    """Return the topics to show in a response: the given one, or all if none is given."""
     if request.method == "GET":
         return control.cluster.topics.values()
     named = control.cluster.topics.get(request.text("topic"))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from wireproof_reference_impl.addresses import address_text
+from wireproof_reference_impl.control_access import IDLE_SECONDS
 from wireproof_reference_impl.nsq import control
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.cluster.cluster_file import ClusterFile
@@ -24,7 +25,7 @@ from wireproof_reference_impl.shell import Shell
 
 
 class Fleet:
-    """Nodes, lookup servers and control, and how they come to listen."""
+    """Nodes, lookup servers and control API of one process, and their sockets."""
 
     def __init__(self, options: ServeOptions, behaviour: Behaviour, now_ns: int) -> None:
         self._options = options
@@ -67,16 +68,16 @@ class Fleet:
         return bool(self._gathering)
 
     def commit(self) -> None:
-        """Make durable what is about to be answered, on followers too.
+        """Make durable what is about to be acknowledged, on followers too.
 
         Raises:
-            OSError: it is not.
+            OSError: the messages are not durable.
         """
         for node in self._gathering:
             node.commit()
 
     async def listen(self, shell: Shell) -> Mapping[str, object]:
-        """Open every address and return what there is to say of them."""
+        """Open all addresses, and return the fields to announce."""
         host = self._options.tcp[0]
         for member in self._members:
             first = member.number == 1
@@ -95,12 +96,14 @@ class Fleet:
             server.http = await shell.listen(server, (host, 0), api.connector(server))
         if self._control is not None and self._options.control is not None:
             connect = control.connector(self._control)
-            address = await shell.listen(self._control, self._options.control, connect)
-            self._control_address = address_text(*address)
+            address = await shell.listen(
+                self._control, self._options.control, connect, idle_s=IDLE_SECONDS
+            )
+            self._control_address = self._control.access.announce(address_text(*address))
         return self._fields()
 
     def close(self) -> None:
-        """Let every node keep what it has to keep."""
+        """Close all nodes, which store what they must keep."""
         for member in self._members:
             member.node.close()
 
@@ -139,10 +142,10 @@ class Fleet:
 
 
 def _access(options: ServeOptions) -> Access:
-    """Return who may talk to the nodes, and how.
+    """Return the TLS and AUTH rules of the nodes.
 
     Raises:
-        BadOption: certificate or key cannot be used.
+        BadOption: the certificate or key cannot be used.
     """
     security = None
     if options.tls_certificate is not None and options.tls_key is not None:

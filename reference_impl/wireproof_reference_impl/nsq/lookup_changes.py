@@ -1,4 +1,4 @@
-"""Words for what a lookup server may tell wrongly or otherwise: when, and what is changed."""
+"""Building blocks for wrong lookup answers: conditions on requests, and changes of answers."""
 
 from collections.abc import Callable, Mapping
 from typing import cast
@@ -14,7 +14,8 @@ When = Callable[[Request], bool]
 LOOKERS = (
     "smart.lookup.answer smart.lookup.envelope smart.lookup.consumer smart.lookup.channels "
     "smart.lookup.node-record smart.lookup.partitions smart.lookup.producers "
-    "smart.lookup.leader smart.lookup.access smart.lookup.slaves smart.lookup.metainfo "
+    "smart.lookup.leader smart.lookup.access smart.lookup.slaves smart.lookup.agree "
+    "smart.lookup.metainfo "
     "lookup.extend-support smart.lookup.v1 smart.lookup.no-access smart.lookup.no-channel "
     "smart.lookup.partition-parameter smart.lookup.metainfo-unasked smart.lookup.disabled "
     "smart.lookup.tombstone create.delete"
@@ -33,7 +34,7 @@ def is_old(request: Request) -> bool:
 
 
 def is_unmeant(request: Request) -> bool:
-    """Return True if a request looks up a topic without metainfo."""
+    """Return True if a request looks up a topic without asking for metadata."""
     return is_lookup(request) and not request.text("metainfo")
 
 
@@ -48,12 +49,12 @@ def is_for_writing(request: Request) -> bool:
 
 
 def change_some(change: Change, when: When) -> Settings:
-    """Return settings under which the data of some answers are changed."""
+    """Return settings that change the data of some answers."""
     return {"lookup.answer": make_change(change, when)}
 
 
 def make_change(change: Change, when: When) -> Callable[[Request, object], object]:
-    """Return the rule that changes the data of some answers."""
+    """Return the rule that changes the data of answers to some requests."""
 
     def rule(request: Request, data: object) -> object:
         return change(dict(cast(Data, data))) if when(request) else data
@@ -62,7 +63,7 @@ def make_change(change: Change, when: When) -> Callable[[Request, object], objec
 
 
 def refuse(data: Data) -> object:
-    """Refuse to answer.
+    """Raise the refusal of a request.
 
     Raises:
         HttpRefusal: always.
@@ -71,12 +72,12 @@ def refuse(data: Data) -> object:
 
 
 def without(name: str) -> Change:
-    """Return the change that leaves a name out."""
+    """Return the change that removes a name."""
     return lambda data: {key: value for key, value in data.items() if key != name}
 
 
 def rename(name: str, other: str) -> Change:
-    """Return the change that calls a name otherwise."""
+    """Return the change that renames a name."""
     return lambda data: {other if key == name else key: value for key, value in data.items()}
 
 
@@ -86,17 +87,17 @@ def partitions(data: Data) -> dict[str, Record]:
 
 
 def producers(data: Data) -> list[Record]:
-    """Return the producers an answer names."""
+    """Return the producers listed in an answer."""
     return cast(list[Record], data.get("producers") or [])
 
 
 def channels(data: Data) -> list[str]:
-    """Return the channels an answer names."""
+    """Return the channels listed in an answer."""
     return cast(list[str], data["channels"])
 
 
 def each_record(change: Callable[[Record], Record]) -> Change:
-    """Return the change of every node record; lists that are null stay so."""
+    """Return the change of every node record; lists that are null stay null."""
 
     def change_each(data: Data) -> object:
         if data["partitions"] is None:
@@ -108,17 +109,17 @@ def each_record(change: Callable[[Record], Record]) -> Change:
 
 
 def only_partitions(change: Callable[[dict[str, Record]], Mapping[str, Record]]) -> Change:
-    """Return the change of the partitions alone; null stays so."""
+    """Return the change of the partitions only; null stays null."""
     return lambda data: {**data, "partitions": data["partitions"] and change(partitions(data))}
 
 
 def only_producers(change: Callable[[list[Record]], list[Record]]) -> Change:
-    """Return the change of the producers alone; null stays so."""
+    """Return the change of the producers only; null stays null."""
     return lambda data: {**data, "producers": data["producers"] and change(producers(data))}
 
 
 def exchange_nodes(data: Data) -> object:
-    """Return a lookup answer in which every partition has the node of another one."""
+    """Return a lookup answer with the nodes of its partitions exchanged."""
     led = partitions(data)
     if not led:
         return data
@@ -127,6 +128,6 @@ def exchange_nodes(data: Data) -> object:
 
 
 def drop_names(names: str) -> Callable[[Record], Record]:
-    """Return the change of a record that leaves names out."""
+    """Return the change of a record that removes names."""
     gone = names.split()
     return lambda node: {key: value for key, value in node.items() if key not in gone}

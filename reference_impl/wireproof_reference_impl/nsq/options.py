@@ -11,10 +11,10 @@ DEPLOYED = "deployed"
 
 
 class Fsync(Enum):
-    """When records are made to outlive the machine, not only the process.
+    """When records are synced, to survive a loss of the machine.
 
-    They outlive the process in any case: each is with the operating system before its publish
-    is answered.
+    They survive the end of the process in any case: each is written to the operating system before
+    its publish is answered.
     """
 
     ALWAYS = "always"
@@ -27,10 +27,10 @@ class Fsync(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """Where to listen and how to behave; no HTTP address means no HTTP, no data no disk.
+    """Where to listen and how to behave; without an HTTP address or data folder there is none.
 
-    With lookup servers the nodes are a cluster; `tcp` and `http` are the first node's, all
-    other ports are free ones of the same host.
+    With lookup servers the nodes form a cluster; `tcp` and `http` are the first node's, all other
+    ports are free ones of the same host.
     """
 
     tcp: tuple[str, int] = ("127.0.0.1", 4150)

@@ -1,6 +1,7 @@
-"""Faults of the nsq reference: which clauses some cases read, and how a fault is made."""
+"""Faults of the NSQ reference: how a fault is made, and which clauses share cases."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -42,7 +43,8 @@ TRACED = (
 
 MOVED = (
     "smart.cluster.moved-lookup smart.cluster.moved-kept smart.cluster.moved-order "
-    "smart.cluster.gone-kept smart.cluster.moved-writes smart.cluster.moved-ids "
+    "smart.cluster.gone-kept smart.cluster.gone-writes smart.cluster.moved-writes "
+    "smart.cluster.moved-ids smart.cluster.not-leader-stored "
     "smart.cluster.moved-new-channel smart.history.kept smart.history.order"
 )
 """Clauses of which some case lets another node lead, and reads and writes there."""
@@ -74,7 +76,7 @@ def fault(
 ) -> Preset:
     """Return a fault; clauses are words of one string, those of document 000 without `ext.`.
 
-    A fault that delivers what should not be delivered has a twin that does so 3 s late, made by
+    A fault that delivers something forbidden has a twin that does so 3 s late, made with
     `late_overrides`.
     """
     broken = _clauses(breaks)
@@ -91,6 +93,13 @@ def fault(
         overrides=tuple(overrides),
         late_overrides=tuple(late_overrides),
     )
+
+
+missing = partial(fault, way=MISSING)
+boundary = partial(fault, way=BOUNDARY)
+wrong_value = partial(fault, way=WRONG_VALUE)
+extra = partial(fault, way=EXTRA)
+condition = partial(fault, way=CONDITION)
 
 
 def late_twin(preset: Preset) -> Preset | None:

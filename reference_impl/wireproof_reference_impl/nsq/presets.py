@@ -1,4 +1,4 @@
-"""Dialects, faults and variants by name, and what a broker with some of them does otherwise."""
+"""Dialects, faults and variants by name, and the behaviour and overrides of a combination."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,6 +10,7 @@ from wireproof_reference_impl.nsq.behaviour import (
     of_dialect,
 )
 from wireproof_reference_impl.nsq.core.commands import publish_pipelined
+from wireproof_reference_impl.nsq.faulty import corners
 from wireproof_reference_impl.nsq.preset import late_twin
 from wireproof_reference_impl.overrides import Override, replace_function
 from wireproof_reference_impl.preset import Preset, find_preset
@@ -31,36 +32,43 @@ _ONE_BY_ONE = replace_function(publish_pipelined, "fits", _never_fits)
 
 
 def conflicts(preset: Preset) -> tuple[str, ...]:
-    """Return the variants that one is never mixed with: declared, or set the same thing."""
+    """Return the variants that cannot be combined with one: declared, or with the same setting."""
     return preset_table.conflicts(preset, VARIANTS)
 
 
 def build(dialect: str, *, fault_names: Sequence[str], variant_names: Sequence[str]) -> Behaviour:
-    """Return the behaviour that a dialect, then faults and variants make.
+    """Return the behaviour of a dialect, changed by faults and variants.
 
     Raises:
         BadOption: a name that does not exist.
     """
     behaviour = of_dialect(dialect)
     for name in fault_names:
-        behaviour = change_settings(behaviour, find_preset(FAULTS, "fault", name).settings)
+        behaviour = change_settings(behaviour, _fault(name).settings)
     for name in variant_names:
         behaviour = change_settings(behaviour, find_preset(VARIANTS, "variant", name).settings)
     return behaviour
 
 
-def overrides(fault_names: Sequence[str]) -> tuple[Override, ...]:
-    """Return what faults replace in the core, in the order in which it is to be replaced.
+def _fault(name: str) -> Preset:
+    """Return the fault with this name, which may be restricted to a corner: `NAME@CORNER`."""
+    own, at, corner = name.partition(corners.SEPARATOR)
+    preset = find_preset(FAULTS, "fault", own)
+    return corners.make_cornered(preset, corner) if at else preset
 
-    A broker with overrides reads each command by itself: publishes that are taken together would
-    pass most of the functions by that a fault replaces.
+
+def overrides(
+    fault_names: Sequence[str], variant_names: Sequence[str] = ()
+) -> tuple[Override, ...]:
+    """Return the overrides of faults and variants, in the order in which to apply them.
+
+    A broker with overrides reads each command by itself: pipelined publishes that are stored
+    together would bypass most of the functions that faults replace.
 
     Raises:
         BadOption: a name that does not exist.
     """
-    found = tuple(
-        override
-        for name in fault_names
-        for override in find_preset(FAULTS, "fault", name).overrides
-    )
+    presets = [find_preset(VARIANTS, "variant", name) for name in variant_names]
+    presets += [_fault(name) for name in fault_names]
+    found = tuple(override for preset in presets for override in preset.overrides)
     return (_ONE_BY_ONE, *found) if found else ()

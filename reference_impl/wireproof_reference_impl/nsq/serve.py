@@ -1,4 +1,4 @@
-"""`serve nsq`: one broker as a process, until it is told to end."""
+"""`serve nsq`: runs one broker as a process until it is stopped."""
 
 import argparse
 import asyncio
@@ -53,7 +53,7 @@ def serve(options: ServeOptions) -> int:
     """Run a broker until SIGTERM or SIGINT and return the exit code.
 
     Raises:
-        BadOption: an option that cannot be followed.
+        BadOption: an option is invalid.
     """
     behaviour = _behaviour(options)
     return run_until_told(
@@ -82,8 +82,10 @@ def _behaviour(options: ServeOptions) -> Behaviour:
     if not (options.faults or options.variants):
         return of_dialect(options.dialect)
     from wireproof_reference_impl.nsq import presets
+    from wireproof_reference_impl.nsq.faulty import corners
 
-    apply(presets.overrides(options.faults))
+    corners.report_to(options.data)
+    apply(presets.overrides(options.faults, options.variants))
     return presets.build(
         options.dialect, fault_names=options.faults, variant_names=options.variants
     )

@@ -1,4 +1,4 @@
-"""TLS of the broker's connections, on memory: the shell keeps moving bytes."""
+"""TLS of the broker's connections in memory; the shell moves the bytes."""
 
 import contextlib
 import ssl
@@ -35,13 +35,13 @@ class TlsSide:
             raise BadSeal(str(error)) from error
 
     def seal(self, data: bytes) -> bytes:
-        """Return bytes as they are to be sent, with what the handshake has to say before."""
+        """Return the TLS bytes to send, with pending handshake data before the encrypted bytes."""
         if data:
             self._tls.write(data)
         return self._outgoing.read()
 
     def finish(self) -> bytes:
-        """Return what says that nothing more is sent."""
+        """Return the TLS bytes that announce the end of our stream."""
         with contextlib.suppress(ssl.SSLError):  # the client has not answered yet, and need not
             self._tls.unwrap()
         return self._outgoing.read()
@@ -57,10 +57,10 @@ class TlsSide:
 
 
 def security(certificate: Path, key: Path) -> Callable[[], TlsSide]:
-    """Return what makes the TLS of a connection.
+    """Return the function that makes the TLS of a connection.
 
     Raises:
-        BadOption: certificate or key cannot be used.
+        BadOption: the certificate or key cannot be used.
     """
     for path in (certificate, key):
         if not path.is_file():

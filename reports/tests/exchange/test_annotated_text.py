@@ -22,7 +22,7 @@ def test_what_was_made_wrong_and_what_differs_are_marked() -> None:
     text = as_text(exchange(case.transcript, protocol="nsq", difference=difference))
 
     assert 'json_header = {"a b":"1"}  <-- made wrong on purpose' in text
-    assert "frame_type = 0 (response)  <-- differs: 1 (error) was due" in text
+    assert "frame_type = 0 (response)  <-- differs: expected 1 (error)" in text
 
 
 def test_the_middle_of_long_bytes_is_left_out() -> None:

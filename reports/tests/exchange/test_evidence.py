@@ -24,7 +24,7 @@ def test_what_was_made_wrong_and_what_differs_is_marked() -> None:
         (line.label, line.differs) for step in steps for line in step.lines if line.differs
     ]
     assert wrong == ["json_header"]
-    assert differing == [("frame_type", "1 (error) was due")]
+    assert differing == [("frame_type", "expected 1 (error)")]
 
 
 def test_an_exchange_tells_whether_it_is_marked() -> None:

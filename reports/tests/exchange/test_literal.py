@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wireproof_reports.exchange.literal import literal
+from wireproof_reports.exchange.reproducer import literal
 
 
 def evaluated(source: str) -> object:

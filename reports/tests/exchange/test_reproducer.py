@@ -1,4 +1,5 @@
 import ast
+import contextlib
 import re
 import socket
 import struct
@@ -221,7 +222,7 @@ def test_no_text_of_a_bundle_becomes_code(text: str) -> None:
     names = [
         alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names
     ]
-    assert names == ["re", "socket", "sys"]
+    assert names == ["re", "socket", "sys", "time"]
     assert re.fullmatch(r"[\w./#@%+,: -]+", ways.command)
     assert re.fullmatch(r"[\w./#@%+,:-]+", ways.file)
 
@@ -232,3 +233,63 @@ def test_without_a_bundle_a_case_is_run_again_against_its_target() -> None:
 
     assert repeat_command(record, header(), "") == f"wireproof run {URL} {record.case}"
     assert repeat_command(record, reference, "") == f"wireproof run --reference {record.case}"
+
+
+def code_of(tmp_path: Path, text: str, address: str) -> int:
+    path = tmp_path / "again.py"
+    path.write_text(text, encoding="utf-8")
+    command = [sys.executable, "-I", str(path), address]
+    return subprocess.run(command, capture_output=True, timeout=60, check=False).returncode
+
+
+def test_the_exit_code_says_whether_it_shows(tmp_path: Path) -> None:
+    def refuse_all(link: socket.socket, got: list[bytes]) -> None:
+        while data := link.recv(65536):
+            for _ in re.findall(rb"IDENTIFY|SUB |INTERNAL_CREATE|RDY ", data):
+                link.sendall(server_frame(1, b"E_INVALID no"))
+
+    text = script(subscribed(), header())
+    with broker(answer_all) as (address, _):
+        assert code_of(tmp_path, text, address) == 0
+    with broker(refuse_all) as (address, _):
+        assert code_of(tmp_path, text, address) == 1
+    assert code_of(tmp_path, text, "127.0.0.1:1") == 2
+
+
+def test_a_death_shows_when_nobody_listens_any_more(tmp_path: Path) -> None:
+    case = msgspec.structs.replace(crash(65534), observation="dead")
+
+    assert code_of(tmp_path, script(case, header()), serve_until(4, "lives")) == 1
+    assert code_of(tmp_path, script(case, header()), serve_until(4, "dies")) == 0
+
+
+def serve_until(count: int, what: str) -> str:
+    """Serve connections, each until its client has gone; stop to listen after so many reads."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    address = f"127.0.0.1:{listening.getsockname()[1]}"
+
+    def run() -> None:
+        left = count
+        with listening, contextlib.suppress(OSError):
+            while left or what == "lives":
+                link, _ = listening.accept()
+                with link, contextlib.suppress(OSError):
+                    link.settimeout(20)
+                    while link.recv(65536):
+                        left = max(left - 1, 0)
+                        link.sendall(ok())
+
+    threading.Thread(target=run, daemon=True).start()
+    return address
+
+
+def test_pauses_between_writes_are_kept(tmp_path: Path) -> None:
+    steps = (
+        StepRecord(0, "A", "open"),
+        StepRecord(10, "A", "send", hex=b"  V2".hex(), length=4),
+        StepRecord(500_010, "A", "send", hex=b"NOP\n".hex(), length=4),
+    )
+    said = TranscriptRecord(steps)
+    case = failed("consume/x", "ext.consume.layout", "t", "x", [], transcript=said)
+
+    assert "('A', 'wait', '0.50')" in script(case, header())

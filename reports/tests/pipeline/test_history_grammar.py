@@ -4,11 +4,8 @@ import bundle_fixture as made
 import msgspec
 import pytest
 
-from wireproof_reports.pipeline.grammar import VALUES_KEPT, Grammar, frame_of
-from wireproof_reports.pipeline.rows import Subject
+from wireproof_reports.pipeline.incoming import VALUES_KEPT, Grammar, frame_of
 from wireproof_spec.record import StepRecord, TranscriptRecord, pack_bytes
-
-SUBJECT = Subject(bundle="b", vendor="v", version="1", started=None)
 
 
 def step(data: bytes, *labels: str, kind: str = "send", is_wrong: bool = False) -> StepRecord:
@@ -22,7 +19,7 @@ def counted(*steps: StepRecord) -> dict[tuple[object, ...], tuple[object, ...]]:
     grammar.add(msgspec.structs.replace(record, transcript=TranscriptRecord(steps)))
     return {
         (row["frame"], row["field"], row["way"]): (row["sent"], row["values"])
-        for row in grammar.rows(SUBJECT)
+        for row in grammar.rows()
     }
 
 

@@ -1,390 +1,222 @@
-"""Bundles taken into a history: whole or not at all, each once, bad lines put aside."""
+"""Bundles taken into Delta tables by Spark: each once, the good ones whatever the others are."""
 
-import errno
-import fcntl
 import gzip
 import json
-import os
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
-import bundle_fixture as made
 import msgspec
 import pytest
-from history_fixture import bundle, made_older, rows, tree, with_lines
+from deltalake import DeltaTable
+from history_fixture import bundle, rows, versions, with_lines, write_table
+from pyspark.sql import SparkSession
+from quick_spark import quick_session
 
 from wireproof_reports.bundle_file import BundleFault
-from wireproof_reports.pipeline.ingest import ingest
-from wireproof_reports.pipeline.manifest import NAME, HistoryFault, read_manifest
-from wireproof_reports.pipeline.staging import MOST_SMALL
-from wireproof_spec.history import TABLES, VERSION
-from wireproof_spec.record import (
-    CampaignRecord,
-    DifferenceRecord,
-    FindingRecord,
-    FuzzCaseRecord,
-    SentRecord,
-)
+from wireproof_reports.pipeline.history import read_published, read_published_as_of, read_table
+from wireproof_reports.pipeline.ingest import How, ingest
+from wireproof_reports.pipeline.migrate import migrate
+from wireproof_reports.pipeline.place import HistoryFault
+from wireproof_reports.pipeline.vacuum import vacuum
+from wireproof_spec.history import FORMAT
 
-BIG = (2**64 - 1, 2**128 - 1)
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.timeout(600),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with quick_session(tmp_path_factory.mktemp("spark") / "spark.log") as started:
+        yield started
 
 
 @pytest.fixture
-def history(tmp_path: Path) -> Path:
-    return tmp_path / "history"
+def landing(tmp_path: Path) -> Path:
+    folder = tmp_path / "landing"
+    folder.mkdir()
+    return folder
 
 
-def test_every_case_of_a_bundle_is_a_row(tmp_path: Path, history: Path) -> None:
-    path = made.write_bundle(tmp_path / "b.jsonl")
-    records = [json.loads(line) for line in path.read_text().splitlines()[1:-1]]
+def test_good_bundles_are_taken_once_and_others_refused_with_their_reason(
+    spark: SparkSession, landing: Path, tmp_path: Path
+) -> None:
+    history = tmp_path / "history [1]"
+    good = bundle(landing / "a b.jsonl")
+    (landing / "same.jsonl.gz").write_bytes(gzip.compress(good.read_bytes()))
+    later = bundle(landing / "later.jsonl", seed=2, started="2026-11-22T09:00:00Z")
+    with_lines(later, later, b"no json")
+    cut = landing / "cut.jsonl"
+    cut.write_bytes(bundle(tmp_path / "c.jsonl", seed=3).read_bytes()[:-400])
 
-    taken = ingest([path], history)
+    first = ingest(spark, [str(landing)], str(history))
+    seen = versions(history)
+    second = ingest(spark, [str(landing)], str(history))
 
-    found = {row["case"]: row for row in rows(history, "results")}
-    assert taken.results == len(records) == len(found)
-    for record in records:
-        row = found[record["case"]]
-        for name in ("case_hash", "clause", "level", "verdict", "observation", "reason"):
-            assert row[name] == record[name]
-        assert row["duration_us"] == record["duration_us"]
-        assert row["accepted"] == record["accepted"]
-        assert row["signature"] == (record["signature"] or "")
-        assert row["runs"] == record["repeats"]["runs"]
-        assert (row["protocol"], row["day"]) == ("nsq", "2026-11-21")
-
-
-def test_the_run_itself_is_a_row(tmp_path: Path, history: Path) -> None:
-    path = bundle(tmp_path / "b.jsonl", seed=BIG[1])
-
-    ingest([path], history)
-
-    (run,) = rows(history, "runs")
-    assert run["seed"] == str(BIG[1])
-    assert (run["vendor"], run["version"]) == ("nsqd", "1.2.0")
-    assert (run["file"], run["cases"], run["quarantined"]) == ("b.jsonl", 3, 0)
-
-
-@pytest.mark.parametrize("number", BIG)
-def test_wire_integers_stay_exact_text(tmp_path: Path, history: Path, number: int) -> None:
-    difference = DifferenceRecord("trace_id", 9, str(number), str(number - 1))
-    record = made.failed(
-        "trace/id/largest",
-        "ext.trace.response",
-        "The largest id comes back.",
-        f"trace:{number}",
-        ["trace"],
-        difference=difference,
+    assert (first.bundles, first.already, first.results) == (2, 1, 6)
+    assert [(bad.file, bad.line) for bad in first.quarantined] == [("later.jsonl", 5)]
+    assert [one.path for one in first.refused] == [str(cut)]
+    assert (second.bundles, second.already, second.refused) == (0, 3, first.refused)
+    assert (
+        versions(history)
+        == seen
+        == {
+            "results": 1,
+            "runs": 1,
+            "grammar": 1,
+            "quarantine": 1,
+        }
     )
+    assert {str(row["day"]) for row in rows(history, "results")} == {"2026-11-21", "2026-11-22"}
+    assert {row["batch"] for row in rows(history, "runs")} == {1}
+    told = {(row["file"], row["line"], str(row["reason"])) for row in rows(history, "quarantine")}
+    assert {(file, line) for file, line, _ in told} == {("cut.jsonl", 0), ("later.jsonl", 5)}
+    assert first.refused[0].reason in {reason for _, _, reason in told}
+    state = read_published(spark, str(history))
+    assert state.note.rows == {"results": 6, "grammar": 18, "quarantine": 2, "runs": 2}
+    assert read_table(spark, str(history), "results", state).count() == 6
 
-    ingest([bundle(tmp_path / "b.jsonl", [record])], history)
 
-    (row,) = rows(history, "results")
-    assert row["observation"] == f"trace:{number}"
-    assert (row["difference_expected"], row["difference_found"]) == (str(number), str(number - 1))
-
-
-def test_a_bundle_is_taken_once_whatever_its_name_and_packing(
-    tmp_path: Path, history: Path
+@pytest.mark.spark
+def test_a_strict_ingest_takes_nothing_when_one_is_damaged(
+    spark: SparkSession, landing: Path, tmp_path: Path
 ) -> None:
-    path = bundle(tmp_path / "b.jsonl")
-    packed = tmp_path / "c.jsonl.gz"
-    packed.write_bytes(gzip.compress(path.read_bytes()))
-
-    first = ingest([path, packed], history)
-    before = tree(history)
-    second = ingest([packed, path], history)
-
-    assert (first.bundles, first.already) == (1, 1)
-    assert (second.bundles, second.already, second.results) == (0, 2, 0)
-    assert tree(history) == before
-
-
-def test_days_and_versions_lie_apart(tmp_path: Path, history: Path) -> None:
-    days = ["2026-11-21T23:59:59+00:00", "2026-11-22T00:30:00+01:00", "2026-11-23T09:00:00", ""]
-    paths = [bundle(tmp_path / f"{i}.jsonl", started=day) for i, day in enumerate(days)]
-
-    ingest(paths, history)
-
-    found = sorted(str(row["day"]) for row in rows(history, "runs"))
-    assert found == ["2026-11-21", "2026-11-21", "2026-11-23", "__HIVE_DEFAULT_PARTITION__"]
-
-
-GOOD = msgspec.json.encode(next(made.passes()))
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        (b'{"kind":"case"', "truncated"),
-        (b"not json", "malformed"),
-        (GOOD.replace(b'"verdict":"pass"', b'"verdict":"perhaps"'), "perhaps"),
-        (GOOD.replace(b'"case":"nsq/', b'"case":"iggy/'), "expected a case of nsq"),
-        (GOOD.replace(b'"clause":"ext.', b'"clause":7,"x":"ext.'), "Expected `str`, got `int`"),
-        (GOOD, "stands in this bundle twice"),
-        (b'{"kind":"prophecy"}', "'prophecy' are unknown to this version"),
-        (GOOD.replace(b'"case":"nsq/', b'"case":"nsq/x-'), ""),
-    ],
-    ids=["cut", "no-json", "verdict", "protocol", "type", "twice", "kind", "good"],
-)
-def test_a_bad_line_is_put_aside_with_its_reason(
-    tmp_path: Path, history: Path, line: bytes, reason: str
-) -> None:
-    source = bundle(tmp_path / "b.jsonl")
-    path = with_lines(tmp_path / "c.jsonl", source, line)
-
-    taken = ingest([path], history)
-
-    bad = rows(history, "quarantine")
-    assert len(rows(history, "results")) + len(bad) == 4
-    assert [each.line for each in taken.quarantined] == [row["line"] for row in bad]
-    if reason:
-        (row,) = bad
-        assert row["line"] == 5
-        assert isinstance(row["record"], bytes)
-        assert row["record"].startswith(line)
-        assert reason in str(row["reason"])
-        assert rows(history, "runs")[0]["quarantined"] == 1
-
-
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-400])
-
-
-def without_footer(path: Path) -> None:
-    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
-
-
-def changed(path: Path) -> None:
+    bundle(landing / "a.jsonl")
+    path = bundle(landing / "b.jsonl", seed=2)
     path.write_bytes(path.read_bytes().replace(b'"verdict":"pass"', b'"verdict":"fail"', 1))
 
+    with pytest.raises(BundleFault, match=r"b\.jsonl was changed.*nothing was taken \(--strict\)"):
+        ingest(spark, [str(landing)], str(tmp_path / "h"), how=How(strict=True))
 
-def twice(path: Path) -> None:
-    path.write_bytes(path.read_bytes() * 2)
-
-
-def foreign(path: Path) -> None:
-    path.write_text('{"kind":"span","name":"x"}\n')
+    assert not (tmp_path / "h").exists()
 
 
-def newer(path: Path) -> None:
-    path.write_bytes(path.read_bytes().replace(b'"format":1', b'"format":99', 1))
+@pytest.mark.spark
+def test_a_batch_is_one_commit_a_table(spark: SparkSession, landing: Path, tmp_path: Path) -> None:
+    history = tmp_path / "h"
+    for seed in range(40):
+        bundle(landing / f"{seed}.jsonl", seed=seed)
 
+    ingest(spark, [str(landing)], str(history))
 
-def other_protocol(path: Path) -> None:
-    path.write_bytes(path.read_bytes().replace(b'"protocol":"nsq"', b'"protocol":"kafka"', 1))
-
-
-def half_packed(path: Path) -> None:
-    path.write_bytes(gzip.compress(path.read_bytes())[:-60])
-
-
-def gone(path: Path) -> None:
-    path.unlink()
-
-
-@pytest.mark.parametrize(
-    ("spoil", "sentence"),
-    [
-        (cut, "is cut off"),
-        (without_footer, "without a footer"),
-        (changed, "was changed after the run"),
-        (twice, "two bundles"),
-        (foreign, "is not a bundle"),
-        (newer, "has bundle format 99, this version reads up to"),
-        (other_protocol, "protocol 'kafka' is unknown"),
-        (half_packed, "cannot read"),
-        (gone, "cannot read"),
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-@pytest.mark.parametrize("is_new", [True, False], ids=["new", "kept"])
-def test_one_damaged_bundle_leaves_the_history_as_it_was(
-    tmp_path: Path, history: Path, spoil: Callable[[Path], None], sentence: str, is_new: bool
-) -> None:
-    if not is_new:
-        ingest([bundle(tmp_path / "a.jsonl", seed=7)], history)
-    before = tree(history)
-    good, bad = bundle(tmp_path / "b.jsonl"), bundle(tmp_path / "c.jsonl", seed=2)
-    spoil(bad)
-
-    with pytest.raises(BundleFault, match=sentence):
-        ingest([good, bad], history)
-
-    assert tree(history) == before
-    assert history.exists() is not is_new
-
-
-@pytest.mark.parametrize("key", ["format", "version"])
-def test_a_history_of_a_newer_kit_is_left_alone(tmp_path: Path, history: Path, key: str) -> None:
-    ingest([bundle(tmp_path / "a.jsonl")], history, kit="7.0")
-    manifest = json.loads((history / NAME).read_text())
-    (history / NAME).write_text(json.dumps({**manifest, key: 99}))
-    before = tree(history)
-
-    with pytest.raises(HistoryFault, match=r"by wireproof 7\.0: .* 99, this version reads up to"):
-        ingest([bundle(tmp_path / "b.jsonl", seed=2)], history)
-
-    assert tree(history) == before
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "sentence"),
-    [
-        ("notes.txt", "mine", "it holds notes.txt"),
-        ("results/x/y/part-1.parquet", "rows", "it holds results"),
-        (NAME, "{", "is damaged"),
-        (NAME, '{"history":"of art","format":1}', "not of wireproof"),
-        (NAME, '{"history":"wireproof","format":1,"parts":7}', "is damaged"),
-    ],
-)
-def test_a_folder_that_is_no_history_is_left_alone(
-    tmp_path: Path, history: Path, name: str, text: str, sentence: str
-) -> None:
-    (history / name).parent.mkdir(parents=True)
-    (history / name).write_text(text)
-    before = tree(history)
-
-    with pytest.raises(HistoryFault, match=sentence):
-        ingest([bundle(tmp_path / "b.jsonl")], history)
-
-    assert tree(history) == before
-
-
-def test_small_inputs_are_merged(tmp_path: Path, history: Path) -> None:
-    count = 3 * MOST_SMALL
-    for seed in range(count):
-        ingest([bundle(tmp_path / "b.jsonl", seed=seed)], history)
-
-    parts = read_manifest(history).parts
-    assert all(
-        len([part for part in parts if part.table == table]) <= MOST_SMALL for table in TABLES
-    )
-    assert len({row["seed"] for row in rows(history, "runs")}) == count
-    assert len(rows(history, "results")) == 3 * count
-    assert {name for name in tree(history) if name != NAME} == {part.place for part in parts}
-
-
-def test_many_bundles_at_once_are_one_file_a_table(tmp_path: Path, history: Path) -> None:
-    paths = [bundle(tmp_path / f"{seed}.jsonl", seed=seed) for seed in range(40)]
-
-    ingest(paths, history)
-
-    assert sorted(part.table for part in read_manifest(history).parts) == [
-        "grammar",
-        "results",
-        "runs",
-    ]
+    for table in ("results", "runs", "grammar"):
+        operations = [commit["operation"] for commit in DeltaTable(history / table).history()]
+        assert operations == ["WRITE", "CREATE TABLE"]
+        assert len(DeltaTable(history / table).file_uris()) <= 2
+    assert len({row["seed"] for row in rows(history, "runs")}) == 40
     assert len(rows(history, "results")) == 120
 
 
-def test_findings_of_a_campaign_are_rows(tmp_path: Path, history: Path) -> None:
-    sent = SentRecord(hex="00ff", length=2)
-    case = FuzzCaseRecord(BIG[0], "fresh", "PUB_EXT", "header_length", "one-more", (sent,))
-    finding = FindingRecord(
-        id="9f31c2",
-        violated="answer-owed",
-        words="An answer was owed.",
-        state="fresh",
-        frame="PUB_EXT",
-        field="header_length",
-        answer="silence",
-        seed=BIG[1],
-        shown=5,
-        runs=5,
-        seen=77,
-        at_s=1.5,
-        cases=(case,),
-    )
-    campaign = CampaignRecord(
-        seed=BIG[1],
-        seconds=2.5,
-        executed=1000,
-        in_frame=900,
-        in_frame_s=1.0,
-        reconnecting=100,
-        reconnecting_s=1.5,
-        coverage={"PUB_EXT": {"header_length": {"one-more": {"fresh": 3, "subscribed": 4}}}},
-    )
-    lines = [msgspec.json.encode(record) for record in (finding, campaign)]
-    path = with_lines(tmp_path / "c.jsonl", bundle(tmp_path / "b.jsonl"), *lines)
-
-    ingest([path], history)
-
-    (found,) = rows(history, "findings")
-    assert (found["finding"], found["mutation"], found["seen"]) == ("9f31c2", "one-more", 77)
-    assert (found["seed"], found["index"]) == (str(BIG[1]), str(BIG[0]))
-    (told,) = rows(history, "campaigns")
-    assert (told["seed"], told["duration_ms"], told["executed"]) == (str(BIG[1]), 2500, 1000)
-    assert rows(history, "runs")[0]["findings"] == 1
-    mutated = [row for row in rows(history, "grammar") if row["way"] == "one-more"]
-    assert [(row["frame"], row["field"], row["sent"]) for row in mutated] == [
-        ("PUB_EXT", "header_length", 7)
-    ]
-
-
-def test_a_history_of_the_first_version_is_read_and_merged(tmp_path: Path, history: Path) -> None:
-    for seed in range(MOST_SMALL):
-        ingest([bundle(tmp_path / "a.jsonl", seed=seed)], history, kit="0.1.0")
-    made_older(history, 1)
-    assert all("findings" not in row for row in rows(history, "runs"))
-
-    ingest([bundle(tmp_path / "b.jsonl", seed=99)], history)
-
-    found = {str(row["seed"]): row["findings"] for row in rows(history, "runs")}
-    assert found == {**{str(seed): None for seed in range(MOST_SMALL)}, "99": 0}
-    assert read_manifest(history).version == VERSION
-
-
-def test_a_history_in_use_is_said_to_be(tmp_path: Path, history: Path) -> None:
-    ingest([bundle(tmp_path / "a.jsonl")], history)
-    number = os.open(history, os.O_RDONLY)
-    fcntl.flock(number, fcntl.LOCK_SH)
-    try:
-        with pytest.raises(HistoryFault, match="is in use"):
-            ingest([bundle(tmp_path / "b.jsonl", seed=2)], history)
-    finally:
-        os.close(number)
-    assert ingest([bundle(tmp_path / "b.jsonl", seed=2)], history).bundles == 1
-
-
-SYNCED = 7
-"""How often an ingest of one bundle has the disk keep something: three files, their folders,
-the manifest."""
-
-
-@pytest.mark.parametrize("allowed", range(SYNCED + 1))
-@pytest.mark.parametrize("is_new", [True, False], ids=["new", "kept"])
-def test_a_full_disk_leaves_the_history_as_it_was(
-    tmp_path: Path, history: Path, allowed: int, is_new: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.spark
+def test_older_states_can_be_asked_until_vacuum_removes_their_files(
+    spark: SparkSession, landing: Path, tmp_path: Path
 ) -> None:
-    if not is_new:
-        ingest([bundle(tmp_path / "a.jsonl")], history)
-    before, path = tree(history), bundle(tmp_path / "b.jsonl", seed=2)
-    begun = 2 if is_new else 0
-    calls: list[int] = []
-    fsync = os.fsync
+    history = str(tmp_path / "h")
+    for seed in range(3):
+        ingest(spark, [str(bundle(landing / f"{seed}.jsonl", seed=seed))], history)
+    newest = read_published(spark, history)
+    oldest = read_published_as_of(spark, history, "1")
 
-    def full(number: int) -> None:
-        calls.append(number)
-        if len(calls) > allowed + begun:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        fsync(number)
+    assert [read_table(spark, history, "results", s).count() for s in (oldest, newest)] == [3, 9]
+    assert read_published_as_of(spark, history, "9999-12-31") == newest
+    for wanted, sentence in (
+        ("1999-01-01", "had no version then"),
+        ("77", "the newest version of .* is 3"),
+        ("yesterday", "expected a version of runs, or a date such as 2026-11-21"),
+    ):
+        with pytest.raises(HistoryFault, match=sentence):
+            read_published_as_of(spark, history, wanted)
 
-    monkeypatch.setattr(os, "fsync", full)
-    if allowed == SYNCED:
-        assert ingest([path], history).bundles == 1
-        return
-    with pytest.raises(HistoryFault, match=r"No space left on device.*as it was before"):
-        ingest([path], history)
+    done = vacuum(spark, history, keep_days=0)
 
-    assert tree(history) == before
-    assert history.exists() is not is_new
+    assert [version for version, _ in done.lost] == [3, 2, 1]
+    assert (done.newest, done.oldest) == (4, 4)
+    with pytest.raises(HistoryFault, match="vacuum removed files of version 1; the oldest"):
+        read_published_as_of(spark, history, "1")
+    state = read_published(spark, history)
+    assert read_table(spark, history, "results", state).count() == 9
+    assert ingest(spark, [str(bundle(landing / "9.jsonl", seed=9))], history).bundles == 1
 
 
-def test_text_that_no_terminal_likes_comes_through(tmp_path: Path, history: Path) -> None:
-    odd = "\x1b[31m\u2028\U0001f4a5 \"'\\"
-    record = made.case("publish/odd", "ext.publish.header-json", odd, odd, note=odd)
+@pytest.mark.spark
+@pytest.mark.parametrize("change", [{"format": FORMAT + 97}, {"tables": 99}])
+def test_a_history_of_a_newer_kit_is_left_alone(
+    spark: SparkSession, landing: Path, tmp_path: Path, change: dict[str, int]
+) -> None:
+    history = tmp_path / "h"
+    note = {"wireproof": "published", "kit": "7.0", "batch": 1, "versions": {}, "rows": {}}
+    write_table(history, "runs", [], {**note, **change})
 
-    ingest([bundle(tmp_path / "b.jsonl", [record])], history)
+    with pytest.raises(HistoryFault, match=r"by wireproof 7\.0: .* 99, this version reads up to"):
+        ingest(spark, [str(bundle(landing / "b.jsonl"))], str(history))
 
-    assert rows(history, "results")[0]["observation"] == odd
+    assert sorted(path.name for path in history.iterdir()) == ["runs"]
+
+
+OLD_COLUMNS = {"runs": ("findings", "batch"), "results": ("origin", "role", "batch")}
+
+
+def make_old(spark: SparkSession, history: Path, old: Path) -> dict[str, int]:
+    """Write what an older version would have left: Parquet files, and one that names them."""
+    parts: list[dict[str, object]] = []
+    for table in versions(history):
+        frame = spark.createDataFrame(DeltaTable(history / table).to_pyarrow_table())
+        kept = frame.drop(*OLD_COLUMNS.get(table, ("batch",))).coalesce(1)
+        kept.write.partitionBy("protocol", "day").parquet(str(old / table))
+        for path in sorted((old / table).rglob("*.parquet")):
+            protocol, day = (word.partition("=")[2] for word in path.parts[-3:-1])
+            count = spark.read.parquet(str(path)).count()
+            part = {"table": table, "protocol": protocol, "day": day, "name": path.name}
+            parts.append({**part, "rows": count, "size_bytes": 1})
+    manifest = {"history": "wireproof", "format": 1, "version": 2, "kit": "0.1.0", "parts": parts}
+    (old / "history.json").write_text(json.dumps(manifest))
+    return {table: len(rows(history, table)) for table in versions(history)}
+
+
+@pytest.mark.spark
+def test_an_old_history_is_migrated_with_nothing_lost(
+    spark: SparkSession, landing: Path, tmp_path: Path
+) -> None:
+    for seed, started in enumerate(("2026-11-21T09:00:00Z", "2026-11-22T09:00:00Z", "")):
+        path = bundle(landing / f"{seed}.jsonl", seed=seed, started=started)
+        with_lines(path, path, b"no json")
+    made = tmp_path / "made"
+    ingest(spark, [str(landing)], str(made))
+    counts = make_old(spark, made, tmp_path / "old")
+
+    told = migrate(spark, tmp_path / "old", str(tmp_path / "new"), kit="9")
+
+    assert {table: rows for table, rows in told.items() if rows} == counts
+    for table in counts:
+        left_out = OLD_COLUMNS.get(table, ("batch",)) if table != "results" else ("batch",)
+
+        def plain(history: Path, table: str = table, out: tuple[str, ...] = left_out) -> list[str]:
+            found = rows(history, table)
+            return sorted(
+                str([(name, row[name]) for name in sorted(row) if name not in out])
+                for row in found
+            )
+
+        assert plain(tmp_path / "new") == plain(made)
+    again = ingest(spark, [str(landing)], str(tmp_path / "new"))
+    assert (again.bundles, again.already) == (0, 3)
+
+
+@pytest.mark.spark
+def test_an_old_history_with_a_file_too_few_is_not_migrated(
+    spark: SparkSession, landing: Path, tmp_path: Path
+) -> None:
+    made = tmp_path / "made"
+    ingest(spark, [str(bundle(landing / "b.jsonl"))], str(made))
+    make_old(spark, made, tmp_path / "old")
+    manifest = json.loads((tmp_path / "old" / "history.json").read_text())
+    for part in manifest["parts"]:
+        part["rows"] += 1
+    (tmp_path / "old" / "history.json").write_bytes(msgspec.json.encode(manifest))
+
+    with pytest.raises(HistoryFault, match="tells of 4 rows of results, but its files have 3"):
+        migrate(spark, tmp_path / "old", str(tmp_path / "new"))
+
+    assert not (tmp_path / "new" / "runs").exists()

@@ -1,17 +1,16 @@
 """What a site is left as when a history cannot be asked, without waiting for Spark."""
 
 import errno
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from history_fixture import bundle, tree
+from history_fixture import tree, write_table
 
-from wireproof_reports.pipeline.ingest import ingest
-from wireproof_reports.pipeline.manifest import HistoryFault, Manifest
+from wireproof_reports.pipeline.history import Published
+from wireproof_reports.pipeline.place import HistoryFault
 from wireproof_reports.pipeline.session import SparkFault
 from wireproof_reports.questions import aggregate as module
 from wireproof_reports.questions.aggregate import AnalysisRequest, aggregate
@@ -21,7 +20,7 @@ from wireproof_reports.questions.answers import Answer, question
 @pytest.fixture
 def wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AnalysisRequest:
     """A wish whose history is there, and a Spark that answers at once."""
-    ingest([bundle(tmp_path / "b.jsonl")], tmp_path / "history")
+    write_table(tmp_path / "history", "runs", [], {"wireproof": "published"})
 
     @contextmanager
     def session(*_: object, **__: object) -> Iterator[None]:
@@ -32,7 +31,8 @@ def wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AnalysisRequest:
 
     monkeypatch.setattr(module, "session", session)
     monkeypatch.setattr(module, "open_tables", lambda *_, **__: None)
-    monkeypatch.setattr(module, "manifest_of", lambda *_: Manifest())
+    monkeypatch.setattr(module, "state_of", lambda *_: Published(1))
+    monkeypatch.setattr(module, "_describe_history", lambda *_: {})
     monkeypatch.setattr(module, "all_answers", answers)
     return AnalysisRequest(str(tmp_path / "history"), tmp_path / "site", names=("flips", "causes"))
 
@@ -97,22 +97,3 @@ def test_a_spark_that_fails_leaves_the_site_as_it_was(
         aggregate(wish)
 
     assert tree(wish.out) == before
-
-
-def test_a_history_in_use_by_an_ingest_is_said_to_be(wish: AnalysisRequest) -> None:
-    number = os.open(wish.history, os.O_RDONLY)
-    fcntl.flock(number, fcntl.LOCK_EX)
-    try:
-        with pytest.raises(HistoryFault, match="is in use by an ingest"):
-            aggregate(wish)
-    finally:
-        os.close(number)
-
-
-def test_two_may_ask_the_same_history(wish: AnalysisRequest) -> None:
-    number = os.open(wish.history, os.O_RDONLY)
-    fcntl.flock(number, fcntl.LOCK_SH)
-    try:
-        assert len(aggregate(wish)) == 2
-    finally:
-        os.close(number)

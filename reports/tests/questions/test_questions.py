@@ -10,19 +10,19 @@ from pathlib import Path
 import bundle_fixture as made
 import pyarrow as pa
 import pytest
-from fleet import FLEETS, MOST_ROWS, Fleet, Shape, fleet, write_history
-from history_fixture import bundle, made_older
+from fleet import FLEETS, MOST_ROWS, Fleet, Shape, fleet, write_fleet
+from history_fixture import bundle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle import ORACLES, plain
 from pyarrow import parquet
 from pyspark.sql import SparkSession
-from spark_cluster import QUICK
+from quick_spark import quick_session
 
+from wireproof_reports.pipeline.history import read_published
 from wireproof_reports.pipeline.ingest import ingest
-from wireproof_reports.pipeline.manifest import read_manifest
-from wireproof_reports.pipeline.session import SparkFault, in_words, session
-from wireproof_reports.pipeline.tables import manifest_of, open_tables
+from wireproof_reports.pipeline.session import SparkFault, in_words
+from wireproof_reports.pipeline.tables import open_tables
 from wireproof_reports.questions.answers import QUESTIONS, answer, write_answer
 from wireproof_spec.record import DifferenceRecord
 
@@ -50,14 +50,15 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     log = tmp_path_factory.mktemp("spark") / "spark.log"
-    with session("local[2]", log, settings=QUICK) as started:
+    with quick_session(log) as started:
         yield started
 
 
 def hold(spark: SparkSession, folder: Path, rows: Fleet, *, kept: bool) -> dict[str, int]:
     """Ask all questions, compare every answer, order included, and count its rows."""
-    write_history(folder, rows)
-    tables = open_tables(spark, str(folder), read_manifest(folder), today=TODAY, kept=kept)
+    write_fleet(folder, rows)
+    state = read_published(spark, str(folder))
+    tables = open_tables(spark, str(folder), state, today=TODAY, keep=kept)
     counts: dict[str, int] = {}
     for name in QUESTIONS:
         told = [list(row) for row in json.loads(json.dumps(answer(name, tables).rows))]
@@ -72,6 +73,7 @@ def test_every_question_has_an_oracle() -> None:
     assert set(ORACLES) == set(QUESTIONS)
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("kept", [False, True])
 def test_answers_hold_on_ten_thousand_rows(
     spark: SparkSession, tmp_path: Path, *, kept: bool
@@ -84,17 +86,7 @@ def test_answers_hold_on_ten_thousand_rows(
     assert min(counts.values()) > 5, counts
 
 
-def test_a_history_may_lie_at_a_url(spark: SparkSession, tmp_path: Path) -> None:
-    write_history(tmp_path / "history", fleet([SMALL]))
-    url = (tmp_path / "history").as_uri()
-
-    manifest = manifest_of(spark, url)
-
-    assert manifest == read_manifest(tmp_path / "history")
-    tables = open_tables(spark, url, manifest, today=TODAY)
-    assert tables.results.count() == manifest.count("results") > 0
-
-
+@pytest.mark.spark
 @pytest.mark.parametrize("number", [2**64 - 1, 2**128 - 1])
 def test_wire_integers_come_through_as_exact_text(
     spark: SparkSession, tmp_path: Path, number: int
@@ -105,9 +97,9 @@ def test_wire_integers_come_through_as_exact_text(
     record = made.failed(
         "trace/id/x", "ext.trace.response", "", told, expected, difference=difference
     )
-    ingest([bundle(tmp_path / "b.jsonl", [record])], tmp_path / "history")
-    manifest = read_manifest(tmp_path / "history")
-    tables = open_tables(spark, str(tmp_path / "history"), manifest, today=TODAY)
+    history = str(tmp_path / "history")
+    ingest(spark, [str(bundle(tmp_path / "b.jsonl", [record]))], history)
+    tables = open_tables(spark, history, read_published(spark, history), today=TODAY)
 
     line = write_answer(answer("causes", tables), tmp_path)
 
@@ -115,21 +107,6 @@ def test_wire_integers_come_through_as_exact_text(
     assert f'"trace:{number}"' in (tmp_path / "causes.json").read_text()
     (row,) = tables.results.select("difference_expected", "difference_found").collect()
     assert tuple(row) == (str(number), str(number - 1))
-
-
-def test_a_history_of_two_versions_is_one(spark: SparkSession, tmp_path: Path) -> None:
-    ingest([bundle(tmp_path / "a.jsonl", seed=1)], tmp_path / "history")
-    made_older(tmp_path / "history", 1)
-    ingest([bundle(tmp_path / "b.jsonl", seed=2)], tmp_path / "history")
-    manifest = read_manifest(tmp_path / "history")
-
-    tables = open_tables(spark, str(tmp_path / "history"), manifest, today=TODAY)
-
-    found = {row["seed"]: row["findings"] for row in tables.runs.collect()}
-    assert found == {"1": None, "2": 0}
-    origins = {row["bundle"]: row["origin"] for row in tables.results.collect()}
-    assert sorted(origins.values()) == ["", "text"]
-    assert answer("campaigns", tables).rows == []
 
 
 def remove(part: Path) -> None:
@@ -148,6 +125,7 @@ def replace(part: Path) -> None:
         writer.close()
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize(
     ("harm", "sentence"),
     [
@@ -160,13 +138,14 @@ def replace(part: Path) -> None:
 def test_foreign_files_in_a_history_are_one_sentence(
     spark: SparkSession, tmp_path: Path, harm: Callable[[Path], None], sentence: str
 ) -> None:
-    write_history(tmp_path / "history", fleet([SMALL]))
-    manifest = read_manifest(tmp_path / "history")
-    harm(tmp_path / "history" / next(manifest.of("results")).place)
+    history = tmp_path / "history"
+    write_fleet(history, fleet([SMALL]))
+    harm(next((history / "results").rglob("*.parquet")))
 
     def ask() -> None:
         with in_words(tmp_path / "spark.log"):
-            answer("matrix", open_tables(spark, str(tmp_path / "history"), manifest, today=TODAY))
+            state = read_published(spark, str(history))
+            answer("matrix", open_tables(spark, str(history), state, today=TODAY))
 
     with pytest.raises(SparkFault) as fault:
         ask()

@@ -6,7 +6,7 @@ from bundle_fixture import failures, header, write_bundle
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
 from wireproof_reports.causes import fold
-from wireproof_reports.render.headline import Headline, headline
+from wireproof_reports.render.page import Headline, headline
 from wireproof_spec.record import CaseRecord
 
 

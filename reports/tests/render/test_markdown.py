@@ -46,7 +46,7 @@ def test_text_of_a_bundle_is_no_markup(tmp_path: Path) -> None:
     )
     text = render(write_bundle(tmp_path / "run.jsonl", [strange], first=first))
 
-    without_code = re.sub(r"(`+) ?.*? ?\1", "", text)
+    without_code = re.sub(r"(`+) ?.*? ?\1|<code>[^<]*</code>", "", text)
     assert not re.search(r"(?<!\\)<", without_code)
     assert not re.search(r"(?<!\\)\[", without_code)
     assert "\n# " not in text

@@ -1,1 +1,1 @@
-"""The bytes of a case as evidence: annotated dumps and code that sends them again."""
+"""The exchange of a case as evidence: annotated bytes, and code that sends them again."""

@@ -1,4 +1,4 @@
-"""An exchange as plain text: each step with its bytes, their names, and where they differ."""
+"""An exchange as plain text: each step with its bytes, their names, and what differs."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,7 +7,6 @@ from wireproof_reports.exchange.evidence import Exchange, StepView
 from wireproof_reports.wording import count_noun, readable
 
 ROW = 16
-NAME_COLUMN = 4 + 6 + 3 * ROW
 LEFT_OUT = "…"
 
 
@@ -21,7 +20,7 @@ def as_text(exchange: Exchange) -> str:
 
 
 def make_heading(step: StepView) -> str:
-    """Return one step's title: what was done, how many bytes, and the note on it."""
+    """Return the heading of a step: what was done, the number of bytes, and the note."""
     size = f", {count_noun(step.size, 'byte')}" if step.size else ""
     note = f": {_printable(step.note)}" if step.note else ""
     return f"{step.title}{size}{note}"

@@ -1,4 +1,4 @@
-"""Bytes with their parts named: what an annotated dump in a report shows, line by line."""
+"""Annotated bytes: the lines that a report shows, each with the name of its part."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ LONGEST_TEXT = 160
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A named range of bytes; ``value`` is what it says, for people."""
+    """A named range of bytes; ``value`` is the decoded value as text."""
 
     offset: int
     length: int
@@ -23,10 +23,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One part as shown: its bytes in hex (long ones without their middle) and its meaning.
+    """A part as shown: its bytes in hex, shortened in the middle if long, and its value.
 
-    ``wrong``: made wrong on purpose. ``differs``: what was due instead, where an answer first
-    differs from it.
+    ``wrong``: the part was made wrong on purpose. ``differs``: the value expected instead, in the
+    first part of an answer that differs.
     """
 
     offset: int
@@ -41,7 +41,7 @@ class Line:
 
 
 def label_parts(parts: Iterable[tuple[int, int, str, bool]]) -> tuple[Part, ...]:
-    """Turn the recorded parts of a sent frame (`size = 21`) into parts with values."""
+    """Convert recorded parts of a sent frame to parts; a label `size = 21` is split in two."""
     named: list[Part] = []
     for offset, length, label, wrong in parts:
         name, _, value = label.partition(" = ")
@@ -50,12 +50,12 @@ def label_parts(parts: Iterable[tuple[int, int, str, bool]]) -> tuple[Part, ...]
 
 
 def lines(data: bytes, parts: Iterable[Part]) -> tuple[Line, ...]:
-    """Return every byte of the data once, in order, each range with the name of its part."""
+    """Return lines that show every byte of the data once, in order, each with its part's name."""
     return tuple(_line(data, part) for part in _fill_gaps(data, parts))
 
 
 def clip(text: str, longest: int = LONGEST_TEXT) -> str:
-    """Return the text without its middle when it is too long to be read."""
+    """Return the text shortened in its middle to at most `longest` characters."""
     if len(text) <= longest:
         return text
     return f"{text[: longest * 2 // 3]} … {text[-longest // 4 :]}"
@@ -67,7 +67,7 @@ def space_hex(data: bytes) -> str:
 
 
 def _fill_gaps(data: bytes, parts: Iterable[Part]) -> Iterator[Part]:
-    """Clip parts to the data and fill what they leave out; recorded offsets are not trusted."""
+    """Clip parts to the data and add unnamed parts for gaps; recorded offsets are not trusted."""
     end = 0
     for part in sorted(parts, key=lambda part: (part.offset, part.length)):
         start = min(max(part.offset, end), len(data))
@@ -98,7 +98,7 @@ def _line(data: bytes, part: Part) -> Line:
 
 
 def _value(part: Part, piece: bytes) -> str:
-    """Return what a part says: its number as given, text as it stands in the bytes."""
+    """Return the value to show: a recorded number as it is, text as it is in the bytes."""
     if part.value and part.value[0] not in "\"'{[" and not part.value.startswith(("b'", 'b"')):
         return clip(printable(part.value.encode("utf-8", "backslashreplace")))
     text = printable(piece[: 4 * LONGEST_TEXT])

@@ -1,6 +1,6 @@
-"""A transcript as a report shows it: each step with its direction, time and named bytes."""
+"""A transcript as a report shows it: each step with direction, time and named bytes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from wireproof_reports.exchange.annotation import Line, Part, label_parts, lines, space_hex
@@ -10,6 +10,9 @@ from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, Tran
 
 MOST_STEPS = 60
 LAST_STEPS = 20
+FIRST_SENT = 256
+"""Messages sent on a connection of which the first are asked how the answers are laid out: it is
+said at the beginning, and asking all of them takes quadratic time."""
 CHECKING = "one more "
 """How the note of a send begins that only looks whether a connection goes on."""
 BRIEF_BYTES = 24
@@ -31,7 +34,7 @@ _FROM_TARGET = ("receive", "response")
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """One step; ``way`` is `out`, `in` or `aside`. ``text`` stands for HTTP, in place of lines."""
+    """One step; ``way`` is `out`, `in` or `aside`. HTTP messages have ``text`` and no lines."""
 
     way: str
     title: str
@@ -44,7 +47,7 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The steps of one case; ``omitted`` of them are left out before the last ones."""
+    """The steps of one case; ``omitted`` steps are left out between head and tail."""
 
     steps: tuple[StepView, ...]
     omitted: int = 0
@@ -61,7 +64,7 @@ class Exchange:
 
     @property
     def is_marked(self) -> bool:
-        """Tell whether a line that is shown says what was due instead of it."""
+        """Return True if a shown line says which value was expected instead."""
         shown = (line for step in (*self.head, *self.tail) for line in step.lines)
         return any(line.differs for line in shown)
 
@@ -79,29 +82,33 @@ def exchange(
     namer = received_parts(protocol)
     sent: dict[str, list[bytes]] = {}
     views: list[StepView] = []
-    for step in transcript.steps:
-        data = read_bytes(step)
-        if step.kind in _TO_TARGET:
-            sent.setdefault(step.conn, []).append(data)
-        views.append(_view(step, data, namer, sent.get(step.conn, [])))
+    omitted = max(len(transcript.steps) - MOST_STEPS, 0)
+    for index, step in enumerate(transcript.steps):
+        is_shown = not MOST_STEPS - LAST_STEPS <= index < MOST_STEPS - LAST_STEPS + omitted
+        before = sent.setdefault(step.conn, [])
+        if step.kind in _TO_TARGET and len(before) < FIRST_SENT:
+            before.append(read_bytes(step))
+        if is_shown:
+            views.append(_view(step, read_bytes(step), namer, before))
     if difference is not None:
         _mark(views, difference)
-    return _shorten(views)
+    return Exchange(tuple(views), omitted)
 
 
 def talk(transcript: TranscriptRecord) -> str:
-    """Return a transcript as text, one line a step: enough to see what a passing case did."""
-    said = [
-        _describe_step(step, read_bytes(step)) for step in transcript.steps if not _is_usual(step)
-    ]
-    if len(said) > MOST_STEPS:
-        gap = f"… {len(said) - MOST_STEPS} steps left out"
-        said = [*said[: MOST_STEPS - LAST_STEPS], gap, *said[-LAST_STEPS:]]
-    return "\n".join(said)
+    """Return a transcript as text with one line per step, for cases that passed."""
+    told = [step for step in transcript.steps if not _is_usual(step)]
+    head, tail = told[: MOST_STEPS - LAST_STEPS], told[MOST_STEPS - LAST_STEPS :]
+    gap = [f"… {len(told) - MOST_STEPS} steps left out"] if len(told) > MOST_STEPS else []
+    before, after = (
+        [_describe_step(step, read_bytes(step)) for step in part]
+        for part in (head, tail[-LAST_STEPS:])
+    )
+    return "\n".join([*before, *gap, *after])
 
 
 def read_bytes(step: StepRecord) -> bytes:
-    """Return a step's bytes; nothing when the record of them is damaged."""
+    """Return the bytes of a step; empty if the record of them is damaged."""
     try:
         return step.data()
     except ValueError:
@@ -109,7 +116,7 @@ def read_bytes(step: StepRecord) -> bytes:
 
 
 def received_parts(protocol: str) -> Namer:
-    """Return what names the parts of this protocol's received bytes."""
+    """Return the function that names the parts of received bytes of a protocol."""
     return report_part(protocol).parts or _make_unnamed
 
 
@@ -159,31 +166,31 @@ def _describe_step(step: StepRecord, data: bytes) -> str:
 
 
 def _is_usual(step: StepRecord) -> bool:
-    """Tell whether a step is there in every case: a connection opened, or closed at the end."""
+    """Return True for steps of every case: opening a connection, and our close at the end."""
     return step.kind == "open" or (step.kind == "close" and step.note == "by the kit")
 
 
 def _message_text(data: bytes) -> str:
-    """Return an HTTP message as text, its line ends kept, everything else made printable."""
+    """Return an HTTP message as printable text that keeps its line ends."""
     rows = data[:8192].split(b"\n")
     text = "\n".join(printable(row.removesuffix(b"\r")) for row in rows)
     return text if len(data) <= 8192 else f"{text}\n… {len(data) - 8192} more bytes"
 
 
 def _mark(views: list[StepView], difference: DifferenceRecord) -> None:
-    """Mark the line in which an answer first differs, if it can be told which one that is."""
+    """Mark the line in which an answer first differs, if it can be identified."""
     places = list(_places(views, difference.field))
     found = [place for place in places if _line_at(views, place).value == difference.found]
     other = [place for place in places if _line_at(views, place).value != difference.expected]
     for index, number in [*found, *other][:1]:
         view = views[index]
-        marked = replace(view.lines[number], differs=f"{difference.expected} was due")
+        marked = replace(view.lines[number], differs=f"expected {difference.expected}")
         after = view.lines[number + 1 :]
         views[index] = replace(view, lines=(*view.lines[:number], marked, *after))
 
 
 def _places(views: Sequence[StepView], field: str) -> Iterator[tuple[int, int]]:
-    """Return where a field was received: after what was made wrong first, then from the end."""
+    """Yield the received lines of a field: those after a deliberate error first, then the last."""
     wrong = [i for i, view in enumerate(views) if any(line.wrong for line in view.lines)]
     start = wrong[-1] if wrong else len(views)
     answers = [*range(start, len(views)), *range(start - 1, -1, -1)]
@@ -196,7 +203,7 @@ def _places(views: Sequence[StepView], field: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_check(before: Sequence[StepView]) -> bool:
-    """Tell whether what comes next answers a send that only looks whether all is well."""
+    """Return True if the next answer belongs to a request that only checks the connection."""
     sent = [view.note for view in before if view.way == "out"]
     return bool(sent) and sent[-1].startswith(CHECKING)
 
@@ -207,11 +214,3 @@ def _leaf(field: str) -> str:
 
 def _line_at(views: Sequence[StepView], place: tuple[int, int]) -> Line:
     return views[place[0]].lines[place[1]]
-
-
-def _shorten(views: Iterable[StepView]) -> Exchange:
-    steps = tuple(views)
-    if len(steps) <= MOST_STEPS:
-        return Exchange(steps)
-    kept = steps[: MOST_STEPS - LAST_STEPS] + steps[-LAST_STEPS:]
-    return Exchange(kept, omitted=len(steps) - MOST_STEPS)

@@ -1,4 +1,4 @@
-"""What a report knows of a protocol beside its law; what is missing, a report does without."""
+"""What a protocol provides for reports; a report works without any of it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from wireproof_spec.record import DifferenceRecord
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One thing the script does; bytes with a number in them are a sequence of pieces."""
+    """One action of a reproduction script; a tuple mixes bytes and numbers of received ids."""
 
     connection: str
     kind: str
@@ -19,15 +19,17 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the script does, which names may be replaced, what is sent before.
+    """The actions of a reproduction script, names that may be replaced, and setup commands.
 
-    ``reader`` is the template of what reads answers: `receive`, and `message_id` of what it gave.
+    ``reader`` is the template with the functions `receive`, `alike` and `message_id`, which read
+    answers. ``probe`` is a request that every target answers: silence shows that it hangs.
     """
 
     acts: tuple[Act, ...]
     names: tuple[bytes, ...] = ()
     create: tuple[bytes, ...] = ()
     reader: str = "reader.py.jinja"
+    probe: bytes = b""
 
 
 Planner = Callable[[Plan], Plan]
@@ -42,12 +44,12 @@ Presumption = Callable[[str, Sequence[str]], DifferenceRecord | None]
 
 @dataclass(frozen=True, slots=True)
 class ReportPart:
-    """What a protocol gives to reports, all of it optional.
+    """What a protocol provides for reports; everything is optional.
 
-    ``parts`` names the parts of received bytes. ``presumption`` says in which field an answer
-    differs. ``plan`` makes an exchange fit for another run.
-    ``http_behind`` is how far behind the target's own port its HTTP port usually is. ``vendor``
-    tells from a target's fingerprint who made it.
+    ``parts`` names the parts of received bytes. ``presumption`` returns the field in which an
+    answer differs. ``plan`` adapts an exchange for another run. ``http_behind`` is the usual
+    distance from the target's port to its HTTP port. ``vendor`` returns the maker for a target's
+    fingerprint.
     """
 
     parts: Namer | None = None
@@ -58,7 +60,7 @@ class ReportPart:
 
 
 def report_part(protocol: str) -> ReportPart:
-    """Return what reports know of a protocol; nothing if no package says anything."""
+    """Return what a protocol provides for reports; an empty part if nothing is registered."""
     if protocol not in find_registered(Group.REPORTS):
         return ReportPart()
     return part(Group.REPORTS, protocol, ReportPart)

@@ -1,28 +1,69 @@
-"""Three ways to see a failure again: a command, hex for a socket, a Python script of its own."""
+"""Three ways to reproduce a failure: a command, hex for a socket, and a Python script."""
 
+import base64
 import re
 import shlex
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import jinja2
 
 from wireproof_reports.exchange.evidence import read_bytes
-from wireproof_reports.exchange.literal import literal
 from wireproof_reports.exchange.protocol import Act, Plan, report_part
 from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
+
+LONG_RUN = 40
+LONGEST_SOURCE = 1600
+PIECE = 64
+INDENT = "\n        "
+
+_RUN = re.compile(rb"(.)\1{%d,}" % (LONG_RUN - 1), re.DOTALL)
+
+
+def literal(data: bytes) -> str:
+    """Return a Python expression for the bytes; it may use `zlib` and `base64`."""
+    terms = list(_terms(data)) or ["b''"]
+    if sum(map(len, terms)) > LONGEST_SOURCE:
+        return _deflate(data)
+    whole = f"{INDENT}+ ".join(terms)
+    return f"({INDENT}{whole}{INDENT[:-4]})" if INDENT in whole else whole
+
+
+def _terms(data: bytes) -> Iterator[str]:
+    end = 0
+    for run in _RUN.finditer(data):
+        if run.start() > end:
+            yield _pieces(data[end : run.start()])
+        yield f"{run[1]!r} * {len(run[0])}"
+        end = run.end()
+    if end < len(data):
+        yield _pieces(data[end:])
+
+
+def _pieces(data: bytes) -> str:
+    starts = range(0, len(data), PIECE)
+    return INDENT.join(repr(data[start : start + PIECE]) for start in starts)
+
+
+def _deflate(data: bytes) -> str:
+    packed = base64.b64encode(zlib.compress(data, 9)).decode()
+    return f"zlib.decompress(base64.b64decode({packed!r}))"
+
 
 REFERENCE = "reference"
 """What stands in place of a URL when the embedded reference was judged."""
 PATIENCE_S = 10
+SHORTEST_WAIT_US = 15_000
+"""A pause between two sends that may be what matters: without it they arrive together."""
 LONGEST_HEX = 4096
 """Bytes; a longer stream is left to the script."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """All bytes sent on one connection; ``hex`` is empty when there are too many."""
+    """All bytes sent on one connection; ``hex`` is empty if there are too many to show."""
 
     connection: str
     size: int
@@ -53,15 +94,15 @@ def reproducer(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> Repr
 
 
 def repeat_command(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> str:
-    """Return the command that repeats the exchange, or the case where there is none to repeat."""
+    """Return the command that replays the exchange, or runs the case if nothing was sent."""
     has_sent = any(step.kind in ("send", "request") for step in case.transcript.steps)
-    if not has_sent or not bundle_name:
+    if header.target.is_client() or not has_sent or not bundle_name:
         return f"wireproof run {named_target(header)} {_quote(case.case)}"
     return f"wireproof replay {_harmless(case.case)} --bundle {_harmless(bundle_name)}"
 
 
 def named_target(header: HeaderRecord) -> str:
-    """Return the target as a command line names it."""
+    """Return the target as it is written in a command line."""
     url = header.target.url
     return f"--{REFERENCE}" if url == REFERENCE else _quote(url)
 
@@ -69,11 +110,11 @@ def named_target(header: HeaderRecord) -> str:
 def script(case: CaseRecord, header: HeaderRecord) -> str:
     """Return a Python script that repeats the exchange with the standard library alone.
 
-    Every text of the bundle stands in it as a literal, so that none can become code.
+    All text from the bundle is written as literals, so that none of it can become code.
     """
     plan = _make_plan(_acts(case, header), header.target.protocol)
     steps = [_source(act) for act in plan.acts]
-    modules = ["re", "socket", "sys"]
+    modules = ["re", "socket", "sys", "time"]
     if any("zlib." in step for step in steps):
         modules += ["base64", "zlib"]
     return _TEMPLATE.render(
@@ -88,6 +129,7 @@ def script(case: CaseRecord, header: HeaderRecord) -> str:
         create=repr(list(plan.create)),
         patience=PATIENCE_S,
         reader=plan.reader,
+        probe=literal(plan.probe),
         hazard=case.hazard,
         steps=steps,
     )
@@ -96,7 +138,11 @@ def script(case: CaseRecord, header: HeaderRecord) -> str:
 def _acts(case: CaseRecord, header: HeaderRecord) -> Iterator[Act]:
     opened: set[str] = set()
     target = _address(header, case)
+    before_us = 0
     for step in case.transcript.steps:
+        waited_us, before_us = step.at_us - before_us, step.at_us
+        if waited_us >= SHORTEST_WAIT_US and _is_ours(step):
+            yield Act(step.conn, "wait", f"{waited_us / 1_000_000:.2f}")
         if step.kind == "open":
             opened.add(step.conn)
             yield Act(step.conn, "open", _other_address(step.note, target))
@@ -114,13 +160,20 @@ def _acts(case: CaseRecord, header: HeaderRecord) -> Iterator[Act]:
             opened.discard(step.conn)
 
 
+def _is_ours(step: StepRecord) -> bool:
+    """Return True if the kit chose when this step happened."""
+    return step.kind in ("send", "request") or "sending direction" in step.note
+
+
 def _act(step: StepRecord) -> Act | None:
     if step.kind == "close" and "sending direction" in step.note:
         return Act(step.conn, "end sending")
     kinds = {"send": "send", "request": "send", "receive": "receive", "response": "response"}
     if step.kind in kinds:
         return Act(step.conn, kinds[step.kind], read_bytes(step))
-    return Act(step.conn, "close") if step.kind == "close" else None
+    if step.kind != "close":
+        return None
+    return Act(step.conn, "close", "target" if step.note.startswith("by the target") else "")
 
 
 def _make_plan(acts: Iterator[Act], protocol: str) -> Plan:
@@ -140,25 +193,25 @@ def _source(act: Act) -> str:
 
 
 def _streams(steps: Sequence[StepRecord]) -> Iterator[Stream]:
-    sent: dict[str, bytes] = {}
+    sent: dict[str, bytearray] = {}
     for step in steps:
         if step.kind in ("send", "request"):
-            sent[step.conn] = sent.get(step.conn, b"") + read_bytes(step)
+            sent.setdefault(step.conn, bytearray()).extend(read_bytes(step))
     for connection, data in sent.items():
         shown = data.hex() if len(data) <= LONGEST_HEX else ""
         yield Stream(connection, len(data), shown)
 
 
 def _address(header: HeaderRecord, case: CaseRecord) -> str:
-    """Return HOST:PORT of the target: from its URL, else where the first connection went."""
-    given = urlsplit(header.target.url).netloc.rpartition("@")[2]
+    """Return HOST:PORT of the target: from its URL, else from the first opened connection."""
+    given = header.target.parts().netloc.rpartition("@")[2]
     opened = [step.note for step in case.transcript.steps if step.kind == "open"]
     return given or (opened[0] if opened and _is_address(opened[0]) else "")
 
 
 def _http_address(header: HeaderRecord, target: str, request: bytes) -> str:
-    """Return HOST:PORT for a request: as given, else as it was sent to, else the usual port."""
-    given = parse_qs(urlsplit(header.target.url).query).get("http", [""])[0]
+    """Return HOST:PORT for a request: the `http` key, its Host header, or the usual port."""
+    given = parse_qs(header.target.parts().query).get("http", [""])[0]
     named = re.search(rb"(?i)\r\nhost: *([^\r\n]+)", request)
     for address in (given.rpartition("//")[2], named[1].decode("latin-1") if named else ""):
         if _is_address(address):
@@ -169,7 +222,7 @@ def _http_address(header: HeaderRecord, target: str, request: bytes) -> str:
 
 
 def _other_address(note: str, target: str) -> str:
-    """Return the address of a connection that does not go to the target's own port."""
+    """Return the address of a connection to another port than the target's own, else nothing."""
     own = target.rpartition(":")[2]
     return note if _is_address(note) and note.rpartition(":")[2] != own else ""
 
@@ -179,12 +232,12 @@ def _is_address(text: str) -> bool:
 
 
 def _quote(text: str) -> str:
-    """Return a word of a command line."""
+    """Return a word quoted for a shell."""
     return shlex.quote(text if text.isprintable() else _harmless(text))
 
 
 def _harmless(name: str) -> str:
-    """Return a name that a shell and a file system take as it stands."""
+    """Return a name with every character replaced that needs quoting in a shell or a path."""
     return re.sub(r"[^\w./#@%+,:-]", "_", name)
 
 

@@ -1,1 +1,1 @@
-"""What a report knows of the Iggy protocol."""
+"""What reports know of the Iggy protocol."""

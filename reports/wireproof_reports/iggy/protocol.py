@@ -1,4 +1,4 @@
-"""What reports know of Iggy; a function imports what it needs when it is called."""
+"""The report part of Iggy; functions import what they need when they are called."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Answers from an Iggy server taken apart: status and length, then what a poll brought."""
+"""Names the parts of responses from an Iggy server: status and length, then the body."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ _BODIES: Mapping[int, Sequence[Schema[Any]]] = {
 
 
 def received_parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
-    """Name the fields of one answer; ``sent`` tells, by its last request, to which command."""
+    """Return the named parts of a response; the last request in `sent` determines its body."""
     head = [_part(span) for span in spans(RESPONSE, data) if span.offset < RESPONSE_HEAD_SIZE]
     if len(head) < 2 or len(data) < RESPONSE_HEAD_SIZE:
         return tuple(head)
@@ -50,7 +50,7 @@ def received_parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
 
 
 def presumed_difference(observation: str, accepted: Sequence[str]) -> DifferenceRecord | None:
-    """Return the difference of a success where only an error conforms."""
+    """Return the difference of a success response where only errors are accepted."""
     if observation.partition(",")[0] != "ok" or not accepted:
         return None
     if not all(pattern.startswith(("error:", "closed")) for pattern in accepted):
@@ -64,12 +64,12 @@ def _status(status: int) -> str:
 
 
 def _find_code(sent: Sequence[bytes]) -> int:
-    """Return the code of the last request; that of no command where nothing was sent."""
+    """Return the command code of the last request; an unused code if nothing was sent."""
     return int.from_bytes(sent[-1][CODE_AT : 2 * CODE_AT], "little") if sent else commands.KILL
 
 
 def _read_body(body: bytes, schemas: Sequence[Schema[Any]]) -> Iterable[Part]:
-    """Take a body apart by the first shape that it has, or else by the first of all."""
+    """Return the parts of a body by the first schema that decodes it, else by the first schema."""
     for schema in schemas:
         try:
             decode(schema, body)

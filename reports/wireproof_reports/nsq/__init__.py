@@ -1,1 +1,1 @@
-"""What a report knows of the NSQ protocol."""
+"""What reports know of the NSQ protocol."""

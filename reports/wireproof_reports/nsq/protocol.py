@@ -1,10 +1,19 @@
-"""What reports know of NSQ; a function imports what it needs when it is called."""
+"""The report part of NSQ; functions import what they need when they are called."""
 
 from collections.abc import Mapping, Sequence
 
 from wireproof_reports.exchange.annotation import Part
 from wireproof_reports.exchange.protocol import Plan, ReportPart
 from wireproof_spec.record import DifferenceRecord
+
+_MARKS = {"-HA.": "youzan nsqd", "-wireproof": "wireproof reference"}
+"""What only this maker's versions have."""
+
+
+def vendor(fingerprint: Mapping[str, str]) -> str:
+    """Return the maker's name; ``nsqd`` if the version does not show it."""
+    version = fingerprint.get("version", "")
+    return next((name for mark, name in _MARKS.items() if mark in version), "nsqd")
 
 
 def _parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
@@ -26,7 +35,7 @@ def _plan(plan: Plan) -> Plan:
 
 
 def _vendor(fingerprint: Mapping[str, str]) -> str:
-    from wireproof_reports.nsq.vendor import vendor
+    from wireproof_reports.nsq.protocol import vendor
 
     return vendor(fingerprint)
 

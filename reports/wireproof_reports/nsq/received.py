@@ -1,4 +1,4 @@
-"""Frames from an nsqd taken apart: the frame, then what its data holds."""
+"""Names the parts of frames from an nsqd: the frame head, then its data."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ _ORDERED = (SUB_ORDER + b" ", SUB_ORDERED + b" ", SUB_ADVANCED + b" ")
 
 
 def received_parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
-    """Name the fields of one received frame; ``sent`` tells how its messages are laid out."""
+    """Return the named parts of a received frame; `sent` determines the layout of messages."""
     frame = [_part(span) for span in spans(SERVER_FRAME, data)]
     if len(frame) < 2 or frame[1].label != "frame_type" or len(data) < HEAD:
         return tuple(frame)
@@ -40,7 +40,7 @@ def received_parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
 
 
 def presumed_difference(observation: str, accepted: Sequence[str]) -> DifferenceRecord | None:
-    """Return the difference of an answer that is no error frame where only one conforms."""
+    """Return the difference of a response frame where only error frames are accepted."""
     kind = observation.partition(",")[0].partition(":")[0]
     if kind not in ("ok", "trace", "response") or not accepted:
         return None
@@ -69,7 +69,7 @@ def _message(data: bytes, sent: Sequence[bytes]) -> Iterator[Part]:
 
 
 def _supports_extend(written: bytes) -> bool:
-    """Tell whether an IDENTIFY declared extend support, however its JSON is spaced."""
+    """Return True if the JSON of an IDENTIFY declares extend support."""
     name = f'"{EXTEND_SUPPORT}":true'.encode()
     return name in written.replace(b" ", b"")
 

@@ -1,4 +1,4 @@
-"""What makes a recorded NSQ exchange fit for another run: topics, message ids, heartbeats."""
+"""Adapts a recorded NSQ exchange for another run: topics, message ids, heartbeats."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,17 +25,17 @@ _NOT_EXTENDED = (
 
 
 def make_replayable(plan: Plan) -> Plan:
-    """Return the plan with names that can be replaced and ids taken from what comes now."""
+    """Return the plan with replaceable topic names and with message ids from the new run."""
     acts = tuple(_with_live_ids(_without_heartbeats(plan.acts)))
     topics = _topics(acts)
-    kind = b"true" if _is_extended(acts) else b"false"
-    create = names.MAGIC + names.INTERNAL_CREATE_TOPIC + b" %s 0 " + kind + b"\n"
+    create = names.MAGIC + names.INTERNAL_CREATE_TOPIC + b" %s 0 %s\n"
     return replace(
         plan,
         acts=acts,
         names=topics,
-        create=tuple(create % topic for topic in topics),
+        create=tuple(create % (topic, _kind(acts, topic)) for topic in topics),
         reader="nsq/reader.py.jinja",
+        probe=names.MAGIC + names.IDENTIFY + b"\n" + (2).to_bytes(4) + b"{}",
     )
 
 
@@ -48,13 +48,18 @@ def _topics(acts: Sequence[Act]) -> tuple[bytes, ...]:
     return tuple(found)
 
 
-def _is_extended(acts: Sequence[Act]) -> bool:
-    """Guess from the exchange whether its topic had the extend feature."""
-    sent = [a.data for a in acts if a.kind == "send" and isinstance(a.data, bytes)]
-    came = [a.data for a in acts if a.kind == "receive" and isinstance(a.data, bytes)]
-    if any(data[HEAD:].startswith(_NOT_EXTENDED) for data in came):
-        return False
-    return any(word in data.replace(b'": ', b'":') for data in sent for word in _EXTENDING)
+def _kind(acts: Sequence[Act], topic: bytes) -> bytes:
+    """Guess from the connections that name a topic whether it was extended: true or false."""
+    about = {act.connection for act in acts if _bytes(act, "send").find(topic) >= 0}
+    own = [act for act in acts if act.connection in about]
+    if any(_bytes(act, "receive")[HEAD:].startswith(_NOT_EXTENDED) for act in own):
+        return b"false"
+    sent = [_bytes(act, "send").replace(b'": ', b'":') for act in own]
+    return b"true" if any(word in data for data in sent for word in _EXTENDING) else b"false"
+
+
+def _bytes(act: Act, kind: str) -> bytes:
+    return act.data if act.kind == kind and isinstance(act.data, bytes) else b""
 
 
 def _without_heartbeats(acts: Sequence[Act]) -> Iterator[Act]:

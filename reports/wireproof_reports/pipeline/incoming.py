@@ -1,21 +1,22 @@
-"""A bundle on its way into the history: checked whole, its bad lines put aside."""
+"""Reads a bundle for a history: checks every line, and quarantines damaged lines."""
 
 import hashlib
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from datetime import date
+from typing import BinaryIO
 
 import msgspec
 
 from wireproof_reports.bundle_file import (
-    LONGEST_LINE,
     BundleFault,
     check_end,
     header_of,
     law_of,
 )
 from wireproof_reports.pipeline import target
-from wireproof_reports.pipeline.grammar import Grammar
 from wireproof_reports.pipeline.rows import (
     BadRecord,
     Row,
@@ -28,21 +29,97 @@ from wireproof_reports.pipeline.rows import (
     result_row,
     run_row,
 )
-from wireproof_spec.history import NO_DAY
 from wireproof_spec.record import (
     CampaignRecord,
     CaseRecord,
     FindingRecord,
     FooterRecord,
     HeaderRecord,
+    StepRecord,
 )
-from wireproof_spec.record_file import UNREADABLE, open_bundle, why_unreadable
+from wireproof_spec.record_file import (
+    DAMAGED,
+    count_inflated,
+    read_lines,
+    refuse_inflated,
+    why_damaged,
+)
+
+_SENT = frozenset({"send", "request"})
+_CUT = " (cut)"
+_INDEX = re.compile(r"\[\d+\]")
+_CODE = re.compile(r"^code = \d+ \((\w+)\)")
+_WORDS = re.compile(rb"^([A-Z][A-Z_]+)(?: (/[\w/.-]*))?(?=[ ?\n\r]|$)")
+_HEAD_BYTES = 256
+
+VALUES_KEPT = 1000
+"""Different values of one field that are told apart; more of them count as so many."""
+
+
+class Grammar:
+    """The fields that the cases of one bundle sent, with counts."""
+
+    def __init__(self) -> None:
+        self._sent: Counter[tuple[str, str, str]] = Counter()
+        self._values: dict[tuple[str, str, str], set[str]] = {}
+
+    def add(self, record: CaseRecord) -> None:
+        """Count the frames of one case."""
+        for step in record.transcript.steps:
+            if step.kind in _SENT and step.parts:
+                self._add(step)
+
+    def add_campaign(self, record: CampaignRecord) -> None:
+        """Add the counts of a fuzz campaign, by frame, field, mutation and state."""
+        for frame, fields in record.coverage.items():
+            for path, mutations in fields.items():
+                for mutation, states in mutations.items():
+                    key = frame, _INDEX.sub("[]", path), mutation
+                    self._sent[key] += sum(states.values())
+
+    def rows(self) -> Iterator[Row]:
+        """Return a row for each field of each frame, sorted by name."""
+        for key, sent in sorted(self._sent.items()):
+            frame, field, way = key
+            told: Row = {"frame": frame, "field": field, "way": way, "sent": sent}
+            yield {**told, "values": len(self._values.get(key, ()))}
+
+    def _add(self, step: StepRecord) -> None:
+        frame = frame_of(step)
+        for _, _, label, is_wrong in step.parts:
+            told = label.removesuffix(_CUT)
+            name, _, value = told.partition(" = ")
+            way = "wrong" if is_wrong else "cut" if told != label else "whole"
+            key = frame, _INDEX.sub("[]", name), way
+            self._sent[key] += 1
+            kept = self._values.setdefault(key, set())
+            if len(kept) < VALUES_KEPT:
+                kept.add(value)
+
+
+def frame_of(step: StepRecord) -> str:
+    """Return the command that a step sends: the name of its code, or its first words."""
+    for _, _, label, _ in step.parts:
+        coded = _CODE.match(label)
+        if coded:
+            return coded[1]
+    words = _WORDS.match(_head(step))
+    if words is None:
+        return ""
+    return " ".join(word.decode() for word in words.groups() if word)
+
+
+def _head(step: StepRecord) -> bytes:
+    try:
+        return bytes.fromhex(step.hex[: 2 * _HEAD_BYTES]) if step.hex else step.data()
+    except ValueError:
+        return b""
+
 
 _CASE = msgspec.json.Decoder(CaseRecord)
 _FINDING = msgspec.json.Decoder(FindingRecord)
 _CAMPAIGN = msgspec.json.Decoder(CampaignRecord)
 _FOOTER = msgspec.json.Decoder(FooterRecord)
-_DAMAGED = (msgspec.DecodeError, UnicodeDecodeError)
 
 
 class _Kind(msgspec.Struct, frozen=True):
@@ -53,36 +130,36 @@ _KIND = msgspec.json.Decoder(_Kind)
 
 
 @dataclass(frozen=True, slots=True)
-class BundleOpening:
-    """A bundle's first line: where its rows will lie, before all of it is read."""
+class Glance:
+    """The result of reading a bundle's bytes once: their SHA-256 (uncompressed) and the header."""
 
-    path: Path
+    sha256: str
     header: HeaderRecord
 
     @property
     def protocol(self) -> str:
-        """The folder of its protocol."""
+        """The protocol of the bundle."""
         return self.header.target.protocol
 
     @property
-    def day(self) -> str:
-        """The folder of the day on which the run began."""
+    def day(self) -> date | None:
+        """The day on which the run began, in UTC; None if the header has no valid time."""
         moment = read_start(self.header)
-        return moment.date().isoformat() if moment else NO_DAY
+        return moment.date() if moment else None
 
 
 @dataclass(slots=True)
 class IncomingBundle:
-    """A whole bundle as rows by table; ``sha256`` is that of all its bytes, uncompressed."""
+    """A whole bundle as rows by table; ``shared`` are the columns that all rows have."""
 
-    opening: BundleOpening
-    sha256: str
+    glance: Glance
+    shared: Row
     rows: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
 
 
 @dataclass(frozen=True, slots=True)
 class TargetNaming:
-    """What the user says of a target that does not say it itself; empty leaves it to that."""
+    """The vendor and version that the user gives; empty means what the target reports."""
 
     vendor: str = ""
     version: str = ""
@@ -91,65 +168,41 @@ class TargetNaming:
 NO_NAMING = TargetNaming()
 
 
-def open_one(path: Path) -> BundleOpening:
-    """Read a bundle's header.
+def glance_at(name: str, file: BinaryIO) -> Glance:
+    """Read a bundle's header, and hash all its bytes.
 
     Raises:
-        BundleFault: the file cannot be read, is no bundle, newer, or of an unknown protocol.
+        BundleFault: the bytes are no bundle, or a newer one, or one of an unknown protocol.
     """
-    try:
-        with open_bundle(path) as file:
-            header = header_of(str(path), file.readline(LONGEST_LINE))
-    except UNREADABLE as error:
-        raise BundleFault(f"cannot read {path}: {why_unreadable(error)}") from error
-    law_of(str(path), header.target.protocol)
-    return BundleOpening(path, header)
+    lines = read_lines(file)
+    first = next(lines, b"")
+    header = header_of(name, first)
+    law_of(name, header.target.protocol)
+    digest = hashlib.sha256(first)
+    for line in lines:
+        digest.update(line)
+    return Glance(digest.hexdigest(), header)
 
 
-def bundle_hash(path: Path) -> str:
-    """Return SHA-256 of a bundle's bytes, whether the file is compressed or not.
+def read_in(name: str, file: BinaryIO, naming: TargetNaming = NO_NAMING) -> IncomingBundle:
+    """Read and check a complete bundle.
 
     Raises:
-        BundleFault: the file cannot be read.
+        BundleFault: the bytes are no bundle, or an incomplete one, or were changed after the run.
     """
-    digest = hashlib.sha256()
-    try:
-        with open_bundle(path) as file:
-            while piece := file.read(1 << 20):
-                digest.update(piece)
-    except UNREADABLE as error:
-        raise BundleFault(f"cannot read {path}: {why_unreadable(error)}") from error
-    return digest.hexdigest()
-
-
-def read_in(
-    opening: BundleOpening, sha256: str, naming: TargetNaming = NO_NAMING
-) -> IncomingBundle:
-    """Read and check all of a bundle.
-
-    Raises:
-        BundleFault: it is cut off, was changed after the run, or cannot be read.
-    """
-    reading = _Reading(opening, sha256, naming)
-    try:
-        with open_bundle(opening.path) as file:
-            return reading.read(iter(lambda: file.readline(LONGEST_LINE), b""))
-    except UNREADABLE as error:
-        raise BundleFault(f"cannot read {opening.path}: {why_unreadable(error)}") from error
+    lines = read_lines(file)
+    return _Reading(name, next(lines, b""), naming).read(lines)
 
 
 class _Reading:
-    def __init__(self, opening: BundleOpening, sha256: str, naming: TargetNaming) -> None:
-        header = opening.header
-        self._opening = opening
-        self._name = str(opening.path)
-        self._subject = Subject(
-            bundle=sha256,
-            vendor=naming.vendor or target.vendor(header.target),
-            version=naming.version or target.version(header.target),
-            started=read_start(header),
-        )
+    def __init__(self, name: str, first: bytes, naming: TargetNaming) -> None:
+        self._name = name
+        self._naming = naming
+        self._header = header_of(name, first)
+        self._digest = hashlib.sha256(first)
+        self._law = law_of(name, self._header.target.protocol)
         self._grammar = Grammar()
+        self._inflated = 0
         self._seen: set[str] = set()
         self._rows: dict[str, list[Row]] = {
             table: [] for table in ("results", "findings", "campaigns", "quarantine")
@@ -157,30 +210,45 @@ class _Reading:
         self._take_in: dict[str, Callable[[bytes], None]] = {
             "": self._case,
             "case": self._case,
-            "finding": self._read_finding,
+            "finding": self._add_finding,
             "campaign": self._campaign,
         }
 
     def read(self, lines: Iterator[bytes]) -> IncomingBundle:
-        digest = hashlib.sha256(next(lines, b""))
         number = 1
         for number, line in enumerate(lines, start=2):
             if not line.endswith(b"\n") and not line.rstrip().endswith(b"}"):
                 raise BundleFault(f"{self._name} is cut off in line {number}")
             kind = _kind(line)
             if kind == "footer":
-                check_end(self._name, self._footer(line), digest.hexdigest(), rest=lines)
-                return self._finish(self._footer(line))
+                return self._end(line, lines)
             if kind == "header":
                 raise BundleFault(
                     f"{self._name}: line {number} is a second header; is this two bundles?"
                 )
             self._take(number, line, kind)
-            digest.update(line)
+            self._digest.update(line)
         raise BundleFault(
             f"{self._name} is cut off: it ends after {number - 1} records without a footer; "
             "was the run killed before it could close its bundle?"
         )
+
+    def _end(self, line: bytes, rest: Iterator[bytes]) -> IncomingBundle:
+        """Compare the lines with the footer; the hash of all bytes names the bundle."""
+        try:
+            footer = _FOOTER.decode(line)
+        except DAMAGED as error:
+            why = why_damaged(error)
+            raise BundleFault(f"{self._name}: its footer is damaged: {why}") from error
+        before = self._digest.hexdigest()
+        self._digest.update(line)
+        check_end(self._name, footer, before, rest=self._hash_lines(rest))
+        return self._whole(footer)
+
+    def _hash_lines(self, lines: Iterator[bytes]) -> Iterator[bytes]:
+        for line in lines:
+            self._digest.update(line)
+            yield line
 
     def _take(self, number: int, line: bytes, kind: str) -> None:
         try:
@@ -188,54 +256,52 @@ class _Reading:
             if take_in is None:
                 raise BadRecord(f"records of kind {kind!r} are unknown to this version")
             take_in(line)
-        except (*_DAMAGED, BadRecord) as error:
-            self._put_aside(number, line, str(error))
+        except (*DAMAGED, BadRecord) as error:
+            row: Row = {"line": number, "reason": why_damaged(error), "record": line}
+            self._rows["quarantine"].append(row)
 
     def _case(self, line: bytes) -> None:
         record = _CASE.decode(line)
-        check_case(record, self._opening.protocol)
+        self._inflated += count_inflated(record)
+        refuse_inflated(self._inflated)
+        check_case(record, self._header.target.protocol)
         if record.case in self._seen:
             raise BadRecord(f"{record.case} stands in this bundle twice")
-        self._rows["results"].append(result_row(record, self._subject))
+        clause = self._law.clause(record.clause)
+        self._rows["results"].append(result_row(record, clause.role if clause else ""))
         self._seen.add(record.case)
         self._grammar.add(record)
 
-    def _read_finding(self, line: bytes) -> None:
-        self._rows["findings"].append(finding_row(_FINDING.decode(line), self._subject))
+    def _add_finding(self, line: bytes) -> None:
+        self._rows["findings"].append(finding_row(_FINDING.decode(line)))
 
     def _campaign(self, line: bytes) -> None:
         record = _CAMPAIGN.decode(line)
-        self._rows["campaigns"].append(campaign_row(record, self._subject))
+        self._rows["campaigns"].append(campaign_row(record))
         self._grammar.add_campaign(record)
 
-    def _put_aside(self, number: int, line: bytes, reason: str) -> None:
-        row: Row = {
-            "bundle": self._subject.bundle,
-            "file": self._opening.path.name,
-            "line": number,
-            "reason": reason,
-            "record": line,
-        }
-        self._rows["quarantine"].append(row)
-
-    def _footer(self, line: bytes) -> FooterRecord:
-        try:
-            return _FOOTER.decode(line)
-        except _DAMAGED as error:
-            raise BundleFault(f"{self._name}: its footer is damaged: {error}") from error
-
-    def _finish(self, footer: FooterRecord) -> IncomingBundle:
-        told = self._rows
+    def _whole(self, footer: FooterRecord) -> IncomingBundle:
+        told, header = self._rows, self._header
         totals = Totals(len(told["results"]), len(told["findings"]), len(told["quarantine"]))
-        file = self._opening.path.name
-        run = run_row(self._opening.header, footer, self._subject, file=file, totals=totals)
-        rows = {**told, "runs": [run], "grammar": list(self._grammar.rows(self._subject))}
-        return IncomingBundle(self._opening, self._subject.bundle, rows)
+        file = self._name.rpartition("/")[2]
+        subject = Subject(
+            bundle=self._digest.hexdigest(),
+            vendor=self._naming.vendor or target.vendor(header.target),
+            version=self._naming.version or target.version(header.target),
+            started=read_start(header),
+        )
+        run = run_row(header, footer, file=file, totals=totals)
+        rows = {**told, "runs": [run], "grammar": list(self._grammar.rows())}
+        return IncomingBundle(
+            Glance(subject.bundle, header),
+            {**subject.columns(), "file": file, "path": self._name},
+            rows,
+        )
 
 
 def _kind(line: bytes) -> str:
-    """Return the line's kind; empty when the line is no record at all."""
+    """Return the kind of a line; empty if the line is no record."""
     try:
         return _KIND.decode(line).kind
-    except _DAMAGED:
+    except DAMAGED:
         return ""

@@ -1,233 +1,352 @@
-"""Taking bundles into a history: all of them or none, each once, whenever it is killed.
+"""Taking bundles into a history, each once by its hash, whenever it is killed: a Spark job.
 
-New files are written beside the tables, moved into place, and only then named by the manifest.
-What a killed ingest has left is swept away by the next one.
+The workers hash all bundles; the driver leaves out those whose hash is in ``runs``; the workers
+read the others, and the tables are written, one commit each (see `history`).
 """
 
-import fcntl
 import os
-import shutil
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from datetime import date
 
-from wireproof_reports.pipeline.incoming import (
-    NO_NAMING,
-    BundleOpening,
-    IncomingBundle,
-    TargetNaming,
-    bundle_hash,
-    open_one,
-    read_in,
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from wireproof_reports.bundle_file import BundleFault
+from wireproof_reports.pipeline import history as h
+from wireproof_reports.pipeline import landing
+from wireproof_reports.pipeline.columns import spark_schema, worker_columns
+from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
+from wireproof_reports.pipeline.place import HistoryFault, is_url
+from wireproof_reports.pipeline.worker import (
+    BUNDLE,
+    FAULTY,
+    GLANCES_DDL,
+    PACKED_DDL,
+    glance,
+    make_reader,
+    make_unpacker,
+    refused_row,
 )
-from wireproof_reports.pipeline.manifest import (
-    NAME,
-    NEW_NAME,
-    STAGING,
-    HistoryFault,
-    Manifest,
-    read_manifest,
-    sync_folder,
-    write_manifest,
-)
-from wireproof_reports.pipeline.parquet import ForeignRows, column
-from wireproof_reports.pipeline.staging import Staging
-from wireproof_spec.history import TABLES
+from wireproof_spec.history import FIRST, LAST, TABLES
+
+MOST_AT_ONCE = 5_000
+"""Bundles of one batch: what it holds back until all is read must fit on the disk."""
+COMPACT_EVERY = 32
+"""Batches after which Delta merges what they left, small files one and all."""
+MOST_LISTED = 10_000
+TRIES = 5
 
 Tell = Callable[[int, int], None]
-"""Told after each bundle: how many were read, of how many."""
+"""Told after each batch: how many bundles are in, of how many."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedLine:
-    """A line of a bundle that was put aside, and why."""
+    """A damaged line of a bundle, and the reason."""
 
     file: str
     line: int
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A refused bundle, and the reason."""
+
+    path: str
+    bundle: str
+    reason: str
+
+
 @dataclass(slots=True)
 class IngestResult:
-    """What an ingest came to; ``merged`` counts the files that were made into fewer."""
+    """The result of an ingest."""
 
     bundles: int = 0
     already: int = 0
     results: int = 0
     findings: int = 0
-    merged: int = 0
     quarantined: list[QuarantinedLine] = field(default_factory=list[QuarantinedLine])
+    refused: list[Refused] = field(default_factory=list[Refused])
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """The options of an ingest."""
+
+    naming: TargetNaming = NO_NAMING
+    kit: str = ""
+    strict: bool = False
+    take_over: bool = False
+    wait_s: float = h.WAIT_S
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A file that was hashed: where it is, and where its rows will lie."""
+
+    path: str
+    bundle: str
+    protocol: str
+    day: date | None
+    size: int
 
 
 def silent(_done: int, _total: int) -> None:
-    """Tell nothing."""
+    """Report no progress."""
 
 
 def ingest(
-    bundles: Sequence[Path],
-    history: Path,
+    spark: SparkSession,
+    named: Sequence[str],
+    history: str,
     *,
-    naming: TargetNaming = NO_NAMING,
-    kit: str = "",
+    how: How = How(),
     tell: Tell = silent,
 ) -> IngestResult:
-    """Take bundles into a history, which is made if it is not there yet.
+    """Add bundles to a history; create the history if it does not exist.
 
     Raises:
-        BundleFault: one is damaged or foreign; the history is as it was.
-        HistoryFault: the history is none, newer, in use, or its disk is full.
+        BundleFault: a name is no file; or, if strict, a bundle is damaged or foreign.
+        HistoryFault: the history is no history, newer, or in use.
     """
-    openings = sorted(map(open_one, bundles), key=lambda each: (each.protocol, each.day))
-    try:
-        with _lock(history), _begin(history, kit) as manifest:
-            return _take(openings, history, manifest, naming=naming, kit=kit, tell=tell)
-    except OSError as error:
-        raise HistoryFault(
-            f"{history} cannot be written ({error.strerror or error}); it is as it was before"
-        ) from error
-    except ForeignRows as error:
-        raise HistoryFault(f"{error}; the history is as it was before") from error
+    local, urls = landing.split(named)
+    paths = [(os.path.abspath(path), path.stat().st_size) for path in landing.local_paths(local)]
+    frames = [landing.files(spark, paths)] if paths else []
+    frames += [landing.files_at(spark, urls, content=True)] if urls else []
+    large = landing.too_large(spark, urls) if urls else []
+    return take(spark, frames, history, how=how, tell=tell, large=large)
 
 
-def _take(
-    openings: Sequence[BundleOpening],
-    history: Path,
-    manifest: Manifest,
+def take(
+    spark: SparkSession,
+    frames: Sequence[DataFrame],
+    history: str,
     *,
-    naming: TargetNaming,
-    kit: str,
-    tell: Tell,
+    how: How,
+    tell: Tell = silent,
+    large: Sequence[str] = (),
 ) -> IngestResult:
+    """Take in the files of these rows.
+
+    Raises:
+        BundleFault: if strict, a bundle is damaged or foreign; nothing was added.
+        HistoryFault: the history is no history, newer, or in use.
+    """
     taken = IngestResult()
-    staging = Staging(history, manifest)
-    with staging:
-        for incoming in _new(openings, history, manifest, naming=naming, taken=taken, tell=tell):
-            staging.add(incoming)
-    if taken.bundles:
-        change = staging.change()
-        taken.merged = len(change.replaced)
-        _publish(history, change.new_manifest(manifest, kit=kit))
+    seen, refused = _glance(frames)
+    words = f"is larger than {landing.MOST_AT_A_URL >> 20} MiB; ingest it from a folder"
+    refused += [Refused(path, "", f"{path} {words}") for path in large]
+    _refuse_if_strict(how, refused)
+    taken.refused.extend(refused)
+    new = _unknown(spark, history, seen, taken)
+    most = len(new) if how.strict else MOST_AT_ONCE
+    batches = [new[at : at + most] for at in range(0, len(new), most)] or [[]]
+    for number, batch in enumerate(batches):
+        if batch or (refused and number == 0):
+            _take_batch(spark, batch, refused if number == 0 else [], history, how, taken)
+        tell(min((number + 1) * most, len(new)), len(new))
     return taken
 
 
-def _new(
-    openings: Sequence[BundleOpening],
-    history: Path,
-    manifest: Manifest,
-    *,
-    naming: TargetNaming,
-    taken: IngestResult,
-    tell: Tell,
-) -> Iterator[IncomingBundle]:
-    """Read the bundles that are not in the history yet, and count what they come to."""
-    known = _list_known(history, manifest)
-    for number, opening in enumerate(openings, start=1):
-        sha256 = bundle_hash(opening.path)
-        if sha256 in known:
+def _glance(frames: Sequence[DataFrame]) -> tuple[list[_Seen], list[Refused]]:
+    """Have the workers hash files; return those that can be read, in the order of their days."""
+    seen: list[_Seen] = []
+    refused: list[Refused] = []
+    for frame in frames:
+        for row in frame.mapInArrow(glance, GLANCES_DDL).collect():
+            if row["fault"] is not None:
+                refused.append(Refused(row["path"], row["bundle"], row["fault"]))
+            else:
+                one = _Seen(row["path"], row["bundle"], row["protocol"], row["day"], row["bytes"])
+                seen.append(one)
+    seen.sort(key=lambda one: (one.protocol, str(one.day), one.path))
+    return seen, sorted(refused, key=lambda one: one.path)
+
+
+def _unknown(
+    spark: SparkSession, history: str, seen: Sequence[_Seen], taken: IngestResult
+) -> list[_Seen]:
+    """Return the bundles that the history does not have, each hash once; count the others."""
+    known = _find_known(
+        spark, history, h.read_published(spark, history), [one.bundle for one in seen]
+    )
+    new: dict[str, _Seen] = {}
+    for one in seen:
+        if one.bundle in known or one.bundle in new:
             taken.already += 1
         else:
-            incoming = read_in(opening, sha256, naming)
-            known.add(sha256)
-            _count(incoming, taken)
-            yield incoming
-        tell(number, len(openings))
+            new[one.bundle] = one
+    return list(new.values())
 
 
-def _list_known(history: Path, manifest: Manifest) -> set[object]:
-    places = (history / part.place for part in manifest.of("runs"))
-    return {sha256 for place in places for sha256 in column(place, "bundle")}
+def _find_known(
+    spark: SparkSession, history: str, state: h.Published, bundles: Sequence[str]
+) -> set[str]:
+    if state.count(LAST) == 0 or not bundles:
+        return set()
+    asked = spark.createDataFrame(pa.table({"bundle": pa.array(bundles, pa.string())}))
+    runs = h.read_table(spark, history, LAST, state).select("bundle")
+    return {str(row[0]) for row in runs.join(F.broadcast(asked), "bundle", "left_semi").collect()}
 
 
-def _count(incoming: IncomingBundle, taken: IngestResult) -> None:
-    taken.bundles += 1
-    taken.results += len(incoming.rows["results"])
-    taken.findings += len(incoming.rows["findings"])
-    for row in incoming.rows["quarantine"]:
-        line = row["line"]
-        assert isinstance(line, int)
-        taken.quarantined.append(
-            QuarantinedLine(str(incoming.opening.path), line, str(row["reason"]))
-        )
-
-
-def _publish(history: Path, manifest: Manifest) -> None:
-    """Move what was staged into place, and let the manifest name it."""
-    staged = history / STAGING
-    for part in manifest.parts:
-        source = staged / part.place
-        if source.exists():
-            place = history / part.place
-            place.parent.mkdir(parents=True, exist_ok=True)
-            source.replace(place)
-    for folder in {(history / part.place).parent for part in manifest.parts}:
-        sync_folder(folder)
-    write_manifest(history, manifest)
-
-
-@contextmanager
-def _lock(history: Path) -> Generator[None]:
-    """Have the history for this process alone; a folder made in vain goes again."""
-    is_new = not history.exists()
-    history.mkdir(parents=True, exist_ok=True)
-    number = os.open(history, os.O_RDONLY | os.O_DIRECTORY)
+def _take_batch(
+    spark: SparkSession,
+    batch: Sequence[_Seen],
+    refused: Sequence[Refused],
+    history: str,
+    how: How,
+    taken: IngestResult,
+) -> None:
+    """Read bundles and write their rows; again where another writer came between."""
+    packed = _read_packed(spark, batch, how.naming)
+    packed.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError as error:
-        raise HistoryFault(
-            f"{history} is in use by another ingest or aggregate; wait until it has ended"
-        ) from error
+        read = _Read.of(packed, batch)
+        _refuse_if_strict(how, read.refused)
+        taken.refused.extend(read.refused)
+        for number in range(TRIES):
+            try:
+                attempt = h.begin(
+                    spark, history, kit=how.kit, take_over=how.take_over, wait_s=how.wait_s
+                )
+                _write(attempt, packed, read, [*refused, *read.refused], taken)
+            except h.Conflict as error:
+                if number == TRIES - 1:
+                    raise HistoryFault(
+                        f"{history} is written by others again and again (table {error}); "
+                        "nothing of this batch is in"
+                    ) from error
+            else:
+                return
     finally:
-        os.close(number)
-        if is_new and not any(history.iterdir()):
-            history.rmdir()
+        packed.unpersist()
 
 
-@contextmanager
-def _begin(history: Path, kit: str) -> Generator[Manifest]:
-    """Have a history that may be written to, begun where the folder is empty.
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What the workers made of a batch."""
 
-    In the end nothing is left that the manifest does not name, whatever has happened.
+    bundles: set[str]
+    rows: dict[str, int]
+    refused: list[Refused]
+
+    @classmethod
+    def of(cls, packed: DataFrame, batch: Sequence[_Seen]) -> "_Read":
+        """Have the workers read the bundles, and count what came of them."""
+        counts = packed.groupBy("of").agg(F.sum("rows").alias("rows")).collect()
+        told = packed.where(F.col("of").isin(FAULTY, BUNDLE)).select("of", "packed", "fault")
+        hashes = {one.path: one.bundle for one in batch}
+        bundles: set[str] = set()
+        refused: list[Refused] = []
+        for row in told.collect():
+            name = bytes(row["packed"]).decode()
+            if row["of"] == BUNDLE:
+                bundles.add(name)
+            else:
+                refused.append(Refused(name, hashes[name], row["fault"]))
+        rows = {row["of"]: int(row["rows"]) for row in counts if row["of"] in TABLES}
+        return cls(bundles, rows, sorted(refused, key=lambda one: one.path))
+
+
+def _read_packed(spark: SparkSession, batch: Sequence[_Seen], naming: TargetNaming) -> DataFrame:
+    """Return what the workers make of these bundles."""
+    local = [(one.path, one.size) for one in batch if not is_url(one.path)]
+    urls = [landing.escape(one.path) for one in batch if is_url(one.path)]
+    expected = {one.path: one.bundle for one in batch}
+    frames = [landing.files(spark, local)] if local or not urls else []
+    frames += [landing.files_at(spark, urls, content=True)] if urls else []
+    parts = [frame.mapInArrow(make_reader(naming, expected), PACKED_DDL) for frame in frames]
+    return parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1])
+
+
+def _write(
+    attempt: h.Attempt,
+    packed: DataFrame,
+    read: _Read,
+    refused: Sequence[Refused],
+    taken: IngestResult,
+) -> None:
+    """Write a batch's rows, and count what is in once it is published.
+
+    Raises:
+        Conflict: another writer came between.
     """
-    manifest = read_manifest(history) if (history / NAME).exists() else _first(history, kit)
-    _sweep(history, manifest)
-    try:
-        yield manifest
-    finally:
-        manifest = read_manifest(history)
-        _sweep(history, manifest)
-        if manifest.sequence == 0:
-            (history / NAME).unlink()
-
-
-def _first(history: Path, kit: str) -> Manifest:
-    """Begin a history. Nothing of it is written before its manifest."""
-    foreign = sorted(entry.name for entry in history.iterdir() if entry.name != NEW_NAME)
-    if foreign:
+    spark, history = attempt.spark, attempt.history
+    if _find_known(spark, history, attempt.state, sorted(read.bundles)):
         raise HistoryFault(
-            f"{history} is no history: it holds {foreign[0]}, but no {NAME}; "
-            "name an empty folder, or one that does not exist"
+            f"another ingest has taken some of the same bundles into {history} meanwhile; "
+            "nothing of this batch is in; run this again"
         )
-    manifest = Manifest(kit=kit)
-    write_manifest(history, manifest)
-    return manifest
-
-
-def _sweep(history: Path, manifest: Manifest) -> None:
-    """Remove what has been merged, and what an ingest that was killed or failed has left."""
-    named = {part.place for part in manifest.parts}
-    shutil.rmtree(history / STAGING, ignore_errors=True)
-    (history / NEW_NAME).unlink(missing_ok=True)
+    refused_rows = list(_new_refused(attempt, refused))
+    if not read.bundles and not refused_rows:
+        return
     for table in TABLES:
-        for path in sorted((history / table).glob("*/*/part-*.parquet")):
-            if path.relative_to(history).as_posix() not in named:
-                path.unlink()
-        _remove_empty(history / table)
+        rows, count = _rows(packed, table), read.rows.get(table, 0)
+        if table == "quarantine" and refused_rows:
+            rows, count = rows.unionByName(_frame(spark, refused_rows)), count + len(refused_rows)
+        if table != LAST and (count or table == FIRST):
+            attempt.append(table, rows, count)
+    attempt.publish(_rows(packed, LAST), len(read.bundles))
+    taken.bundles += len(read.bundles)
+    taken.results += read.rows.get("results", 0)
+    taken.findings += read.rows.get("findings", 0)
+    if read.rows.get("quarantine", 0):
+        taken.quarantined.extend(_list_quarantined(packed))
+    if attempt.batch % COMPACT_EVERY == 0:
+        compact(spark, history, attempt.kit)
 
 
-def _remove_empty(table: Path) -> None:
-    folders = [*table.glob("*/*/"), *table.glob("*/"), table]
-    for folder in folders:
-        if folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
+def compact(spark: SparkSession, history: str, kit: str) -> None:
+    """Have Delta merge small files, and publish the versions that have them.
+
+    Raises:
+        Conflict: another writer came between.
+    """
+    attempt = h.begin(spark, history, kit=kit)
+    attempt.compact()
+    attempt.publish(None)
+
+
+def _rows(packed: DataFrame, table: str) -> DataFrame:
+    schema = spark_schema(worker_columns(table))
+    mine = packed.where(F.col("of") == table).select("packed")
+    return mine.mapInArrow(make_unpacker(table), schema)
+
+
+def _new_refused(attempt: h.Attempt, refused: Sequence[Refused]) -> Iterator[dict[str, object]]:
+    """Return the rows of refused bundles that the quarantine does not have yet."""
+    if not refused:
+        return
+    state = attempt.state
+    known: set[tuple[str, str]] = set()
+    if state.count("quarantine"):
+        rows = h.read_table(attempt.spark, attempt.history, "quarantine", state)
+        whole = rows.where(F.col("line") == 0).select("bundle", "reason")
+        known = {(str(row[0]), str(row[1])) for row in whole.collect()}
+    for one in refused:
+        if (one.bundle, one.reason) not in known:
+            known.add((one.bundle, one.reason))
+            yield refused_row(one.path, one.bundle, one.reason)
+
+
+def _frame(spark: SparkSession, rows: Sequence[dict[str, object]]) -> DataFrame:
+    schema = spark_schema(worker_columns("quarantine"))
+    return spark.createDataFrame(
+        [[row.get(name) for name in schema.names] for row in rows], schema
+    )
+
+
+def _list_quarantined(packed: DataFrame) -> Iterator[QuarantinedLine]:
+    rows = _rows(packed, "quarantine").select("file", "line", "reason").orderBy("file", "line")
+    for row in rows.limit(MOST_LISTED).collect():
+        yield QuarantinedLine(row["file"], row["line"], row["reason"])
+
+
+def _refuse_if_strict(how: How, refused: Sequence[Refused]) -> None:
+    if how.strict and refused:
+        more = f" ({len(refused) - 1} more like it)" if len(refused) > 1 else ""
+        raise BundleFault(f"{refused[0].reason}{more}; nothing was taken (--strict)")

@@ -1,4 +1,4 @@
-"""Records as rows of the history's tables."""
+"""The rows of records in the history's tables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from wireproof_spec.record import (
     HeaderRecord,
 )
 
-Value: TypeAlias = str | int | bool | bytes | datetime | list[str] | None
+Value: TypeAlias = str | int | bool | bytes | date | datetime | list[str] | None
 Row: TypeAlias = dict[str, Value]
 
 FAILING = frozenset({"fail", "known"})
@@ -25,7 +25,7 @@ LONGEST_COUNT = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What all rows of one bundle share; ``started`` in UTC, None where it is not told."""
+    """The values that all rows of one bundle share; ``started`` is in UTC, None if unknown."""
 
     bundle: str
     vendor: str
@@ -33,7 +33,7 @@ class Subject:
     started: datetime | None
 
     def columns(self) -> Row:
-        """Return the first columns of a row."""
+        """Return the columns that have the same value in all rows of the bundle."""
         return {
             "bundle": self.bundle,
             "vendor": self.vendor,
@@ -44,11 +44,11 @@ class Subject:
 
 
 class BadRecord(Exception):
-    """A record that says what cannot be; ``str()`` is the reason in a few words."""
+    """A record with an impossible value; ``str()`` is the reason in a few words."""
 
 
 def read_start(header: HeaderRecord) -> datetime | None:
-    """Return when the run began, in UTC, or None where the header does not tell it."""
+    """Return when the run began, in UTC; None if the header has no valid time."""
     try:
         told = datetime.fromisoformat(header.started)
     except ValueError:
@@ -56,16 +56,15 @@ def read_start(header: HeaderRecord) -> datetime | None:
     return told.astimezone(UTC) if told.tzinfo else told.replace(tzinfo=UTC)
 
 
-def result_row(record: CaseRecord, subject: Subject) -> Row:
-    """Return one case's row.
+def result_row(record: CaseRecord, role: str) -> Row:
+    """Return one case's row; ``role`` is the part of the target that its clause is about.
 
     Raises:
-        BadRecord: a number does not fit, or a date is none.
+        BadRecord: a number is out of range, or a date is invalid.
     """
     deviation, difference = record.deviation, record.difference
     _, field, value = cause_key(record) if record.verdict in FAILING else ("", "", "")
     return {
-        **subject.columns(),
         "case": record.case,
         "case_hash": record.case_hash,
         "interface": "/".join(record.case.split("/")[:2]),
@@ -91,20 +90,20 @@ def result_row(record: CaseRecord, subject: Subject) -> Row:
         **_deviation(deviation),
         "deviation_expired": bool(deviation and deviation.expired),
         "origin": record.origin,
+        "role": role,
     }
 
 
-def finding_row(record: FindingRecord, subject: Subject) -> Row:
+def finding_row(record: FindingRecord) -> Row:
     """Return one finding's row.
 
     Raises:
-        BadRecord: it has no id, a number does not fit, or a date is none.
+        BadRecord: the finding has no id, a number out of range, or an invalid date.
     """
     if not record.id:
         raise BadRecord("a finding without an id")
     first = record.cases[0] if record.cases else None
     return {
-        **subject.columns(),
         "finding": record.id,
         "violated": record.violated,
         "words": record.words,
@@ -122,15 +121,14 @@ def finding_row(record: FindingRecord, subject: Subject) -> Row:
     }
 
 
-def campaign_row(record: CampaignRecord, subject: Subject) -> Row:
+def campaign_row(record: CampaignRecord) -> Row:
     """Return one campaign's row.
 
     Raises:
-        BadRecord: a number does not fit.
+        BadRecord: a number is out of range.
     """
     counts = ("executed", "skipped", "left_out", "not_again", "workers")
     return {
-        **subject.columns(),
         "seed": str(record.seed),
         "duration_ms": _count("seconds", round(record.seconds * 1000)),
         **{name: _count(name, getattr(record, name)) for name in counts},
@@ -139,19 +137,16 @@ def campaign_row(record: CampaignRecord, subject: Subject) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a bundle's lines came to."""
+    """The numbers of a bundle's lines."""
 
     cases: int
     findings: int
     quarantined: int
 
 
-def run_row(
-    header: HeaderRecord, footer: FooterRecord, subject: Subject, *, file: str, totals: Totals
-) -> Row:
-    """Return the bundle's own row; counts of its lines beside what header and footer say."""
+def run_row(header: HeaderRecord, footer: FooterRecord, *, file: str, totals: Totals) -> Row:
+    """Return the row of a bundle, with counts of its lines and the values of header and footer."""
     return {
-        **subject.columns(),
         "file": file,
         "format": header.format,
         "kit": header.kit,
@@ -176,10 +171,10 @@ def run_row(
 
 
 def check_case(record: CaseRecord, protocol: str) -> None:
-    """Look at what the record's types cannot hold it to.
+    """Check what the types of a case record cannot express.
 
     Raises:
-        BadRecord: it names no case of this protocol, no clause or no level.
+        BadRecord: the case is of another protocol, or its clause, level or repeats are invalid.
     """
     if not record.case.startswith(f"{protocol}/"):
         raise BadRecord(f"expected a case of {protocol}, found {record.case!r}")

@@ -1,4 +1,4 @@
-"""A Spark session for questions: its settings, its noise kept in a file, its failures in words."""
+"""A Spark session: its settings, its log file, and its errors in words."""
 
 import os
 import queue
@@ -9,15 +9,24 @@ import sys
 import tempfile
 import threading
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+
+from wireproof_reports.pipeline import jars
+
+Session: TypeAlias = SparkSession
+"""For those who may not import Spark: the command line."""
 
 OLDEST_JAVA = 17
+# A standalone master and worker took 7 s to start and 21 to 24 s for a first job.
 FIRST_JOB_S = 120.0
+# With 3 GiB, questions to 50 million rows took no more memory than those to 10 million.
 HEAP = "3g"
 LOCAL = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?$")
 _CLASSED = re.compile(r"(\[[A-Z][A-Z0-9_.]+\] .*?)(?: SQLSTATE: \w+)?$")
@@ -30,13 +39,45 @@ class SparkFault(Exception):
     """Spark cannot be started or did not answer; ``str()`` is one sentence for the user."""
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The wanted Spark session.
+
+    With an empty master the process that started this one decides, such as spark-submit.
+    ``remote`` is the URL of a Spark Connect server. ``settings`` are settings of Spark. ``code``
+    are archives of Python modules for the workers; ``unpacked`` are archives that must be unpacked
+    there.
+    """
+
+    master: str = "local[*]"
+    remote: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    code: Sequence[Path] = ()
+    unpacked: Sequence[Path] = ()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether Spark works on this machine alone."""
+        return not self.remote and is_local(self.master)
+
+    @property
+    def needs_java(self) -> bool:
+        """Whether this process starts Java."""
+        return not self.remote
+
+
 SETTINGS: Mapping[str, str] = {
     "spark.driver.memory": HEAP,
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.codegen.aggregate.map.twolevel.enabled": "false",
     "spark.sql.shuffle.partitions": "16",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -45,41 +86,45 @@ SETTINGS: Mapping[str, str] = {
 """Java's default collector follows what is kept while questions run, and takes a core for it.
 Without adaptive plans, or with many partitions, small histories take ten times as long. A first
 level of hashing pays where groups are few; here they are many, and named by long texts. A job
-that only lists the files of a year costs more than listing them one by one."""
+that only lists the files of a year costs more than listing them one by one. Each commit of Delta
+computes the table's state in so many tasks; its own 50 take 20 s on two cores."""
 
 
 def is_local(master: str) -> bool:
-    """Tell whether Spark is to work in this machine alone."""
+    """Return True if Spark works on this machine only."""
     return LOCAL.match(master) is not None
 
 
 @contextmanager
-def session(
-    master: str, log: Path, *, settings: Mapping[str, str], code: Sequence[Path] = ()
-) -> Generator[SparkSession]:
-    """Have a session; what Spark and Java say goes into the log.
-
-    An empty master leaves it to what started this process, as spark-submit does. ``code`` are
-    archives of Python modules that the master's workers are to have.
+def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
+    """Yield a Spark session; the output of Spark and Java goes to the log.
 
     Raises:
-        SparkFault: there is no Java, or the session cannot be started.
+        SparkFault: Java is missing, or the session cannot be started.
     """
+    if wanted.remote:
+        with _connect(wanted, log) as spark:
+            yield spark
+        return
     check_java()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    wanted = {**SETTINGS, **_network(master), **_ship(code), **settings}
-    with tempfile.TemporaryDirectory(prefix="wireproof-spark-") as scratch:
-        builder = SparkSession.Builder().appName("wireproof aggregate")
-        if master:
-            builder.master(master)
+    own = wanted.settings.get("spark.pyspark.python", sys.executable)
+    with _environment(own), tempfile.TemporaryDirectory(prefix="wireproof-spark-") as scratch:
+        builder = SparkSession.Builder().appName("wireproof")
+        if wanted.master:
+            builder.master(wanted.master)
         builder.config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
-        for name, value in wanted.items():
+        settings = {
+            **SETTINGS,
+            **_network(wanted.master),
+            **_ship_settings(wanted),
+            **wanted.settings,
+        }
+        for name, value in {**settings, **_delta(wanted)}.items():
             builder.config(name, value)
-        spark = _start_session(builder, log)
+        spark = _start(builder, log)
         try:
             with in_words(log):
-                _refuse_without_workers(spark, master)
+                _refuse_without_workers(spark, wanted.master)
                 yield spark
         finally:
             with _quiet(log):
@@ -87,8 +132,72 @@ def session(
 
 
 @contextmanager
+def _environment(worker_python: str) -> Generator[None]:
+    """Set the variables that Spark reads, and restore them for what this process starts later."""
+    wanted = {
+        # Spark starts its workers with `python -m`, which imports from the current folder first.
+        "PYTHONSAFEPATH": "1",
+        "PYSPARK_PYTHON": worker_python,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }
+    added = {name: value for name, value in wanted.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+
+
+@contextmanager
+def _connect(wanted: Wanted, log: Path) -> Generator[SparkSession]:
+    """Yield a session on a Spark Connect server; the server has its own jars."""
+    builder = SparkSession.Builder().appName("wireproof").remote(wanted.remote)
+    for name, value in wanted.settings.items():
+        builder.config(name, value)
+    spark = _start(builder, log)
+    try:
+        with in_words(log):
+            spark.conf.set("spark.sql.session.timeZone", "UTC")
+            yield spark
+    finally:
+        spark.stop()
+
+
+def _delta(wanted: Wanted) -> dict[str, str]:
+    """Return the settings with which Spark finds Delta's jars; missing jars are fetched.
+
+    If the user sets ``spark.jars`` or ``spark.jars.packages``, or gives jars to spark-submit,
+    these are taken to have Delta.
+
+    Raises:
+        SparkFault: the jars cannot be fetched.
+    """
+    own = ("spark.jars", "spark.jars.packages")
+    if not wanted.master or any("delta" in wanted.settings.get(name, "") for name in own):
+        return {}
+    where = jars.folder()
+    try:
+        there = jars.find_jars(where) or jars.fetch(where)
+    except (jars.JarFault, OSError, subprocess.TimeoutExpired) as error:
+        raise SparkFault(str(error)) from error
+    if wanted.is_local:  # nothing to copy and to serve: half a second less
+        before = wanted.settings.get("spark.driver.extraClassPath", "")
+        path = ":".join([*map(str, there), *([before] if before else [])])
+        return {"spark.driver.extraClassPath": path}
+    before = wanted.settings.get("spark.jars", "")
+    return {"spark.jars": ",".join([*map(str, there), *([before] if before else [])])}
+
+
+def run_sql(spark: SparkSession, statement: str) -> DataFrame:
+    """Return what a SQL statement gives."""
+    # pyspark leaves the elements of the unused parameter `args` untyped.
+    return spark.sql(statement)  # pyright: ignore[reportUnknownMemberType]
+
+
+@contextmanager
 def in_words(log: Path) -> Generator[None]:
-    """Make one sentence of whatever Spark has to say.
+    """Turn errors of Spark into a SparkFault with one sentence.
 
     Raises:
         SparkFault: a job failed.
@@ -100,10 +209,10 @@ def in_words(log: Path) -> Generator[None]:
 
 
 def _refuse_without_workers(spark: SparkSession, master: str) -> None:
-    """Run a job of one row, for a master without workers would let the first wait for ever.
+    """Run a job of one row: without workers, the first real job would wait forever.
 
     Raises:
-        SparkFault: it was not answered in time.
+        SparkFault: the job was not done in time.
     """
     answered: queue.SimpleQueue[int | Exception] = queue.SimpleQueue()
 
@@ -126,10 +235,10 @@ def _refuse_without_workers(spark: SparkSession, master: str) -> None:
 
 
 def check_java() -> None:
-    """Look for Java before Spark does.
+    """Check that there is a Java that Spark can use.
 
     Raises:
-        SparkFault: there is none, or it is too old.
+        SparkFault: Java is missing or too old.
     """
     home = os.environ.get("JAVA_HOME", "")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
@@ -145,17 +254,26 @@ def check_java() -> None:
 
 
 def _network(master: str) -> dict[str, str]:
-    """Keep the driver on loopback where nobody else is to reach it."""
+    """Return the settings that bind the driver to loopback if no other machine must reach it."""
     if is_local(master) or LOOPBACK.match(master):
         return {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return {}
 
 
-def _ship(code: Sequence[Path]) -> dict[str, str]:
-    return {"spark.submit.pyFiles": ",".join(map(str, code))} if code else {}
+def _ship_settings(wanted: Wanted) -> dict[str, str]:
+    """Return the settings with which workers get modules, packed and unpacked."""
+    told: dict[str, str] = {}
+    if wanted.code:
+        told["spark.submit.pyFiles"] = ",".join(map(str, wanted.code))
+    if wanted.unpacked:
+        places = [path.stem for path in wanted.unpacked]
+        pairs = zip(wanted.unpacked, places, strict=True)
+        told["spark.archives"] = ",".join(f"{path}#{place}" for path, place in pairs)
+        told["spark.executorEnv.PYTHONPATH"] = ":".join(places)
+    return told
 
 
-def _start_session(builder: SparkSession.Builder, log: Path) -> SparkSession:
+def _start(builder: SparkSession.Builder, log: Path) -> SparkSession:
     try:
         with _quiet(log):
             return builder.getOrCreate()
@@ -164,13 +282,14 @@ def _start_session(builder: SparkSession.Builder, log: Path) -> SparkSession:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the words of a failure that tell what it is.
+    """Return the most informative line of an error.
 
-    Spark's own errors have a class in brackets; of others the innermost cause tells most.
+    Errors of Spark have a class in brackets; of other errors the innermost cause is used.
     """
     told = [str(error)]
     if isinstance(error, PySparkException):
-        told.insert(0, error.getMessage() or "")
+        with suppress(Py4JError):  # Spark has no words for the classes of Delta's errors
+            told.insert(0, error.getMessage() or "")
     lines = [line.strip() for text in told for line in text.splitlines() if line.strip()]
     if any(_FULL in line for line in lines):
         return "the disk with its temporary files is full; SPARK_LOCAL_DIRS can name another"
@@ -182,7 +301,7 @@ def first_line(error: BaseException) -> str:
 
 @contextmanager
 def _quiet(log: Path) -> Generator[None]:
-    """Send what Java writes, now and later, to the log instead of the terminal."""
+    """Send the output of Java processes to the log instead of the terminal."""
     sys.stdout.flush()
     sys.stderr.flush()
     kept = [(number, os.dup(number)) for number in (1, 2)]

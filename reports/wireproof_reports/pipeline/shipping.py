@@ -1,11 +1,20 @@
-"""What the workers of another machine get: this package, the law and what registers it."""
+"""What the workers of another machine get: this package, the law and what registers it.
 
+A worker must have Python of the driver's minor version, with pyarrow and numpy, without which
+Spark hands no batches over. What else its part of the job imports is sent to it: modules in a
+zip file, and the compiled package msgspec in an archive that Spark unpacks beside the executor.
+"""
+
+import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from wireproof_reports.pipeline.session import Wanted
 from wireproof_spec.protocol import Group, find_registered
 
 PACKAGES = ("wireproof_spec", "wireproof_reports")
@@ -14,6 +23,20 @@ GROUPS = (Group.PROTOCOLS, Group.REPORTS)
 _INFO = "wireproof_protocols-1.dist-info"
 _METADATA = "Metadata-Version: 2.1\nName: wireproof-protocols\nVersion: 1\n"
 _LEFT_OUT = ("__pycache__", "golden")
+COMPILED = ("msgspec",)
+"""Cannot be imported from a zip file; the workers' machines must be of the driver's kind."""
+
+
+@contextmanager
+def ship(wanted: Wanted) -> Generator[Wanted]:
+    """Have what is wanted with the code that the workers of another machine need."""
+    if wanted.is_local or wanted.remote or not wanted.master:
+        yield wanted
+        return
+    with tempfile.TemporaryDirectory(prefix="wireproof-code-") as scratch:
+        code = archive(Path(scratch) / "wireproof.zip")
+        unpacked = archive_compiled(Path(scratch) / "wireproof-compiled.zip")
+        yield replace(wanted, code=[code], unpacked=[unpacked])
 
 
 def archive(path: Path) -> Path:
@@ -27,8 +50,17 @@ def archive(path: Path) -> Path:
     return path
 
 
+def archive_compiled(path: Path) -> Path:
+    """Write the compiled packages into a zip file for Spark to unpack."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+        for package in COMPILED:
+            for name, file in _files(resources.files(package), package):
+                out.writestr(name, file.read_bytes())
+    return path
+
+
 def _packages() -> Iterable[str]:
-    """Return the packages by name, those that other protocols lie in included."""
+    """Return the names of the packages: ours, and those that register protocols."""
     entries = (entry for group in GROUPS for entry in find_registered(group).values())
     return dict.fromkeys((*PACKAGES, *(entry.module.partition(".")[0] for entry in entries)))
 

@@ -1,4 +1,4 @@
-"""Who a bundle is about: the maker, the version, and the order of versions."""
+"""The target of a bundle: its vendor, its version, and how versions are sorted."""
 
 import re
 
@@ -14,18 +14,18 @@ longer one. These two stand before every letter and every sign that versions are
 
 
 def vendor(target: TargetRecord) -> str:
-    """Return the maker's name as the protocol's own knowledge tells it, else the protocol."""
+    """Return the vendor as the protocol's report part finds it, else the protocol's name."""
     tell = report_part(target.protocol).vendor
     return tell(target.fingerprint) if tell is not None else target.protocol
 
 
 def version(target: TargetRecord) -> str:
-    """Return the version that the target says it has, or an empty text."""
+    """Return the version that the target reports, or an empty text."""
     said = target.fingerprint
     return next((said[name] for name in _VERSIONS if said.get(name)), "")
 
 
 def version_key(text: str) -> str:
-    """Return a text that sorts as versions do: numbers by value, early versions first."""
+    """Return a text that sorts like versions: numbers by value, pre-releases first."""
     marked = _EARLY.sub(lambda match: _BEFORE + match[1], text.lower())
     return _NUMBER.sub(lambda match: f"{len(match[1]):03d}{match[1]}", marked) + _END

@@ -1,4 +1,4 @@
-"""What a user names: bundles, folders of them, and what must be installed for the history."""
+"""The inputs of an ingest: bundle files, folders of bundles, and required packages."""
 
 import importlib.util
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ ENDINGS = (".jsonl", ".jsonl.gz")
 
 
 def bundles_below(folder: Path) -> Iterator[Path]:
-    """Return the bundles in a folder and those below it, by their names.
+    """Yield all bundles in a folder and its subfolders, sorted by path.
 
     Raises:
-        BundleFault: there is none.
+        BundleFault: the folder has no bundle.
     """
     found = sorted(path for path in folder.rglob("*") if path.name.endswith(ENDINGS))
     if not found:

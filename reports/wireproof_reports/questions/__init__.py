@@ -1,1 +1,1 @@
-"""Questions to a history, asked of Spark through its DataFrame API alone."""
+"""The questions asked of a history; they use only Spark's DataFrame API."""

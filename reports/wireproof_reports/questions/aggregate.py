@@ -1,19 +1,26 @@
-"""A history's questions asked and written for a site: all of them, or the site stays as it was."""
+"""Answers the questions of a history and writes the data of a site, all of it or nothing."""
 
-import fcntl
-import os
 import shutil
-import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import cast
 
-from wireproof_reports.pipeline.manifest import HistoryFault, Manifest, read_manifest
-from wireproof_reports.pipeline.session import is_local, session
-from wireproof_reports.pipeline.shipping import archive
-from wireproof_reports.pipeline.tables import is_url, manifest_of, open_tables
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from wireproof_reports.pipeline.history import (
+    Published,
+    read_published,
+    read_published_as_of,
+    read_table,
+)
+from wireproof_reports.pipeline.place import HistoryFault, check_readable
+from wireproof_reports.pipeline.session import Wanted, session
+from wireproof_reports.pipeline.shipping import ship
+from wireproof_reports.pipeline.tables import open_tables
 from wireproof_reports.questions.answers import (
     QUESTIONS,
     Tell,
@@ -28,34 +35,34 @@ LOG = "spark.log"
 
 @dataclass(frozen=True, slots=True)
 class AnalysisRequest:
-    """What is asked of which history, and where Spark is to work.
+    """Which history to analyse, which questions to ask, and where Spark runs.
 
-    ``master`` is empty under spark-submit. ``settings`` are Spark's own, by their names.
+    ``as_of`` is a version of ``runs`` or a date; empty is now.
     """
 
     history: str
     out: Path
-    master: str = "local[*]"
+    spark: Wanted = field(default_factory=Wanted)
+    as_of: str = ""
     today: date = field(default_factory=lambda: datetime.now(UTC).date())
     kit: str = ""
     names: Sequence[str] = QUESTIONS
-    settings: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def silent(_done: int, _name: str) -> None:
-    """Tell nothing."""
+    """Report no progress."""
 
 
 def aggregate(wish: AnalysisRequest, tell: Tell = silent) -> list[dict[str, object]]:
-    """Answer all questions and write ``data/`` below the site's folder; return its index.
+    """Answer the questions and write ``data/`` in the site's folder; return its index.
 
     Raises:
-        HistoryFault: there is none, a newer version wrote it, or the site cannot be written.
+        HistoryFault: the history is missing or newer, or the site cannot be written.
         SparkFault: Spark cannot be started or cannot answer.
     """
     try:
         wish.out.mkdir(parents=True, exist_ok=True)
-        with _lock_shared(wish.history), _replace_folder(wish.out / DATA) as data:
+        with _replace_folder(wish.out / DATA) as data:
             return _ask(wish, data, tell)
     except OSError as error:
         raise HistoryFault(
@@ -64,55 +71,49 @@ def aggregate(wish: AnalysisRequest, tell: Tell = silent) -> list[dict[str, obje
 
 
 def _ask(wish: AnalysisRequest, data: Path, tell: Tell) -> list[dict[str, object]]:
-    if not is_url(wish.history):
-        read_manifest(Path(wish.history))  # before anybody waits for Spark
+    check_readable(wish.history)  # before anybody waits for Spark
     log = wish.out / LOG
     log.unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory(prefix="wireproof-code-") as scratch:
-        code = [] if is_local(wish.master) or not wish.master else [_code(scratch)]
-        with session(wish.master, log, settings=wish.settings, code=code) as spark:
-            manifest = manifest_of(spark, wish.history)
-            tables = open_tables(spark, wish.history, manifest, today=wish.today)
-            answers = all_answers(tables, wish.names, tell)
-            lines = [write_answer(answer, data) for answer in answers]
+    with ship(wish.spark) as wanted, session(wanted, log) as spark:
+        state = state_of(spark, wish.history, wish.as_of)
+        tables = open_tables(spark, wish.history, state, today=wish.today)
+        told = _describe_history(spark, wish.history, state)
+        answers = all_answers(tables, wish.names, tell)
+        lines = [write_answer(answer, data) for answer in answers]
     made = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    write_index(
-        data, {"kit": wish.kit, "made": made, "history": _describe_history(manifest)}, lines
-    )
+    write_index(data, {"kit": wish.kit, "made": made, "history": told}, lines)
     return lines
 
 
-def _code(scratch: str) -> Path:
-    return archive(Path(scratch) / "wireproof.zip")
+def state_of(spark: SparkSession, history: str, as_of: str) -> Published:
+    """Return the state that is asked: the newest, or that of a version or date.
+
+    Raises:
+        HistoryFault: no such state exists.
+    """
+    state = (
+        read_published_as_of(spark, history, as_of) if as_of else read_published(spark, history)
+    )
+    if state.version < 0:
+        raise HistoryFault(
+            f"{history} is no history; make one with `wireproof ingest BUNDLE --history DIR`"
+        )
+    return state
 
 
-def _describe_history(manifest: Manifest) -> dict[str, object]:
-    days = sorted(part.day for part in manifest.of("runs") if part.day[:1].isdigit())
+def _describe_history(spark: SparkSession, history: str, state: Published) -> dict[str, object]:
+    days = read_table(spark, history, "runs", state).agg(F.min("day"), F.max("day")).first()
+    first, last = cast(tuple[date | None, date | None], days or (None, None))
     return {
-        "bundles": manifest.count("runs"),
-        "results": manifest.count("results"),
-        "findings": manifest.count("findings"),
-        "campaigns": manifest.count("campaigns"),
-        "quarantined": manifest.count("quarantine"),
-        "first_day": days[0] if days else None,
-        "last_day": days[-1] if days else None,
+        "bundles": state.count("runs"),
+        "results": state.count("results"),
+        "findings": state.count("findings"),
+        "campaigns": state.count("campaigns"),
+        "quarantined": state.count("quarantine"),
+        "first_day": first.isoformat() if first else None,
+        "last_day": last.isoformat() if last else None,
+        "version": state.version,
     }
-
-
-@contextmanager
-def _lock_shared(history: str) -> Generator[None]:
-    """Keep ingests away while the history's files are read."""
-    if is_url(history) or not Path(history).is_dir():
-        yield
-        return
-    number = os.open(history, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError as error:
-        raise HistoryFault(f"{history} is in use by an ingest; wait until it has ended") from error
-    finally:
-        os.close(number)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""All questions asked of one history, and their answers written for a site."""
+"""Asks all questions of one history and writes the answers for a site."""
 
 import json
 from collections import Counter
@@ -21,6 +21,7 @@ MOST_ROWS = 100_000
 QUESTIONS = (
     "matrix",
     "evidence",
+    "roles",
     "levels",
     "regressions",
     "flaky",
@@ -41,7 +42,7 @@ Tell = Callable[[int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A question's rows, in the order to be shown."""
+    """The rows of an answer, in display order."""
 
     name: str
     question: Question
@@ -49,12 +50,12 @@ class Answer:
 
 
 def question(name: str) -> Question:
-    """Return the question that a module of that name asks."""
+    """Return the question defined in the module of this name."""
     return cast(Question, import_module(f"wireproof_reports.questions.{name}").QUESTION)
 
 
 def answer(name: str, tables: Tables) -> Answer:
-    """Ask one question."""
+    """Answer one question."""
     asked = question(name)
     table = asked.ask(tables).toArrow()
     columns = [_plain(table.column(column.name), column) for column in asked.columns]
@@ -62,14 +63,14 @@ def answer(name: str, tables: Tables) -> Answer:
 
 
 def all_answers(tables: Tables, names: Sequence[str], tell: Tell) -> Iterator[Answer]:
-    """Ask questions one after the other, in one session: later ones find it warm."""
+    """Answer questions one after the other in one session, which is slow only for the first."""
     for number, name in enumerate(names):
         tell(number, name)
         yield answer(name, tables)
 
 
 def write_answer(told: Answer, data: Path) -> dict[str, object]:
-    """Write an answer, and return its line for the index."""
+    """Write an answer, and return its entry for the index."""
     columns = [
         {"name": column.name, "kind": column.kind, "words": column.words}
         for column in told.question.columns
@@ -87,14 +88,14 @@ def write_answer(told: Answer, data: Path) -> dict[str, object]:
 
 
 def write_index(data: Path, head: Mapping[str, object], lines: Sequence[object]) -> None:
-    """Write what was asked of which history."""
+    """Write the index of the answers, with the history they are about."""
     whole = {"schema": SCHEMA, **head, "questions": list(lines)}
     text = json.dumps(whole, ensure_ascii=False, indent=1)
     (data / "index.json").write_text(text + "\n", encoding="utf-8")
 
 
 def _write(file: Path, head: Mapping[str, object], rows: Sequence[Sequence[object]]) -> None:
-    """Write one row a line, so that a person can read it and a tool compare it."""
+    """Write JSON with one row per line, so that people can read it and tools can compare it."""
     with file.open("w", encoding="utf-8") as out:
         out.write(json.dumps(head, ensure_ascii=False, indent=1)[:-2] + ',\n "rows": [')
         for number, row in enumerate(rows):
@@ -103,7 +104,7 @@ def _write(file: Path, head: Mapping[str, object], rows: Sequence[Sequence[objec
 
 
 def _plain(values: pa.ChunkedArray, column: AnswerColumn) -> list[object]:
-    """Return a column's values as JSON has them."""
+    """Return the values of a column as JSON values."""
     if column.kind == "time":
         return [_time(text) for text in values.cast(pa.string()).to_pylist()]
     change = _CHANGES.get(column.kind)
@@ -111,7 +112,7 @@ def _plain(values: pa.ChunkedArray, column: AnswerColumn) -> list[object]:
 
 
 def _time(text: object) -> object:
-    """Make ISO 8601 of Arrow's text; it is many times faster than by way of `datetime`."""
+    """Convert Arrow's text of a time to ISO 8601; this is much faster than using `datetime`."""
     return str(text).replace(" ", "T").replace(".000000Z", "Z") if text is not None else None
 
 

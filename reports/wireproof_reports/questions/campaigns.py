@@ -1,4 +1,4 @@
-"""Campaigns of the fuzzer: how much was sent to each version, and what came of it."""
+"""Fuzz campaigns: how many cases each version was sent, and how many findings there were."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -16,7 +16,7 @@ from wireproof_reports.questions.verdicts import TARGET, version_order
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Add up campaigns by version, and count the different findings."""
+    """Sum up campaigns by version, and count distinct findings."""
     campaigns = tables.campaigns.groupBy(*TARGET).agg(
         F.count(F.lit(1)).alias("campaigns"),
         F.sum("executed").alias("executed"),

@@ -1,4 +1,4 @@
-"""Root causes by reach: in how many vendors' brokers the same clause is broken the same way."""
+"""Root causes by reach: how many vendors violate the same clause in the same way."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -18,9 +18,9 @@ KEYS = ("protocol", "clause", "cause_field", "cause_value")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Fold failures by clause, first differing field and kind of value."""
+    """Group failures by clause, first differing field and class of value."""
     by_run = (
-        tables.failing.where(fails())
+        tables.odd.where(fails())
         .groupBy(*KEYS, "vendor", "version", "bundle")
         .agg(
             F.count(F.lit(1)).alias("cases"),

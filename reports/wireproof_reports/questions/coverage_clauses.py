@@ -1,4 +1,4 @@
-"""Clause coverage over the fleet: what was ever asserted, what only touched, what never met."""
+"""Clause coverage of all runs: which clauses were asserted, only touched, or never run."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ _LAW = "protocol string, clause string, law_level string"
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count vendors and cases that asserted each clause of the catalogue."""
+    """Count the vendors and cases that asserted each clause of the catalogue."""
     asserted = F.col("verdict").isin(*ASSERTED)
     by_vendor = tables.counts.groupBy("protocol", "clause", "level", "vendor").agg(
         cases(asserted).alias("asserted"), cases(~asserted).alias("touched")
@@ -41,7 +41,7 @@ def ask(tables: Tables) -> DataFrame:
 
 
 def _law(tables: Tables) -> Iterator[tuple[str, str, str]]:
-    """Return the clauses of every protocol that the history is about."""
+    """Return the clauses of all protocols in the history."""
     for row in tables.runs.select("protocol").distinct().collect():
         protocol = str(row[0])
         try:

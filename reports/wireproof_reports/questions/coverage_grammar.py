@@ -1,4 +1,4 @@
-"""Grammar coverage over the fleet: which fields were sent, and in how many ways."""
+"""Grammar coverage of all runs: which fields were sent, and with how many values."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -10,7 +10,7 @@ KEYS = ("protocol", "frame", "field", "way")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Add up what all bundles sent, field by field."""
+    """Sum up what all bundles sent, by field."""
     fields = tables.grammar.groupBy(*KEYS).agg(
         F.sum("sent").alias("sent"),
         F.max("values").alias("values"),

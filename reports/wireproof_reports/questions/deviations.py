@@ -1,4 +1,4 @@
-"""Deviations about to expire: entries of deviations files that will soon excuse nothing."""
+"""Known deviations that expire soon: entries of deviations files with their dates."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -19,9 +19,9 @@ KEYS = (*TARGET, "deviation", "clause")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Return the entries that the last run with them saw expire soon, or past their date."""
+    """Return the entries that have expired or soon expire, as of the last run with them."""
     by_run = (
-        tables.failing.where(F.col("deviation") != "")
+        tables.odd.where(F.col("deviation") != "")
         .groupBy(*KEYS, "bundle", "started")
         .agg(F.max("deviation_expires").alias("expires"), F.count(F.lit(1)).alias("cases"))
     )

@@ -1,12 +1,13 @@
-"""Durations: p50, p95 and p99 by vendor, version and interface, and how they drift.
+"""Durations: p50, p95 and p99 by vendor, version and interface, and how they change.
 
-Each duration is rounded down to one of 160 steps a decade, so that counting suffices, the same
-on any number of machines: a percentile is at most 2 % below the exact one.
+Each duration is rounded down to one of 160 steps per decade. Percentiles then need only counts,
+which are the same on any number of machines, and are at most 2 % below the exact values.
 """
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from wireproof_reports.pipeline.steps import DECADES
 from wireproof_reports.pipeline.tables import Tables
 from wireproof_reports.questions.question import (
     PROTOCOL,
@@ -20,23 +21,12 @@ from wireproof_reports.questions.verdicts import TARGET, version_order
 PERCENTILES = {"p50_us": 50, "p95_us": 95, "p99_us": 99}
 KEYS = (*TARGET, "interface")
 
-DECADES = 12
-"""Beyond 10^14 µs, three years, nothing more is rounded."""
-WIDTHS = tuple(
-    (below * 10**decade, width * 10**decade)
-    for decade in range(DECADES)
-    for below, width in ((200, 2), (500, 5), (1000, 10))
-)
-"""Below so many µs, durations are rounded down to multiples of so many; not at all below 100."""
-
 
 def ask(tables: Tables) -> DataFrame:
     """Count durations in steps, and read the percentiles off the counts."""
-    counted = tables.results.groupBy(*KEYS, round_down(F.col("duration_us")).alias("step")).agg(
-        F.count(F.lit(1)).alias("cases")
-    )
+    count_noun = tables.steps.groupBy(*KEYS, "step").agg(F.sum("cases").alias("cases"))
     growing, whole = Window.partitionBy(*KEYS).orderBy("step"), Window.partitionBy(*KEYS)
-    ranked = counted.select(
+    ranked = count_noun.select(
         *KEYS,
         "step",
         "cases",
@@ -56,15 +46,6 @@ def ask(tables: Tables) -> DataFrame:
     return _with_drift(told.join(version_order(tables), "version"))
 
 
-def round_down(duration_us: Column) -> Column:
-    """Round down to one of 160 steps a decade."""
-    width = F.lit(1)
-    for below, multiple in reversed(WIDTHS):
-        width = F.when(duration_us < below, F.lit(multiple)).otherwise(width)
-    width = F.when(duration_us < 100, F.lit(1)).otherwise(width)
-    return duration_us - duration_us % width
-
-
 def _take_first_digit(step: Column) -> Column:
     """Round down to the first digit."""
     width = F.lit(1)
@@ -75,7 +56,7 @@ def _take_first_digit(step: Column) -> Column:
 
 
 def _percentile(percent: int) -> Column:
-    """Return the first step up to which so many of all lie (nearest rank)."""
+    """Return the smallest step that reaches `percent` of all durations (nearest rank)."""
     enough = F.col("up_to") * 100 >= F.col("all") * percent
     return F.min(F.when(enough, F.col("step")))
 

@@ -1,4 +1,4 @@
-"""What was seen instead, clause by clause: one example for each cell of the matrix."""
+"""Examples of deviations: one for each cell of the matrix of versions and clauses."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -13,11 +13,11 @@ from wireproof_reports.questions.question import (
     AnswerColumn,
     Question,
 )
-from wireproof_reports.questions.verdicts import TARGET, version_order
+from wireproof_reports.questions.verdicts import TARGET, last_states, place, version_order
 
 KEYS = (*TARGET, "clause")
 NOT_PASSING = ("fail", "unstable", "known", "inconclusive", "unsupported", "error")
-"""Verdicts of which there is an example; of a cell's cases the first of these is shown."""
+"""Verdicts of which there is an example; of a cell's last results the first of these is shown."""
 
 MOST_CHARACTERS = 200
 MOST_OUTCOMES = 12
@@ -28,11 +28,17 @@ _COUNTS = ("same", "runs")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Return the last case with the worst verdict that each clause has."""
-    seen = tables.results.where(F.col("verdict").isin(*NOT_PASSING)).withColumn("rank", _rank())
+    """Return, of each clause's cases as the last run left them, the worst one's result."""
+    moment = F.coalesce(F.unix_micros("started"), F.lit(-1))
+    odd = last_states(tables).where(F.col("verdict").isin(*NOT_PASSING))
+    rows = tables.odd.where(F.col("verdict").isin(*NOT_PASSING)).withColumn("moment", moment)
+    last = rows.join(odd, [*KEYS, "case", "verdict", "moment"], "left_semi")
+    seen = last.withColumn("rank", place(NOT_PASSING[::-1]))
     told = F.struct("rank", "started", "bundle", "case", "verdict", "accepted", *_TEXTS, *_COUNTS)
     worst = seen.groupBy(*KEYS).agg(F.max(told).alias("worst"))
-    joined = worst.join(version_order(tables), "version")
+    files = tables.runs.select(F.col("bundle").alias("of"), "path")
+    of_run = F.col("worst.bundle") == F.col("of")
+    joined = worst.join(version_order(tables), "version").join(files, of_run, "left")
     return joined.orderBy("protocol", "vendor", "version_key", "version", "clause").select(
         *KEYS,
         "worst.verdict",
@@ -42,14 +48,8 @@ def ask(tables: Tables) -> DataFrame:
         *(F.col(f"worst.{name}") for name in _COUNTS),
         F.col("worst.started").alias("last"),
         F.col("worst.bundle").alias("bundle"),
+        F.coalesce("path", F.lit("")).alias("path"),
     )
-
-
-def _rank() -> Column:
-    rank = F.lit(0)
-    for place, verdict in enumerate(reversed(NOT_PASSING)):
-        rank = F.when(F.col("verdict") == verdict, F.lit(place)).otherwise(rank)
-    return rank
 
 
 def _cut(text: Column) -> Column:
@@ -58,7 +58,7 @@ def _cut(text: Column) -> Column:
 
 
 def _some(outcomes: Column) -> Column:
-    """Keep the first outcomes of an accept set, each cut as texts are."""
+    """Return the first outcomes of an accept set, each shortened."""
     first = F.transform(F.slice(outcomes, 1, MOST_OUTCOMES), _cut)
     rest = F.when(F.size(outcomes) > MOST_OUTCOMES, F.array(F.lit("…"))).otherwise(F.array())
     return F.concat(first, rest)
@@ -84,6 +84,7 @@ QUESTION = Question(
         AnswerColumn("runs", "integer", "repetitions"),
         AnswerColumn("last", "time", "start of the last run that showed it"),
         AnswerColumn("bundle", "text", "SHA-256 of the bundle with its exchange"),
+        AnswerColumn("path", "text", "where that bundle lay when it was taken in"),
     ),
     ask,
 )

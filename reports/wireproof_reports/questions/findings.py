@@ -1,4 +1,4 @@
-"""Findings of the fuzzer, each once over all campaigns."""
+"""Fuzz findings, each listed once for all campaigns."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -11,7 +11,7 @@ _TOLD = ("violated", "words", "state", "frame", "field", "answer", "mutation", "
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Fold findings by their id; what is told of one is told by the last campaign."""
+    """Group findings by id; descriptions are those of the last campaign."""
     folded = tables.findings.groupBy(*KEYS).agg(
         F.max(F.struct("started", "bundle", *_TOLD)).alias("newest"),
         F.sort_array(F.collect_set("vendor")).alias("vendors"),

@@ -1,6 +1,6 @@
-"""Flaky cases: those that came out both ways in runs of the same version, or within a run."""
+"""Flaky cases: cases that both conformed and failed in runs of one version, or in one run."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.tables import Tables
@@ -23,13 +23,27 @@ from wireproof_reports.questions.verdicts import (
     is_tested,
     version_order,
 )
-from wireproof_reports.questions.wilson import bounds
+
+Z = 1.959963984540054
+"""The normal distribution's two-sided 95 %."""
+
+
+def bounds(hits: Column, trials: Column) -> tuple[Column, Column]:
+    """Return the lower and upper bound for ``hits`` out of ``trials`` (at least one)."""
+    share = hits / trials
+    middle = share + Z * Z / (2 * trials)
+    half = Z * F.sqrt(share * (1 - share) / trials + Z * Z / (4 * trials * trials))
+    whole = 1 + Z * Z / trials
+    return F.greatest((middle - half) / whole, F.lit(0.0)), F.least(
+        (middle + half) / whole, F.lit(1.0)
+    )
+
 
 KEYS = (*TARGET, "case", "case_hash", "clause", "level")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count how often each case failed; keep those that did not always come out the same."""
+    """Count how often each case failed; keep those with different outcomes."""
     counted = (
         tables.counts.where(is_tested())
         .groupBy(*KEYS)

@@ -1,7 +1,7 @@
-"""Flips: how often a case's outcome changed from one run of a version to the next.
+"""Flips: how often the outcome of a case changed between consecutive runs of a version.
 
-Only cases that came out both ways can have flips: they are found first, by counting, and only
-their rows are brought into the order of time.
+Only cases that both conformed and failed can have flips. They are found first, by counting, and
+only their rows are sorted by time.
 """
 
 from pyspark.sql import DataFrame, Window
@@ -30,7 +30,7 @@ KEYS = (*TARGET, "case", "case_hash")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count changes of the outcome in the order of time."""
+    """Count changes of the outcome in order of time."""
     rows = tables.results.where(is_tested()).withColumn("good", conforms())
     in_time = Window.partitionBy(*KEYS).orderBy("started", "bundle")
     before = F.lag("good").over(in_time)
@@ -48,7 +48,7 @@ def ask(tables: Tables) -> DataFrame:
 
 
 def _select_mixed(tables: Tables) -> DataFrame:
-    """Return the cases that came out both ways."""
+    """Return the cases that both conformed and failed."""
     counted = (
         tables.counts.where(is_tested())
         .groupBy(*KEYS)

@@ -1,4 +1,4 @@
-"""Levels reached over time: by vendor, version and clause group, day by day."""
+"""Levels reached over time: by vendor, version, clause group and day."""
 
 from collections.abc import Iterator
 
@@ -16,8 +16,8 @@ from wireproof_reports.questions.question import (
 from wireproof_reports.questions.verdicts import (
     ASSERTED,
     TARGET,
+    cases,
     conforms,
-    how_many,
     version_order,
 )
 from wireproof_spec.catalogue import LEVELS
@@ -30,7 +30,7 @@ NOT_JUDGED, NONE = "not judged", "none"
 
 def ask(tables: Tables) -> DataFrame:
     """Count conforming and asserted cases of each day and level, and the musts by origin."""
-    days = tables.results.groupBy(*KEYS).agg(*_counts())
+    days = tables.days.groupBy(*KEYS).agg(*_counts())
     joined = days.join(_not_judged(tables), _same_keys(days), "left").join(
         version_order(tables), "version"
     )
@@ -47,7 +47,7 @@ def _counts() -> Iterator[Column]:
     asserted = F.col("verdict").isin(*ASSERTED)
     for part, is_of_it in zip(PARTS, _parts(), strict=True):
         for name, condition in (("conforming", conforms()), ("asserted", asserted)):
-            yield how_many(condition & is_of_it).alias(f"{part}_{name}")
+            yield cases(condition & is_of_it).alias(f"{part}_{name}")
 
 
 def _parts() -> Iterator[Column]:
@@ -57,14 +57,14 @@ def _parts() -> Iterator[Column]:
 
 
 def _not_judged(tables: Tables) -> DataFrame:
-    """Return the groups that a run of the day did not judge, under names of their own."""
+    """Return the groups that a run of the day did not judge, with renamed columns for a join."""
     rows = tables.runs.select(*TARGET, "day", F.explode("not_judged").alias("group")).distinct()
     renamed = rows.select(*(F.col(name).alias(f"{name}_") for name in KEYS))
     return F.broadcast(renamed.withColumn("unjudged", F.lit(True)))
 
 
 def _same_keys(days: DataFrame) -> Column:
-    """Compare keys so that the day that is not known equals itself."""
+    """Compare keys; two unknown days count as equal."""
     same = F.lit(True)
     for name in KEYS:
         same = same & days[name].eqNullSafe(F.col(f"{name}_"))
@@ -72,7 +72,7 @@ def _same_keys(days: DataFrame) -> Column:
 
 
 def _find_reached() -> Column:
-    """Return the last level with cases, all of which conform, as do those of all before it."""
+    """Return the last level up to which all asserted cases conform."""
     reached, holds = F.lit(NONE), F.lit(True)
     for level in LEVELS:
         conforming, asserted = F.col(f"{level}_conforming"), F.col(f"{level}_asserted")

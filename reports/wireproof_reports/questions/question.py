@@ -1,4 +1,4 @@
-"""What a question is: its title, the columns of its answer, and how Spark is asked."""
+"""A question: its title, the columns of its answer, and the function that asks Spark."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Kind = Literal["text", "integer", "number", "boolean", "day", "time", "texts", "
 
 @dataclass(frozen=True, slots=True)
 class AnswerColumn:
-    """One column of an answer; ``words`` say what it tells, with its unit."""
+    """One column of an answer; ``words`` describe its content, with the unit."""
 
     name: str
     kind: Kind
@@ -22,7 +22,7 @@ class AnswerColumn:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """``ask`` returns the answer in the order to be shown, its columns named as here."""
+    """A question; ``ask`` returns rows in display order, with the columns named here."""
 
     title: str
     asks: str
@@ -38,6 +38,9 @@ CLAUSE = AnswerColumn("clause", "text", "clause id")
 LEVEL = AnswerColumn("level", "text", "must, should, may or observed")
 ORIGIN = AnswerColumn(
     "origin", "text", "text, base, premise, inference or deployed; empty if untold"
+)
+ROLE = AnswerColumn(
+    "role", "text", "part of the target: broker, lookup, client, disk, ...; empty if untold"
 )
 FIRST = AnswerColumn("first", "time", "start of the first run that showed it")
 LAST = AnswerColumn("last", "time", "start of the last run that showed it")

@@ -1,7 +1,7 @@
 """Regressions and fixes between consecutive versions of a vendor.
 
-A version's state of a case is that of its last run; of runs that began at the same moment the
-worst counts. Time and verdict are packed into one integer, so that the larger is the later.
+The state of a case in a version is that of its last run; of runs that began at the same time, the
+worst. Time and verdict are packed into one integer, so that the maximum is the last state.
 """
 
 from pyspark.sql import Column, DataFrame, Window

@@ -1,7 +1,8 @@
-"""Cases that separate vendors best, and those that never fail.
+"""Cases that separate vendors best, and cases that never fail.
 
-Separation is what the outcome of a case tells about the vendor, in bits, each vendor weighing
-the same: the entropy of the mean share of failures, less the mean entropy of the shares.
+Separation is the information, in bits, that the outcome of a case gives about the vendor; all
+vendors weigh the same. It is the entropy of the mean failure share minus the mean entropy of the
+shares.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -22,7 +23,7 @@ KEYS = ("protocol", "case", "case_hash", "clause", "level")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Compare the shares of failures between vendors, case by case."""
+    """Compare the failure shares of vendors, case by case."""
     by_vendor = (
         tables.counts.where(is_tested())
         .groupBy(*KEYS, "vendor")
@@ -46,7 +47,7 @@ def ask(tables: Tables) -> DataFrame:
 
 
 def _entropy(share: Column) -> Column:
-    """Return the entropy of a yes or no with this share, in bits."""
+    """Return the entropy, in bits, of a binary outcome with this share."""
     rest = 1 - share
     bits = -(share * F.log2(share) + rest * F.log2(rest))
     return F.when((share > 0) & (share < 1), bits).otherwise(F.lit(0.0))

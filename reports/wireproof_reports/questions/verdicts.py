@@ -1,4 +1,6 @@
-"""What a verdict comes to, and other words that several questions share."""
+"""Classes of verdicts, and other expressions that several questions share."""
+
+from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -11,35 +13,85 @@ UNSTABLE = ("unstable",)
 TESTED = (*CONFORMING, *FAILING, *UNSTABLE)
 ASSERTED = (*CONFORMING, *FAILING)
 
+STANDINGS = {
+    "fail": "fails",
+    "unstable": "unstable",
+    "known": "known",
+    "reading": "reading",
+    "pass": "conforms",
+    "inconclusive": "open",
+    "unsupported": "unsupported",
+    "error": "error",
+}
+"""What a clause stands at, by the first of these verdicts that the last run of a case came to."""
+SEVERITY = tuple(STANDINGS)
+"""Verdicts in the order in which they count where several say something of the same thing."""
+
 TARGET = ("protocol", "vendor", "version")
 
 
 def conforms() -> Column:
-    """Tell whether the case conformed, under whatever reading."""
+    """Return the condition that the case conformed under some reading."""
     return F.col("verdict").isin(*CONFORMING)
 
 
 def fails() -> Column:
-    """Tell whether the case failed, known or not."""
+    """Return the condition that the case failed, known or not."""
     return F.col("verdict").isin(*FAILING)
 
 
 def is_tested() -> Column:
-    """Tell whether the case came to something; repeats that disagree are something, too."""
+    """Return the condition that the case has a conclusion; unstable repeats are one."""
     return F.col("verdict").isin(*TESTED)
 
 
 def cases(condition: Column) -> Column:
-    """Add up counted results for which the condition holds."""
+    """Return the sum of counted results that meet a condition."""
     return F.sum(F.when(condition, F.col("cases")).otherwise(F.lit(0)))
 
 
+def last_states(tables: Tables) -> DataFrame:
+    """Return the state of each case in each version: its verdict in the last run, and when.
+
+    A run in which the case came to something counts before one in which it did not, as where
+    versions are compared; of runs that began at the same moment the worst counts.
+    """
+    rank = place(SEVERITY[::-1])
+    moment = F.coalesce(F.unix_micros("last"), F.lit(-1))
+    state = F.max(
+        F.struct(is_tested().alias("tested"), moment.alias("moment"), rank.alias("rank"))
+    )
+    states = tables.counts.groupBy(*TARGET, "clause", "case").agg(state.alias("state"))
+    verdict = F.element_at(F.array(*map(F.lit, SEVERITY[::-1])), F.col("state.rank") + 1)
+    moment = F.col("state.moment").alias("moment")
+    return states.select(*TARGET, "clause", "case", verdict.alias("verdict"), moment)
+
+
+def standings(tables: Tables) -> DataFrame:
+    """Return the result of each clause: the worst result of its cases in their last run."""
+    worst = (
+        last_states(tables).groupBy(*TARGET, "clause").agg(F.min(place(SEVERITY)).alias("place"))
+    )
+    words = F.array(*(F.lit(STANDINGS[verdict]) for verdict in SEVERITY))
+    return worst.select(
+        *TARGET, "clause", F.element_at(words, F.col("place") + 1).alias("standing")
+    )
+
+
+def place(verdicts: Sequence[str]) -> Column:
+    """Return where a row's verdict stands among these."""
+    found = F.lit(0)
+    for number, verdict in enumerate(verdicts):
+        found = F.when(F.col("verdict") == verdict, F.lit(number)).otherwise(found)
+    return found
+
+
 def how_many(condition: Column) -> Column:
-    """Count the rows for which the condition holds."""
+    """Return the number of rows that meet a condition."""
     return F.sum(F.when(condition, F.lit(1)).otherwise(F.lit(0)).cast("long"))
 
 
 def version_order(tables: Tables) -> DataFrame:
-    """Return the versions with the text by which they sort; there are few of them."""
+    """Return the versions with their sort keys, as a small table for broadcast joins."""
     keys = tables.runs.groupBy("version").agg(F.max("version_key").alias("version_key"))
     return F.broadcast(keys)

@@ -1,4 +1,4 @@
-"""A small badge: how many must cases conform; an SVG, and the same as JSON beside it."""
+"""A badge with the number of conforming must cases, as SVG and as JSON."""
 
 import json
 from collections import Counter
@@ -20,7 +20,7 @@ _COLOURS = {"good": "#17663a", "bad": "#b02419", "open": "#6b5a00"}
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """What stands on the badge; ``tone`` is good, bad or open."""
+    """The texts of a badge; ``tone`` is good, bad or open."""
 
     label: str
     message: str
@@ -28,7 +28,7 @@ class Badge:
 
 
 def write(bundle: Path, out: Path) -> None:
-    """Render a bundle's badge as SVG and as JSON, side by side, whichever of them `out` names.
+    """Render a bundle's badge as SVG and as JSON beside each other; ``out`` names either.
 
     Raises:
         BundleFault: the bundle cannot be read.
@@ -49,7 +49,7 @@ def render(bundle: Path) -> str:
 
 
 def badge_of(bundle: Bundle) -> Badge:
-    """Say in a few words how far the target came; never more than was judged."""
+    """Return the badge of a bundle; it never claims more than was judged."""
     groups = bundle.footer.groups
     label = f"wireproof {', '.join(bundle.header.spec)}"
     judged = [group for group in groups if group.judged]
@@ -67,7 +67,7 @@ def badge_of(bundle: Bundle) -> Badge:
 
 
 def _origins(groups: Sequence[GroupRecord]) -> dict[str, tuple[int, int]]:
-    """Add up the musts of all groups by origin."""
+    """Sum up the must cases of all groups by origin."""
     conforming, asserted = Counter[str](), Counter[str]()
     for group in groups:
         for origin, (good, all_of_it) in group.origins.items():

@@ -1,4 +1,4 @@
-"""What was found out before the first case: readings that the target follows, its claims."""
+"""What a run found out before its first case: the target's readings and claims."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from wireproof_spec.record import BindingRecord, ClaimRecord
 
 @dataclass(frozen=True, slots=True)
 class OptionView:
-    """One legal way to understand a sentence; ``peers`` are known to follow it."""
+    """One legal reading of a sentence; ``peers`` are known to follow it."""
 
     name: str
     meaning: str
@@ -22,9 +22,9 @@ class OptionView:
 
 @dataclass(frozen=True, slots=True)
 class ReadingView:
-    """One decision: the words, the ways to read them, the one followed and what showed it.
+    """One decision: its text, its readings, the one followed, and the probe that showed it.
 
-    ``other``: a reading other than the published wording is followed. ``cases`` conform by it.
+    ``other``: the reading is not the published wording. ``cases`` conform because of it.
     """
 
     id: str
@@ -54,7 +54,7 @@ class ClaimView:
 
 
 def reading_views(bundle: Bundle, catalogue: Catalogue) -> tuple[ReadingView, ...]:
-    """Return the decisions of the run, those with another reading than the published first."""
+    """Return the decisions of the run, those with an unpublished reading first."""
     views = [
         _make_view(bundle, decision_id, catalogue.decision(decision_id), binding)
         for decision_id, binding in bundle.header.readings.items()

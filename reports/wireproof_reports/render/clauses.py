@@ -1,4 +1,4 @@
-"""Clause groups, clauses and cases as a report shows them: the law, and what came of it."""
+"""Clause groups, clauses and cases as a report shows them."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ _ORDER = ("judged", "part", "not judged", "not selected", "not tested")
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How many of the asserted cases at one level conform; ``origins`` has the musts by origin."""
+    """How many of the asserted cases at one level conform; ``origins`` splits musts by origin."""
 
     level: str
     conforming: int
@@ -32,7 +32,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class CaseView:
-    """One case; ``exchange`` has its bytes annotated, ``talk`` as plain lines, or neither has."""
+    """One case, with annotated bytes (``exchange``), plain lines (``talk``), or neither."""
 
     id: str
     anchor: str
@@ -55,7 +55,7 @@ class CaseView:
 
 @dataclass(frozen=True, slots=True)
 class ClauseView:
-    """One sentence of law; ``state`` says what this run can say of it, ``why`` the reason."""
+    """One clause; ``state`` is what this run shows about it, ``why`` the reason."""
 
     id: str
     anchor: str
@@ -77,7 +77,7 @@ class ClauseView:
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """One subject of a published text.
+    """One clause group.
 
     ``state`` is judged, part, not judged, not selected or not tested.
     """
@@ -95,7 +95,7 @@ class GroupView:
 def group_views(
     bundle: Bundle, catalogue: Catalogue, causes: Iterable[Cause]
 ) -> tuple[GroupView, ...]:
-    """Return every clause group of the documents that the run was about."""
+    """Return the clause groups of all documents that the run covers."""
     places = {case.case: cause.anchor for cause in causes for case in cause.cases}
     standing = {group.group: group for group in bundle.footer.groups}
     by_clause: dict[str, list[CaseRecord]] = {}
@@ -114,7 +114,7 @@ def group_views(
 
 
 def case_view(bundle: Bundle, case: CaseRecord, *, cause: str = "", whole: bool) -> CaseView:
-    """Return one case; ``whole`` asks for annotated bytes instead of one line a step."""
+    """Return the view of a case; ``whole``: with annotated bytes instead of one line per step."""
     has_steps = bool(case.transcript.steps) and not cause
     is_large = len(bundle.cases) > MOST_EXCHANGES
     return CaseView(
@@ -139,12 +139,12 @@ def case_view(bundle: Bundle, case: CaseRecord, *, cause: str = "", whole: bool)
 
 
 def anchor(kind: str, name: str) -> str:
-    """Return a page's id for a thing: the same for the same name, fit for any name."""
+    """Return the HTML id for a name; it is stable and works for any name."""
     return f"{kind}-{quote(name.replace('~', '%7E'), safe='/')}".replace("%", "~")
 
 
 def unknown_clause(clause_id: str) -> Clause:
-    """Stand in for a clause that this version's catalogue does not hold."""
+    """Return a placeholder for a clause that this version's catalogue does not have."""
     return Clause(
         id=clause_id,
         level="observed",
@@ -274,7 +274,7 @@ def _clause(
 
 
 def source(clause: Clause) -> str:
-    """Say what the force of a clause comes from: a document and section, or what else."""
+    """Return where the force of a clause comes from: a document and section, or a premise."""
     if not clause.document:
         return ""
     if clause.premise is not None:
@@ -292,7 +292,7 @@ def source(clause: Clause) -> str:
 def _clause_state(
     clause: Clause, records: Sequence[CaseRecord], skipped: str | None
 ) -> tuple[str, str]:
-    """Return what the run can say of a clause, and why not more."""
+    """Return the state of a clause in this run, and the reason if it is not asserted."""
     if any(record.verdict in CONCLUSIVE for record in records):
         return "asserted", ""
     if records and all(record.verdict == "unsupported" for record in records):
@@ -312,6 +312,6 @@ def _not_selected(bundle: Bundle, group: str) -> str | None:
 
 
 def _repeats(case: CaseRecord) -> str:
-    """Say how often it was run and how often it came out the same, if more than once."""
+    """Return how many repeats had the same outcome; empty if the case ran once."""
     runs, same = case.repeats.runs, case.repeats.same
     return f"{same} of {runs} runs alike" if runs > 1 else ""

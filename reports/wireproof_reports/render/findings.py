@@ -1,4 +1,4 @@
-"""What stands against a target, or open: causes of failure, known, unsupported, undecided."""
+"""The open points of a report: root causes, known deviations, unsupported and undecided cases."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ MOST_SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class CauseView:
-    """One root cause: the law, one case in full, three ways to repeat it, its other cases."""
+    """One root cause: the law, one complete case, three ways to reproduce it, the other cases."""
 
     number: int
     anchor: str
@@ -55,19 +55,19 @@ class Lack:
 def cause_views(
     bundle: Bundle, catalogue: Catalogue, causes: Iterable[Cause]
 ) -> tuple[CauseView, ...]:
-    """Return each cause with all that is needed to see it again."""
+    """Return the views of root causes, each with everything needed to reproduce it."""
     return tuple(_cause(bundle, catalogue, cause) for cause in causes)
 
 
 def with_verdict(bundle: Bundle, *verdicts: str) -> tuple[CaseView, ...]:
-    """Return the cases with one of these verdicts, in the order of the run."""
+    """Return the cases with one of these verdicts, in run order."""
     return tuple(
         case_view(bundle, case, whole=False) for case in bundle.cases if case.verdict in verdicts
     )
 
 
 def lacks(bundle: Bundle, catalogue: Catalogue) -> tuple[Lack, ...]:
-    """Return unsupported cases by the capability they need, with the probe's exchange."""
+    """Return unsupported cases grouped by the missing capability, with the probe's exchange."""
     needing: dict[str, list[CaseRecord]] = {}
     for case in bundle.cases:
         if case.verdict == "unsupported":

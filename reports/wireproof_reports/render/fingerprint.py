@@ -1,4 +1,4 @@
-"""What a target says of itself, as facts that may stand in other people's viewers."""
+"""The properties that a target reports, without those that name hosts."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ _OF_HOSTS = re.compile("host|address|listen|pid|path|dir", re.IGNORECASE)
 
 
 def target_facts(target: TargetRecord) -> Iterator[tuple[str, str]]:
-    """Yield the address it was judged at, then what it says, as ``target.NAME``."""
+    """Yield the target's address, then the properties it reports, as ``target.NAME``."""
     yield "target", target.url
     for name, value in target.fingerprint.items():
         if not _OF_HOSTS.search(name):

@@ -1,6 +1,6 @@
-"""The report as one HTML file that needs nothing else: no network, no fonts, no scripts to work.
+"""The report as one self-contained HTML file: no network, no fonts, no scripts needed.
 
-The page's policy forbids it to load anything, and to run any script but its own.
+The page's policy forbids loading anything, and running any script but the page's own.
 """
 
 import base64
@@ -30,7 +30,7 @@ def write(bundle: Path, out: Path) -> None:
 
 
 def render(bundle: Path) -> str:
-    """Return the HTML of a bundle; the same for the same bundle and version.
+    """Return the HTML of a bundle; the same bundle and version always give the same bytes.
 
     Raises:
         BundleFault: the bundle cannot be read.
@@ -44,7 +44,7 @@ def render_bundle(bundle: Bundle) -> str:
 
 
 def page_from(template: str, bundle: Path) -> str:
-    """Return a bundle's page made by one of the templates, which may load nothing.
+    """Return a bundle's page rendered with a template.
 
     Raises:
         BundleFault: the bundle cannot be read.
@@ -80,13 +80,13 @@ def _hash(text: str) -> str:
 
 
 def _download(text: str) -> str:
-    """Return a text as a data: address, so that a browser can save it."""
+    """Return a text as a data: URL that a browser can save."""
     encoded = base64.b64encode(text.encode("utf-8", "backslashreplace")).decode()
     return f"data:text/x-python;base64,{encoded}"
 
 
 def _sentence(text: str) -> str:
-    """Return the text with its first letter large, the others as they are."""
+    """Return the text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
 
 

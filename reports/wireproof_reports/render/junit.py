@@ -1,9 +1,9 @@
-"""JUnit XML for CI viewers: what counts against a run is red there, and nothing else is.
+"""JUnit XML for CI viewers: red is exactly what counts against the run.
 
-Failures are failures. Known deviations, unsupported cases and what the run does not count (a
-weaker level, another origin) are skipped, with the reason. What decided nothing is an error. A
-suite of its own says what stands against the run as a whole: a group that was not judged, an
-outdated deviation.
+Failures that count are failures. Known deviations, unsupported cases and failures that the run
+does not count (a weaker level, another origin) are skipped, with the reason. Undecided cases are
+errors. A suite named ``run`` has what concerns the run as a whole: groups that were not judged,
+outdated deviations.
 """
 
 import re
@@ -49,7 +49,7 @@ def render(bundle: Path) -> bytes:
 
 
 def outcome(case: CaseRecord, header: HeaderRecord) -> str:
-    """Return what a CI viewer shall show: passed, failure, skipped or error."""
+    """Return the JUnit outcome of a case: passed, failure, skipped or error."""
     if case.verdict in ("pass", "reading"):
         return "passed"
     if case.verdict == "error":
@@ -60,7 +60,7 @@ def outcome(case: CaseRecord, header: HeaderRecord) -> str:
 
 
 def _run_suite(bundle: Bundle) -> etree.Element:
-    """Return what counts for or against the run as a whole, one test each."""
+    """Return the suite of tests about the run as a whole."""
     suite = etree.Element("testsuite", {"name": "run"})
     suite.append(_properties(_run_facts(bundle)))
     for group in bundle.footer.groups:
@@ -182,5 +182,5 @@ def _interface(case: CaseRecord) -> str:
 
 
 def _text(text: str) -> str:
-    """Return the text with characters that XML does not allow written as escapes."""
+    """Return the text with escapes for characters that XML does not allow."""
     return _NOT_XML.sub(lambda sign: f"\\x{ord(sign[0]):02x}", text)

@@ -1,4 +1,4 @@
-"""The level that a target reached in each published document, never more than was judged."""
+"""The level that a target reached in each published document."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from wireproof_spec.record import GroupRecord
 
 @dataclass(frozen=True, slots=True)
 class LevelReached:
-    """What came of one document (a name in the header's ``spec``).
+    """The result for one document (a name in the header's ``spec``).
 
-    ``level`` is the weakest level up to which every asserted case conforms, empty when that is
-    not shown even for must. ``but`` says in a sentence what stands against more.
+    ``level`` is the weakest level up to which every asserted case conforms; empty if not even all
+    must cases do. ``but`` is a sentence that says why it is not higher.
     """
 
     document: str
@@ -24,7 +24,7 @@ class LevelReached:
 
 
 def levels_reached(bundle: Bundle) -> tuple[LevelReached, ...]:
-    """Return the level reached in each document that the run was about."""
+    """Return the level reached in each document that the run covers."""
     return tuple(
         _find_reached(bundle, document, revision)
         for document, revision in bundle.header.spec.items()
@@ -56,7 +56,7 @@ def _find_reached(bundle: Bundle, document: str, revision: int) -> LevelReached:
 def _absent(
     bundle: Bundle, document: str, own: Sequence[GroupRecord], *, tested: bool
 ) -> list[str]:
-    """Return the document's groups of which no case was run: with cases, or without any."""
+    """Return the document's groups of which no case was run: those with cases, those without."""
     there = {group.group for group in own}
     return [
         group.group
@@ -68,12 +68,12 @@ def _absent(
 
 
 def _climb(bundle: Bundle, groups: Sequence[GroupRecord]) -> tuple[str, str]:
-    """Return the last level at which all that counts conforms, and what stopped at the next."""
+    """Return the last level at which all counted cases conform, and why the next one fails."""
     reached = ""
     for level in LEVELS:
         conforming, asserted = _sum(group.counts.get(level, (0, 0)) for group in groups)
         if level == "must":
-            apart = _sum(_uncounted(bundle, groups))
+            apart = _sum(_list_uncounted(bundle, groups))
             conforming, asserted = conforming - apart[0], asserted - apart[1]
         if conforming < asserted:
             return reached, f"{asserted - conforming} of {asserted} {level} cases deviate"
@@ -84,14 +84,14 @@ def _climb(bundle: Bundle, groups: Sequence[GroupRecord]) -> tuple[str, str]:
 
 
 def _left_out(bundle: Bundle, groups: Sequence[GroupRecord]) -> str:
-    """Say how many musts deviate without counting, because of their origin."""
-    conforming, asserted = _sum(_uncounted(bundle, groups))
+    """Return a sentence about must cases that deviate but do not count because of their origin."""
+    conforming, asserted = _sum(_list_uncounted(bundle, groups))
     if conforming == asserted:
         return ""
     return f"{asserted - conforming} of {asserted} must cases of an origin not counted deviate"
 
 
-def _uncounted(bundle: Bundle, groups: Sequence[GroupRecord]) -> Iterator[tuple[int, int]]:
+def _list_uncounted(bundle: Bundle, groups: Sequence[GroupRecord]) -> Iterator[tuple[int, int]]:
     for group in groups:
         for origin, count in group.origins.items():
             if bundle.header.leaves_out("must", origin):

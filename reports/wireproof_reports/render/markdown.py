@@ -1,4 +1,4 @@
-"""The compatibility statement in Markdown: for release notes, a wiki, a procurement file."""
+"""The compatibility statement in Markdown, for release notes or a wiki."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,8 +6,11 @@ from pathlib import Path
 
 from wireproof_reports.render.clauses import CaseView, GroupView, Score
 from wireproof_reports.render.page import Page, read_page
-from wireproof_reports.wording import count_noun
+from wireproof_reports.wording import count_noun, escape_unprintable
 from wireproof_spec.catalogue import LEVELS
+
+_ACTIVE = r"[\\`*_{}\[\]<>|#~&!]"
+"""Signs by which text becomes Markdown or HTML."""
 
 
 def write(bundle: Path, out: Path) -> None:
@@ -62,7 +65,7 @@ def _groups(groups: Sequence[GroupView]) -> Iterator[str]:
         shown = scores if group.state in ("judged", "part") else {}
         cells = " | ".join(shown.get(level, "") for level in LEVELS)
         note = "" if group.state == "judged" else f"{group.state}: {plain(group.why)}"
-        yield f"| {plain(group.title)} `{group.id}` | {cells} | {note} |"
+        yield f"| {plain(group.title)} {code(group.id)} | {cells} | {note} |"
     yield ""
 
 
@@ -138,17 +141,23 @@ def _run(page: Page) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    """Return text in which nothing is Markdown or HTML."""
-    return re.sub(r"([\\`*_{}\[\]<>|#~&!])", r"\\\1", _line(text))
+    """Return the text with all Markdown and HTML markup escaped."""
+    return re.sub(_ACTIVE, r"\\\g<0>", _line(text))
 
 
 def code(text: str) -> str:
-    """Return text as code, whatever backticks it holds."""
+    """Return the text as inline code, with a fence longer than its backticks.
+
+    A bar in a fence would end the cell of a table, so a text with a bar is code in HTML.
+    """
     line = _line(text) or " "
+    if "|" in line:
+        return f"<code>{re.sub(_ACTIVE, lambda sign: f'&#{ord(sign[0])};', line)}</code>"
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{pad}{line}{pad}{fence}"
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    """Return text as one line of printable signs."""
+    return escape_unprintable(" ".join(text.split()))

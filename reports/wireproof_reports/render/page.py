@@ -1,20 +1,74 @@
-"""All that one report says, gathered from a bundle and the catalogue."""
+"""The content of one report, collected from a bundle and the catalogue."""
 
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
-from wireproof_reports.causes import fold
+from wireproof_reports.causes import Cause, fold
 from wireproof_reports.exchange.reproducer import named_target
 from wireproof_reports.render.choices import ClaimView, ReadingView, claim_views, reading_views
 from wireproof_reports.render.clauses import CaseView, ClauseView, GroupView, group_views
 from wireproof_reports.render.findings import CauseView, Lack, cause_views, lacks, with_verdict
-from wireproof_reports.render.headline import Headline, headline
 from wireproof_reports.render.level_reached import LevelReached, levels_reached
-from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word
+from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word, count_noun
 from wireproof_spec.origin import BINDING, ORIGIN_MEANINGS
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """``tone`` is good, bad or open; ``details`` are short sentences below the title."""
+
+    tone: str
+    title: str
+    details: tuple[str, ...]
+
+
+def headline(bundle: Bundle, causes: Sequence[Cause]) -> Headline:
+    """Return the headline for the run's profile."""
+    counts = bundle.header.counts
+    counting = [cause for cause in causes if counts(cause.level, cause.origin)]
+    tone, title = _title(bundle, counting)
+    return Headline(tone, title, tuple(_details(bundle, causes, counting)))
+
+
+def _title(bundle: Bundle, counting: Sequence[Cause]) -> tuple[str, str]:
+    footer, scope = bundle.footer, bundle.header.scope()
+    if counting:
+        return "bad", f"{count_noun(len(counting), 'cause')} of failure up to {scope}"
+    if footer.stale or footer.expired:
+        return "bad", "The list of known deviations is out of date"
+    if footer.interrupted:
+        return "open", "Interrupted: part of a run, no failure so far"
+    if footer.exit == 0:
+        return "good", f"No failure up to {scope}"
+    if footer.exit == 3:
+        return "open", "Undecided: something stands open against a verdict"
+    return "open", "Not judged: what was asked for could not be shown"
+
+
+def _details(bundle: Bundle, causes: Sequence[Cause], counting: Sequence[Cause]) -> list[str]:
+    footer = bundle.footer
+    failed = sum(len(cause.cases) for cause in counting)
+    beyond = len(causes) - len(counting)
+    sentences = [f"{count_noun(len(bundle.cases), 'case')} run."]
+    if failed:
+        sentences.append(f"{count_noun(failed, 'case')} failed, folded by what went wrong.")
+    if beyond:
+        sentences.append(f"{count_noun(beyond, 'cause')} shown but not counted.")
+    if footer.interrupted and counting:
+        sentences.append("The run was interrupted.")
+    if footer.stale:
+        sentences.append(f"{count_noun(len(footer.stale), 'listed deviation')} no longer seen.")
+    if footer.expired:
+        sentences.append(f"{count_noun(len(footer.expired), 'listed deviation')} expired.")
+    waiting = [g.group for g in footer.groups if g.whole and not g.judged]
+    if waiting:
+        sentences.append(f"Not judged: {', '.join(waiting)}.")
+    return sentences
+
 
 NAMING = ("name", "product", "server")
 """Keys under which a target may say its name, the best first."""
@@ -31,7 +85,7 @@ COVERAGE_STATES = (
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A name and what stands behind it."""
+    """A name and its value."""
 
     name: str
     value: str
@@ -39,7 +93,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """One state of clauses, what it means, and the clauses in it with the reason."""
+    """One state of clauses, its meaning, and the clauses in this state."""
 
     state: str
     meaning: str
@@ -48,7 +102,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One report."""
+    """The content of one report."""
 
     product: str
     version: str
@@ -79,12 +133,12 @@ class Page:
 
     @property
     def unsupported(self) -> int:
-        """How many cases the target does not support."""
+        """The number of cases that the target does not support."""
         return sum(len(lack.cases) for lack in self.lacks)
 
 
 def read_page(path: Path) -> Page:
-    """Read a bundle and gather its report.
+    """Read a bundle and return the content of its report.
 
     Raises:
         BundleFault: the bundle cannot be read.
@@ -93,7 +147,7 @@ def read_page(path: Path) -> Page:
 
 
 def page_of(bundle: Bundle) -> Page:
-    """Gather the report of a bundle."""
+    """Return the content of a bundle's report."""
     catalogue = bundle.catalogue()
     causes = fold(bundle.cases)
     groups = group_views(bundle, catalogue, causes)

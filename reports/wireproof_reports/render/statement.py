@@ -1,4 +1,4 @@
-"""The compatibility statement as one HTML page: what a vendor may publish beside a release."""
+"""The compatibility statement as one HTML page, which a vendor may publish with a release."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from wireproof_reports.render.html import page_from
 
 
 def write(bundle: Path, out: Path) -> None:
-    """Render a bundle into a statement of one HTML file.
+    """Render a bundle as a compatibility statement in one HTML file.
 
     Raises:
         BundleFault: the bundle cannot be read.
@@ -15,7 +15,7 @@ def write(bundle: Path, out: Path) -> None:
 
 
 def render(bundle: Path) -> str:
-    """Return the HTML statement of a bundle; the same for the same bundle and version.
+    """Return the HTML statement of a bundle; the same input always gives the same bytes.
 
     Raises:
         BundleFault: the bundle cannot be read.

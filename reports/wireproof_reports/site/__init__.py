@@ -1,4 +1,4 @@
-"""The static site of a history: answers as pages that need no server and call nobody."""
+"""The static site of a history: pages that need no server and contact no other machine."""
 
 from wireproof_reports.site.writer import SiteFault, write
 

@@ -1,4 +1,4 @@
-"""``python -m wireproof_reports.site SITE``: the pages of data that a cluster has answered."""
+"""``python -m wireproof_reports.site SITE``: writes the pages for data made on a cluster."""
 
 import sys
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from wireproof_reports.site.writer import SiteFault, write
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the pages of a site; 0, or 2 and one sentence."""
+    """Write the pages of a site; return 0, or 2 after printing one sentence."""
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print("usage: python -m wireproof_reports.site SITE", file=sys.stderr)
         return 2

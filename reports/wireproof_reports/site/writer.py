@@ -1,13 +1,14 @@
 """Writes the pages of a site beside its data: from ``SITE/data`` to ``SITE/index.html``.
 
-Data lies in ``SITE/answers`` as scripts, too: a page from a file may not read other files.
+The data is also written to ``SITE/answers`` as scripts, because a page opened from a file may not
+read other files.
 """
 
 import json
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import cast
@@ -15,9 +16,101 @@ from typing import cast
 import jinja2
 
 from wireproof_reports.render.clauses import source
-from wireproof_reports.site.pages import PageOf, pages_for
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.protocol import protocols
+
+
+@dataclass(frozen=True, slots=True)
+class PageOf:
+    """A page for some questions; ``picture`` names the chart above the tables.
+
+    ``more`` are further questions whose answers the chart needs.
+    """
+
+    name: str
+    title: str
+    promise: str
+    questions: tuple[str, ...]
+    picture: str = ""
+    more: tuple[str, ...] = ()
+
+
+KNOWN = (
+    PageOf(
+        "matrix",
+        "Matrix",
+        "Which clauses each version of each vendor follows, with the evidence.",
+        ("matrix", "evidence"),
+        "matrix",
+        ("causes",),
+    ),
+    PageOf(
+        "versions",
+        "Versions",
+        "Levels reached over time; what one version broke and what it mended.",
+        ("levels", "regressions"),
+        "levels",
+    ),
+    PageOf(
+        "flakes",
+        "Flakes",
+        "Cases that come out now one way, now the other, and how sure that is.",
+        ("flaky", "flips"),
+        "flaky",
+    ),
+    PageOf(
+        "roles",
+        "Roles and origins",
+        "Clauses by part of the target, and by where they come from.",
+        ("roles",),
+    ),
+    PageOf("causes", "Causes", "Root causes of failure by their reach.", ("causes",), "causes"),
+    PageOf(
+        "durations",
+        "Durations",
+        "How long cases take, and where that drifts.",
+        ("durations",),
+        "durations",
+    ),
+    PageOf(
+        "coverage",
+        "Coverage",
+        "What was asserted of the law, and what of the grammar was ever sent.",
+        ("coverage_clauses", "coverage_grammar"),
+        "coverage",
+    ),
+    PageOf(
+        "campaigns",
+        "Campaigns",
+        "What fuzzing found, once each, and what it covered.",
+        ("findings", "campaigns"),
+        "findings",
+        ("coverage_grammar",),
+    ),
+    PageOf("deviations", "Deviations", "Known deviations about to expire.", ("deviations",), ""),
+    PageOf(
+        "separating",
+        "Separating cases",
+        "Cases that tell vendors apart, and those that never fail.",
+        ("separating",),
+    ),
+)
+
+
+def pages_for(questions: Iterable[tuple[str, str]]) -> Iterator[PageOf]:
+    """Yield the pages for questions given as (name, title); unknown ones get a page each."""
+    asked = dict(questions)
+    shown: set[str] = set()
+    for page in KNOWN:
+        own = tuple(name for name in page.questions if name in asked)
+        if own:
+            shown.update(own)
+            more = tuple(name for name in page.more if name in asked)
+            yield replace(page, questions=own, more=more)
+    for name, title in asked.items():
+        if name not in shown:
+            yield PageOf(name, title, "", (name,))
+
 
 DATA, ANSWERS, ASSETS = "data", "answers", "assets"
 SCHEMA = 1
@@ -32,12 +125,12 @@ Json = Mapping[str, object]
 
 
 class SiteFault(Exception):
-    """The pages cannot be made of what is there; ``str()`` is one sentence for the user."""
+    """The pages cannot be made from this data; ``str()`` is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """One question as the index tells of it."""
+    """One question in the index of the answers."""
 
     question: str
     title: str
@@ -115,7 +208,7 @@ def _script(path: Path, name: str, document: object) -> None:
 
 
 def _law(answers: Iterable[Json]) -> Iterator[tuple[str, dict[str, object]]]:
-    """Yield what the catalogue says of each clause of the protocols in the answers."""
+    """Yield the catalogue's data on each clause of the protocols in the answers."""
     for protocol in sorted({name for answer in answers for name in _protocols(answer)}):
         if protocol not in protocols():
             continue

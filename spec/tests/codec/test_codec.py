@@ -10,6 +10,7 @@ from typing import Any
 import construct
 import pytest
 from byte_mutations import mutated
+from check_each import check_each
 from construct import this
 from every_schema import every_schema
 from hypothesis import given, settings
@@ -32,6 +33,8 @@ from wireproof_spec.wire_error import Unfit, WireError
 
 SCHEMAS = every_schema()
 EACH = pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS.keys())
+"""For what takes long: workers share the rows."""
+AT_ONCE = check_each(SCHEMAS.values(), lambda schema: schema.name)
 FEW = settings(max_examples=min(5, settings().max_examples), deadline=None)
 """Each with many mutations, for each of so many shapes."""
 MUTATIONS = 5 * FEW.max_examples
@@ -45,7 +48,7 @@ def test_there_is_code_for_every_schema_of_both_protocols() -> None:
         generate_encoder(schema.shape, name=schema.name)
 
 
-@EACH
+@AT_ONCE
 def test_the_door_leads_to_generated_code(schema: Schema[Any]) -> None:
     with contextlib.suppress(WireError):
         decode(schema, b"\xff" * 3)
@@ -86,7 +89,8 @@ def test_drawn_values_and_their_bytes_are_read_and_written_the_same(
     check_tuples(schema, value, encoded)
 
 
-@EACH
+@pytest.mark.slow
+@AT_ONCE
 @FEW
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_valid_bytes_and_mutations_of_them_read_the_same(
@@ -102,7 +106,8 @@ def test_valid_bytes_and_mutations_of_them_read_the_same(
         hold_equal(schema, mutated(changed, chance))
 
 
-@EACH
+@pytest.mark.slow
+@AT_ONCE
 @FEW
 @given(seed=st.integers(0, 2**32))
 def test_random_bytes_read_the_same(schema: Schema[Any], seed: int) -> None:

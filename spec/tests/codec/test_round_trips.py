@@ -1,9 +1,11 @@
 """Properties of every wire shape, on values drawn from its outline."""
 
+import itertools
 import time
 from typing import Any
 
 import pytest
+from check_each import check_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from schema_values import built
@@ -192,9 +194,9 @@ def test_a_stream_gives_the_same_values_whatever_its_pieces(
 HOSTILE = [2**31 - 1, 2**31, 2**32 - 1, 2**30, 2**24]
 
 
-@EACH_SIZED
-@pytest.mark.parametrize("number", HOSTILE)
-def test_hostile_numbers_return_at_once(schema: Schema[Any], number: int) -> None:
+@check_each(itertools.product(SIZED, HOSTILE), lambda row: f"{row[0].name} {row[1]}")
+def test_hostile_numbers_return_at_once(row: tuple[Schema[Any], int]) -> None:
+    schema, number = row
     word = number.to_bytes(4, "big")
     started = time.perf_counter()
     for data in (word, word * 2, word * 3, word * 10, word + bytes(60), word * 2 + bytes(4000)):

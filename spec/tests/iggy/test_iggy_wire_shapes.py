@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from iggy_shapes import SHAPES
+from shape_rows import Row, check_both_ways, each_shape
 
 from wireproof_spec.decoding import Schema, decode, encode, spans
 from wireproof_spec.iggy.bodies.command_shapes import payload_schema
@@ -48,13 +49,7 @@ from wireproof_spec.iggy.segment import (
 )
 from wireproof_spec.wire_error import WireError
 
-EACH = pytest.mark.parametrize(
-    ("schema", "value", "data"),
-    [
-        pytest.param(schema, value, bytes.fromhex(text), id=name)
-        for name, schema, value, text in SHAPES
-    ],
-)
+EACH = each_shape(SHAPES)
 LAST_TAKES_ALL = {
     each.name
     for each in (
@@ -68,31 +63,13 @@ LAST_TAKES_ALL = {
 
 
 @EACH
-def test_values_come_from_their_bytes(schema: Schema[Any], value: object, data: bytes) -> None:
-    assert decode(schema, data) == value
+def test_a_value_and_its_bytes_make_each_other(row: Row) -> None:
+    check_both_ways(row)
 
 
 @EACH
-def test_bytes_come_from_their_values(schema: Schema[Any], value: object, data: bytes) -> None:
-    assert encode(schema, value) == data
-
-
-@EACH
-def test_spans_follow_each_other_without_gap(
-    schema: Schema[Any], value: object, data: bytes
-) -> None:
-    at = 0
-    for span in spans(schema, data):
-        assert span.offset == at
-        assert span.field != "end"
-        at += span.length
-    assert at == len(data)
-
-
-@EACH
-def test_a_cut_is_refused_where_the_bytes_run_out(
-    schema: Schema[Any], value: object, data: bytes
-) -> None:
+def test_a_cut_is_refused_where_the_bytes_run_out(row: Row) -> None:
+    schema, data = row.schema, row.data
     for cut in range(len(data)):
         found = attempted(schema, data[:cut])
         if not isinstance(found, WireError):
@@ -107,9 +84,10 @@ def test_a_cut_is_refused_where_the_bytes_run_out(
 
 
 @EACH
-def test_trailing_bytes_are_refused(schema: Schema[Any], value: object, data: bytes) -> None:
+def test_trailing_bytes_are_refused(row: Row) -> None:
+    schema, data = row.schema, row.data
     if schema.name in LAST_TAKES_ALL:
-        assert attempted(schema, data + b"\x00") != value
+        assert attempted(schema, data + b"\x00") != row.value
         return
     with pytest.raises(WireError) as caught:
         decode(schema, data + b"\x00")
@@ -121,13 +99,6 @@ def attempted(schema: Schema[Any], data: bytes) -> object:
         return decode(schema, data)
     except WireError as error:
         return error
-
-
-@EACH
-def test_another_type_of_value_is_refused(schema: Schema[Any], value: object, data: bytes) -> None:
-    for wrong in (None, 5, b"", "text", object()):
-        with pytest.raises(WireError):
-            encode(schema, wrong)
 
 
 @pytest.mark.parametrize("generation", ["published", "tagged"])

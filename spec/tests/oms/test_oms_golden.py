@@ -9,7 +9,8 @@ from jsonschema import Draft202012Validator
 
 from wireproof_spec import json_schema
 from wireproof_spec.catalogue import Clause, Law, load_catalogue, matches
-from wireproof_spec.oms import effect, golden
+from wireproof_spec.oms import extension_header as effect
+from wireproof_spec.oms import golden
 from wireproof_spec.oms.document import Document, read
 from wireproof_spec.oms.golden import GoldenDocument
 from wireproof_spec.oms.names import ATTRIBUTES, Kind, Type

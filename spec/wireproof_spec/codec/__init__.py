@@ -1,8 +1,8 @@
-"""Shapes turned into straight-line `struct` code, which does what interpreted construct does.
+"""Generates straight-line `struct` code from shapes, equivalent to interpreted construct.
 
-A decoder raises the very `WireError` that interpreted construct would lead to. An encoder only
-says that a value does not fit: such values are our own mistakes, and construct tells of them.
-Values are instances of their types, or (`as_tuples`) plain tuples of the same fields.
+A decoder raises the same `WireError` as interpreted construct. An encoder only reports that a
+value does not fit: such values are our own mistakes, and construct describes them. Values are
+instances of their types, or (`as_tuples`) plain tuples of the same fields.
 """
 
 from collections.abc import Callable
@@ -25,10 +25,10 @@ __all__ = [
 def generate_decoder(
     shape: Shape, clause: str, *, name: str, as_tuples: bool = False
 ) -> Callable[[bytes], object]:
-    """Return a decoder of the whole of some bytes, which raises `WireError`.
+    """Return a decoder that must consume all of its input; it raises `WireError`.
 
     Raises:
-        NotGenerated: a part of the shape is none that is known here.
+        NotGenerated: a part of the shape is of an unknown kind.
     """
     code = write_decoder(shape, clause, make_tuple if as_tuples else make_object)
     return cast("Callable[[bytes], object]", code.function("decode", name))
@@ -37,10 +37,10 @@ def generate_decoder(
 def generate_decoder_of_many(
     shape: Shape, clause: str, *, name: str
 ) -> Callable[[bytes, int, int], tuple[list[object], list[int]]]:
-    """Return a decoder of values that stand one behind the other, each led by its size.
+    """Return a decoder of consecutive values that each begin with their size.
 
     Raises:
-        NotGenerated: the shape is not led by its size, or a part of it is none known here.
+        NotGenerated: the shape does not begin with its size, or has a part of an unknown kind.
     """
     code = write_decoder_of_many(shape, clause, make_object)
     return cast(
@@ -55,7 +55,7 @@ def generate_encoder(
     """Return an encoder, which raises `Unfit`.
 
     Raises:
-        NotGenerated: a part of the shape is none that is known here.
+        NotGenerated: a part of the shape is of an unknown kind.
     """
     code = write_encoder(shape, take_tuple if as_tuples else take_object)
     return cast("Callable[[object], bytes]", code.function("encode", name))

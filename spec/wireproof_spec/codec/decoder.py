@@ -1,6 +1,6 @@
-"""Shapes as the source of a decoder, shape by shape: numbers, bytes, records.
+"""Decoder source for numbers, bytes and records.
 
-`decoder_lengths` and `decoder_texts` have the others.
+`decoder_lengths` and `decoder_texts` have the other shapes.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ MOST_AHEAD = 2
 
 
 class Decoder(DecoderBuilder):
-    """A decoder being written, and how it makes its values."""
+    """A decoder being generated; `make` writes how its values are created."""
 
     def __init__(self, code: Source, make: Maker) -> None:
         super().__init__(code)
@@ -42,13 +42,13 @@ class Decoder(DecoderBuilder):
         """Whether a value that is not whole ends a loop instead of being refused."""
 
     def refuse(self, test: str, path: str, place: Position, expected: str, found: str) -> None:
-        """Refuse a part when the test holds; `expected` is text, `found` source."""
+        """Write a check that rejects a part; `expected` is text, `found` is source."""
         self.hold(test, f"refused({quote_path(path)}, {place}, {expected!r}, {found})")
 
 
 @singledispatch
 def read(shape: object, to: Decoder, path: str) -> str:
-    """Write how a shape is read; return the variable or the source of its value."""
+    """Write the code that reads a shape; return the variable or the source of its value."""
     raise NotGenerated(repr(shape))
 
 
@@ -165,7 +165,7 @@ def _(shape: layout.Record, to: Decoder, path: str) -> str:
 
 
 def _read_parts(shape: layout.Record, to: Decoder, path: str) -> Mapping[str, str]:
-    """Read the parts of a record; return the source of their values."""
+    """Write the code that reads a record's parts; return the source of each value by name."""
     outer, enclosed = to.names, to.enclosed
     to.names, to.enclosed = {}, True
     for condition, group in groupby(shape.parts, key=_condition):
@@ -186,7 +186,7 @@ def _condition(part: layout.Field) -> str | None:
 
 
 def _read_when(parts: Mapping[str, layout.When], to: Decoder, path: str) -> None:
-    """Read neighbours that are there on one condition."""
+    """Write the code that reads consecutive parts that are present on the same condition."""
     first = next(iter(parts.values()))
     test = expression(first.condition, to.names)
     to.flush(_list_leading(first.subcon)[0][:MOST_AHEAD])
@@ -207,7 +207,7 @@ def _read_when(parts: Mapping[str, layout.When], to: Decoder, path: str) -> None
 
 
 def _list_leading(shape: Shape) -> tuple[list[Kind], bool]:
-    """Return the numbers with which a shape begins, or may begin, and whether it is just these."""
+    """Return the numbers that a shape begins with, and True if it consists only of these."""
     match shape:
         case layout.Integer():
             return [_kind(shape)], True
@@ -228,7 +228,7 @@ def _list_leading(shape: Shape) -> tuple[list[Kind], bool]:
 
 
 def _assign(to: Decoder, value: str) -> str:
-    """Return a variable of a value."""
+    """Return the value if it is a variable, else a new variable with the value."""
     if value.isidentifier():
         return value
     name = to.name("value")

@@ -1,4 +1,4 @@
-"""Sizes, lengths and counts, and what is repeated, as the source of a decoder."""
+"""Decoder source for sizes, lengths, counts and repetitions."""
 
 from wireproof_spec import layout, lengths
 from wireproof_spec.codec.decoder import Decoder, read
@@ -48,7 +48,7 @@ def _hold_bounds(
 
 
 def _room(to: Decoder) -> str:
-    """Return how many bytes are left, as source."""
+    """Return the source of the number of bytes left."""
     return f"{to.end} - {term(to.place)}"
 
 

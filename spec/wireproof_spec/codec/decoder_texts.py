@@ -1,4 +1,4 @@
-"""Words, numbers in digits and text as the source of a decoder."""
+"""Decoder source for words, decimal numbers and text."""
 
 from wireproof_spec import texts
 from wireproof_spec.codec.decoder import Decoder, read

@@ -1,7 +1,7 @@
-"""Shapes as the source of an encoder, shape by shape.
+"""Encoder source, shape by shape.
 
-Each writes its part and then what follows it, which it is given as a function: a part that is
-there on a condition has what follows written twice.
+Each shape writes its own part and then calls a function that writes the rest. After a conditional
+part, the rest is written twice, once for each outcome.
 """
 
 import math
@@ -34,7 +34,7 @@ Rest: TypeAlias = Callable[[EncoderPath], None]
 
 @dataclass(frozen=True, slots=True)
 class BoundPart:
-    """A part in its place: the variable of its value, and the parts of its record."""
+    """A part to write: the variable of its value, and the variables and shapes of its record."""
 
     value: str
     names: Mapping[str, str]
@@ -43,7 +43,7 @@ class BoundPart:
 
 @dataclass(slots=True)
 class Encoder:
-    """An encoder being written, and how it takes values apart."""
+    """An encoder being generated; `take` writes how values are taken apart."""
 
     code: Source
     take: Taker
@@ -52,10 +52,10 @@ class Encoder:
 
 
 def write_encoder(shape: Shape, take: Taker) -> Source:
-    """Return a function `encode(value)` that raises `Unfit` for a value that does not fit.
+    """Return the source of `encode(value)`, which raises `Unfit` for a value that does not fit.
 
     Raises:
-        NotGenerated: a part of the shape is none that is known here.
+        NotGenerated: a part of the shape is of an unknown kind.
     """
     code = Source()
     failures = (struct.error, UnicodeEncodeError, PartRefused)
@@ -85,7 +85,7 @@ def _is_single(value: object) -> bool:
 
 @singledispatch
 def _write(shape: object, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
-    """Write a part, and then what follows it."""
+    """Write a part, and then the rest."""
     raise NotGenerated(repr(shape))
 
 
@@ -174,7 +174,7 @@ def _(shape: texts.Utf8, to: Encoder, part: BoundPart, written: EncoderPath, the
 def _prepare(
     shape: Shape, to: Encoder, value: str, written: EncoderPath
 ) -> tuple[EncoderPath, Octets]:
-    """Return the bytes of a part of bytes or text, made ready once."""
+    """Write the code that encodes bytes or text once; return the variable with the bytes."""
     if value in written.prepared:
         return written, written.prepared[value]
     if isinstance(shape, layout.When):
@@ -245,7 +245,7 @@ def _(
 def _take_apart(
     shape: layout.Record, to: Encoder, value: str, written: EncoderPath
 ) -> tuple[dict[str, str], EncoderPath]:
-    """Take a value apart; return the variables of its parts."""
+    """Write the code that takes a value apart; return the variables of its parts."""
     test, pattern = to.take(to.code, value, shape.value_type)
     written = write_tests(to.code, written.and_test(test))
     names = {each.name: "None" for each in shape.parts}

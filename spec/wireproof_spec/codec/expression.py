@@ -1,4 +1,4 @@
-"""Expressions of `this` as source: the parts that they name become local variables."""
+"""Source for expressions of `this`: the parts they name become local variables."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -14,7 +14,7 @@ def expression(found: object, names: Mapping[str, str]) -> str:
     """Return the source of an expression; `names` are the variables of the record's parts.
 
     Raises:
-        NotGenerated: it is a function, or names something else than an earlier part.
+        NotGenerated: the expression is a function, or names something other than an earlier part.
     """
     if isinstance(found, int):
         return str(found)

@@ -1,4 +1,4 @@
-"""How values are made and taken apart: as instances of their type, or as plain tuples."""
+"""How generated code creates values and takes them apart: as instances or as plain tuples."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -17,19 +17,19 @@ Taker: TypeAlias = Callable[[Source, str, type[Struct]], tuple[str, str]]
 def make_object(
     code: Source, variable: str, value_type: type[Struct], values: Sequence[str]
 ) -> str:
-    """Return a statement that makes an instance of the type."""
+    """Write a statement that creates an instance of the type."""
     return f"{variable} = {code.constant(value_type, 'class')}({', '.join(values)})"
 
 
 def make_tuple(
     code: Source, variable: str, value_type: type[Struct], values: Sequence[str]
 ) -> str:
-    """Return a statement that makes a tuple of the fields in their order."""
+    """Write a statement that creates a tuple of the fields in their order."""
     return f"{variable} = ({''.join(f'{value}, ' for value in values)})"
 
 
 def take_object(code: Source, variable: str, value_type: type[Struct]) -> tuple[str, str]:
-    """Return how an instance of the type is tested and asked for a field."""
+    """Return the source of a type test, and a pattern for the source of a field."""
     return (
         f"{variable}.__class__ is not {code.constant(value_type, 'class')}",
         f"{variable}.{{name}}",
@@ -37,7 +37,7 @@ def take_object(code: Source, variable: str, value_type: type[Struct]) -> tuple[
 
 
 def take_tuple(code: Source, variable: str, value_type: type[Struct]) -> tuple[str, str]:
-    """Return how a tuple of the fields is tested and asked for one."""
+    """Return the source of a tuple test, and a pattern for the source of an element."""
     size = len(value_type.__struct_fields__)
     return (
         f"{variable}.__class__ is not tuple or len({variable}) != {size}",

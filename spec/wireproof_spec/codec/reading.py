@@ -1,8 +1,8 @@
-"""The state of a decoder being written: how far it has got, and the run of parts not yet read.
+"""The state of a decoder being generated: the position, and the run of parts not read yet.
 
-Neighbouring parts of fixed size are one `unpack_from`. What must hold of them is checked behind
-it, in their order. Where the data ends within the run, they are read one by one instead, so that
-the first part that is wrong is the one blamed, as when each is read in its turn.
+Consecutive parts of fixed size (a run) are read with one `unpack_from`; their checks follow in
+order. If the data ends inside the run, the parts are read one by one, so that the error names the
+first wrong part, as if each had been read in turn.
 """
 
 from collections.abc import Generator, Sequence
@@ -16,7 +16,7 @@ from wireproof_spec.codec.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in the data: so many bytes behind the value of a variable, or behind the start."""
+    """A position in the data: an offset from the value of a variable, or from the start."""
 
     base: str
     more: int
@@ -27,13 +27,13 @@ class Position:
         return self.base or str(self.more)
 
     def behind(self, size: int) -> "Position":
-        """Return the place so many bytes further on."""
+        """Return the position a number of bytes further on."""
         return Position(self.base, self.more + size)
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What `struct` calls a part of fixed size: byte order, code, bytes."""
+    """The `struct` format of a part of fixed size: byte order, format code, size."""
 
     order: str
     code: str
@@ -41,13 +41,13 @@ class Kind:
 
     @property
     def ordered(self) -> bool:
-        """Whether the byte order makes a difference."""
+        """Whether the byte order matters."""
         return self.size > 1 and not self.code.endswith("s")
 
 
 @dataclass(frozen=True, slots=True)
 class FixedPart:
-    """A part of fixed size: its kind, the variables it fills, its path and place."""
+    """A part of fixed size: its format, the variables it sets, its path and position."""
 
     kind: Kind
     variables: tuple[str, ...]
@@ -56,13 +56,13 @@ class FixedPart:
 
     @property
     def after(self) -> Position:
-        """Where it ends."""
+        """The position after the part."""
         return self.place.behind(self.kind.size)
 
 
 @dataclass(frozen=True, slots=True)
 class LengthCheck:
-    """What a declared length was held against: so many bytes from `start` on, before `end`."""
+    """A check made of a declared length: that many bytes from `start` on end before `end`."""
 
     start: Position
     stop: str
@@ -72,7 +72,7 @@ class LengthCheck:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """A number that was read with the run before it, None where the data ends within it."""
+    """A number that was read together with the run before it; None if the data ended before."""
 
     variable: str
     kind: Kind
@@ -81,7 +81,7 @@ class Ahead:
 
 @dataclass(frozen=True, slots=True)
 class LaterStatements:
-    """Statements behind the parts before them; `checks`: also where the run is cut short."""
+    """Statements after the parts before them; `checks`: needed even if the data ends early."""
 
     text: str
     checks: bool
@@ -91,7 +91,7 @@ TOTAL = Position("total", 0)
 
 
 class DecoderBuilder:
-    """A decoder being written, from front to back."""
+    """A decoder being generated, from the first part to the last."""
 
     def __init__(self, code: Source) -> None:
         self.code = code
@@ -109,11 +109,11 @@ class DecoderBuilder:
         self._ahead: list[Ahead] = []
 
     def name(self, hint: str) -> str:
-        """Return a new variable."""
+        """Return a new variable name."""
         return self.code.name(hint)
 
     def read_fixed(self, kind: Kind, variables: tuple[str, ...], path: str) -> None:
-        """Read a part of fixed size, together with its neighbours."""
+        """Add a part of fixed size to the run."""
         if self._ahead and self._ahead[0].place == self.place and self._ahead[0].kind == kind:
             self._take_ahead(self._ahead.pop(0), variables[0], path)
             return
@@ -125,22 +125,22 @@ class DecoderBuilder:
         self.place = self.place.behind(kind.size)
 
     def check(self, text: str) -> None:
-        """Do something with the parts read so far that the next test needs."""
+        """Add a statement on the parts read so far that a later check needs."""
         self._run.append(LaterStatements(text, checks=True))
 
     def hold(self, test: str, error: str) -> None:
-        """Refuse the parts read so far when the test holds."""
+        """Add a check that raises an error if the test is true."""
         self.check(f"if {test}:\n    raise {error} from None")
 
     def later(self, text: str) -> None:
-        """Do something with the parts read so far that no check needs."""
+        """Add a statement on the parts read so far that no check needs."""
         self._run.append(LaterStatements(text, checks=False))
 
     def flush(self, followers: Sequence[Kind] = ()) -> None:
-        """Write down the run: what comes next needs its values.
+        """Write the code of the run, because what follows needs its values.
 
-        `followers` are numbers that may stand behind it: they are read with the run as far as
-        the data reaches, and taken by the next parts of fixed size.
+        `followers` are numbers that may follow the run. They are read with it as far as the data
+        reaches, and used by the next parts of fixed size.
         """
         run, order = self._run, self._order or ">"
         self._run, self._order = [], ""
@@ -210,42 +210,42 @@ class DecoderBuilder:
         return f"{variables}= {unpack}(data, {parts[0].place})"
 
     def move(self, place: str) -> None:
-        """Go to a place that only running can tell; the run must be flushed."""
+        """Continue at a position known only at run time; call this after `flush`."""
         at = self.name("at")
         self.code.line(f"{at} = {place}")
         self.place = Position(at, 0)
 
     @contextmanager
     def block(self, head: str) -> Generator[None, None, None]:
-        """Write what stands below a head, in which the place is moved by assignment."""
+        """Write an indented block below a head; flush the run at its end."""
         with self.code.block(head):
             yield
             self.flush()
 
     @contextmanager
     def apart(self) -> Generator[None, None, None]:
-        """Forget afterwards what is known of ends and lengths only inside."""
+        """Forget at the end what was learned inside about ends and lengths."""
         known = set(self.reached), dict(self.fitting), self.floor
         yield
         self.reached, self.fitting, self.floor = known
 
     def known_to_fit(self, length: str) -> str | None:
-        """Return where so many bytes from here on end, if it was asked whether they are there."""
+        """Return the end of a length that was already checked from this position, or None."""
         asked = self.fitting[length]
         return asked.stop if asked.start == self.place and asked.end in self.reached else None
 
 
 def join_path(outer: str, name: str) -> str:
-    """Return the path of a part within another."""
+    """Return the path of a part inside another part."""
     dot = "." if outer and name and not name.startswith("[") else ""
     return f"{outer}{dot}{name}"
 
 
 def quote_path(path: str) -> str:
-    """Return a path as source; a variable in braces counts repeated parts."""
+    """Return a path as source; a variable in braces is the index of a repeated part."""
     return f"f{path!r}" if "{" in path else repr(path)
 
 
 def term(place: Position) -> str:
-    """Return a place as a term of a sum or difference."""
+    """Return a position as a term of a sum or difference."""
     return f"({place})" if place.base and place.more else str(place)

@@ -1,4 +1,4 @@
-"""Python source being written: one function, the constants it names, names of its own."""
+"""Python source being generated: one function, its constants, and unique names."""
 
 import builtins
 import linecache
@@ -10,11 +10,11 @@ _INDENT = "    "
 
 
 class NotGenerated(Exception):
-    """A shape for which no code is written: interpreted construct serves it."""
+    """A shape for which no code can be generated; interpreted construct is used for it."""
 
 
 class Source:
-    """The lines of one function; a line may hold several, indented further by blanks."""
+    """The lines of one function; a line may contain line breaks and further indentation."""
 
     def __init__(self) -> None:
         self.constants: dict[str, object] = {"__builtins__": builtins}
@@ -23,25 +23,25 @@ class Source:
         self._names = 0
 
     def line(self, text: str) -> None:
-        """Write a statement."""
+        """Add a statement."""
         margin = _INDENT * self._depth
         self._lines += [f"{margin}{each}" for each in text.split("\n")]
 
     @contextmanager
     def block(self, head: str) -> Generator[None, None, None]:
-        """Write what stands below a head such as `while at < end:`."""
+        """Indent the statements added inside, below a head such as `while at < end:`."""
         self.line(head)
         self._depth += 1
         yield
         self._depth -= 1
 
     def name(self, hint: str) -> str:
-        """Return a name that nothing else has."""
+        """Return a name that is not used yet."""
         self._names += 1
         return f"{hint}_{self._names}"
 
     def constant(self, value: object, hint: str) -> str:
-        """Return the name of a constant."""
+        """Return the name of a constant with this value."""
         name = self.name(hint.upper())
         self.constants[name] = value
         return name
@@ -51,7 +51,7 @@ class Source:
         return "\n".join(self._lines) + "\n"
 
     def function(self, name: str, origin: str) -> Callable[..., object]:
-        """Return the function of that name; tracebacks show its lines as those of `origin`."""
+        """Compile and return the function of that name; tracebacks show its lines as `origin`."""
         text, place = self.text(), f"<{name} {origin}>"
         linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
         exec(compile(text, place, "exec"), self.constants)

@@ -1,8 +1,8 @@
-"""The state of an encoder being written: what is known of the value, and the bytes it gives.
+"""The state of an encoder being generated: what is known of the value, and its bytes.
 
-Neighbouring integers are one `pack`; a size in front of them joins it, for what it measures is
-known by then. Where a part is there on a condition, the rest is written twice, once for each
-answer, so that the fixed parts before and behind the condition stay together.
+Consecutive integers are written with one `pack`; a size before them joins it, because what the
+size measures is known by then. If a part is conditional, the rest is written twice, once for each
+outcome, so that the fixed parts around the condition stay together.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from wireproof_spec.codec.source import Source
 
 @dataclass(frozen=True, slots=True)
 class PackedPart:
-    """A part of fixed size: its byte order and struct code, its size, the source of its values."""
+    """A part of fixed size: its byte order and format code, its size, the source of its values."""
 
     order: str
     code: str
@@ -23,7 +23,7 @@ class PackedPart:
 
     @property
     def is_bytes(self) -> bool:
-        """Whether its value is the bytes themselves."""
+        """Whether its value consists of bytes."""
         return self.code.endswith("s")
 
 
@@ -36,7 +36,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Octets:
-    """Bytes of a variable, and the source of their number."""
+    """The bytes in a variable, and the source of their length."""
 
     variable: str
     size: str
@@ -47,10 +47,10 @@ Piece = PackedPart | Constant | Octets
 
 @dataclass(frozen=True, slots=True)
 class EncoderPath:
-    """What an encoder has gathered on one way through a shape.
+    """What an encoder has collected for one combination of conditions.
 
-    `tests`: what refuses the value, not written down yet; `prepared`: the bytes of parts that
-    were measured before their turn; `answers`: what is known of conditions.
+    `tests`: conditions that reject the value and are not written yet. `prepared`: bytes of parts
+    whose length was needed early. `answers`: the outcomes of conditions.
     """
 
     pieces: tuple[Piece, ...] = ()
@@ -59,24 +59,24 @@ class EncoderPath:
     answers: Mapping[str, bool] = field(default_factory=dict[str, bool])
 
     def and_piece(self, *pieces: Piece) -> "EncoderPath":
-        """Return the same with more bytes."""
+        """Return a copy with more pieces."""
         return replace(self, pieces=(*self.pieces, *pieces))
 
     def and_prepared(self, value: str, octets: Octets) -> "EncoderPath":
-        """Return the same with the bytes of a value made ready."""
+        """Return a copy with the prepared bytes of a value."""
         return replace(self, prepared={**self.prepared, value: octets})
 
     def and_answer(self, condition: str, answer: bool) -> "EncoderPath":
-        """Return the same with a condition decided."""
+        """Return a copy with the outcome of a condition."""
         return replace(self, answers={**self.answers, condition: answer})
 
     def and_test(self, *tests: str) -> "EncoderPath":
-        """Return the same with more that refuses the value."""
+        """Return a copy with more tests that reject the value."""
         return replace(self, tests=(*self.tests, *tests))
 
 
 def write_tests(code: Source, written: EncoderPath) -> EncoderPath:
-    """Write down the tests: what follows needs them passed."""
+    """Write the collected tests, because what follows needs them."""
     if written.tests:
         with code.block(f"if {' or '.join(dict.fromkeys(written.tests))}:"):
             code.line("raise unfit")
@@ -84,7 +84,7 @@ def write_tests(code: Source, written: EncoderPath) -> EncoderPath:
 
 
 def size_of(pieces: Sequence[Piece]) -> str:
-    """Return the source of the number of bytes of some pieces."""
+    """Return the source of the total size of pieces."""
     known = 0
     sizes: list[str] = []
     for piece in pieces:
@@ -99,7 +99,7 @@ def size_of(pieces: Sequence[Piece]) -> str:
 
 
 def joined_bytes(code: Source, pieces: Sequence[Piece]) -> str:
-    """Return the source of the bytes of some pieces."""
+    """Return the source of the joined bytes of pieces."""
     terms = list(_terms(code, pieces))
     if not terms:
         return "b''"
@@ -123,7 +123,7 @@ def _terms(code: Source, pieces: Sequence[Piece]) -> list[str]:
 
 
 def _order(run: Sequence[PackedPart | Constant]) -> str | None:
-    """Return the byte order of a run; None where it has two."""
+    """Return the byte order of a run; None if it has two different ones."""
     orders = {piece.order for piece in run if isinstance(piece, PackedPart) and piece.order}
     return None if len(orders) > 1 else next(iter(orders), ">")
 

@@ -1,4 +1,4 @@
-"""The checksum of a message: CRC-32 of its payload and of nothing else."""
+"""The checksum of a message: the CRC-32 of its payload only."""
 
 import zlib
 

@@ -1,4 +1,4 @@
-"""The commands of a connection: their codes and their names; their shapes stand apart."""
+"""The commands: their codes and names; their shapes are in `bodies`."""
 
 KILL = 0
 PING = 1

@@ -1,4 +1,4 @@
-"""The frames of a connection: a client sends requests, a server answers each in its turn."""
+"""The frames of a connection: requests of the client, and one response to each, in order."""
 
 from construct import this
 from msgspec import Struct
@@ -13,14 +13,14 @@ from wireproof_spec.wire_error import WireError
 
 
 class Request(Struct, frozen=True, gc=False):
-    """A command's code and its payload; any 32-bit code decodes."""
+    """A command's code and its payload; every 32-bit code decodes."""
 
     code: int
     payload: bytes
 
 
 class Response(Struct, frozen=True, gc=False):
-    """The answer: status 0 and a body, or another status and, from real servers, no body."""
+    """A response: status 0 and a body, or another status, from real servers without a body."""
 
     status: int
     body: bytes
@@ -66,10 +66,10 @@ def response(status: int, body: bytes = b"") -> bytes:
 
 
 class RequestReader:
-    """Requests out of a stream, whatever pieces it arrives in."""
+    """Reads requests from a stream, however its bytes are divided."""
 
     def __init__(self, limit: int) -> None:
-        """`limit` is the greatest length in bytes that a frame may declare."""
+        """Create a reader; `limit` is the largest length in bytes that a frame may declare."""
         self._reader = SizedReader(REQUEST, limit)
 
     @property
@@ -79,11 +79,11 @@ class RequestReader:
 
     @property
     def pending(self) -> bytes:
-        """The bytes of a request that is not whole yet."""
+        """The bytes of an incomplete request."""
         return self._reader.pending
 
     def feed(self, data: bytes) -> None:
-        """Take more bytes of the stream."""
+        """Add bytes of the stream."""
         self._reader.feed(data)
 
     def next_request(self) -> Request | NeedMore:
@@ -97,10 +97,10 @@ class RequestReader:
 
 
 class ResponseReader:
-    """Responses out of a stream, whatever pieces it arrives in."""
+    """Reads responses from a stream, however its bytes are divided."""
 
     def __init__(self, limit: int) -> None:
-        """`limit` is the greatest length in bytes that a body may declare; it may be changed."""
+        """Create a reader; `limit`, which may change, is the largest length a body may declare."""
         self.limit = limit
         self._buffer = bytearray()
         self.offset = 0
@@ -108,11 +108,11 @@ class ResponseReader:
 
     @property
     def pending(self) -> bytes:
-        """The bytes of a response that is not whole yet."""
+        """The bytes of an incomplete response."""
         return bytes(self._buffer)
 
     def feed(self, data: bytes) -> None:
-        """Take more bytes of the stream."""
+        """Add bytes of the stream."""
         self._buffer += data
 
     def next_response(self) -> Response | NeedMore:

@@ -1,12 +1,12 @@
-"""Which servers a shape belongs to.
+"""The two generations of servers that a shape can belong to.
 
 `published`: commit b07f23d, crate iggy 0.0.40, which the published text describes. `tagged`:
-server-0.4.209, crate iggy 0.6.202, the newest that PyPI's iggy-py 0.4.0 speaks; every server
-with a tag from 0.0.4 up to it has its head of a poll and its messages. What else differs is
-here as far as a session of that client needs it.
+server-0.4.209, crate iggy 0.6.202, the newest that PyPI's iggy-py 0.4.0 can talk to. All tagged
+servers from 0.0.4 up to it have the same poll head and messages. Other differences are covered as
+far as a session of that client needs them.
 
-Shapes of the later one have names that end in `_TAGGED`; without a twin a shape holds for both,
-unless its module says for which one it is.
+Names of tagged shapes end in `_TAGGED`. A shape without such a twin is the same in both
+generations, unless its module says otherwise.
 """
 
 from typing import Literal, TypeAlias

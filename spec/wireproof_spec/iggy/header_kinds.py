@@ -1,7 +1,7 @@
-"""The fifteen kinds of header values: codes, names, widths, and the values that bytes spell.
+"""The fifteen kinds of header values: codes, names, widths, and how bytes are decoded.
 
-Numbers are little endian, signed ones in two's complement. The peer keeps whatever bytes come
-with a kind; its client libraries, and the functions here, hold a value against its kind.
+Numbers are little endian, signed ones in two's complement. Servers store any bytes with any kind;
+their client libraries, and the functions here, check a value against its kind.
 """
 
 import struct
@@ -60,12 +60,12 @@ _CLAUSE = "iggy.headers.kinds"
 
 
 def kind_code(name: str) -> int | None:
-    """Return the code of a kind, or None for a name that no kind has."""
+    """Return the code of a kind, or None for an unknown name."""
     return _CODES.get(name)
 
 
 def header_bytes(kind: int, content: HeaderContent) -> bytes:
-    """Return the bytes of a value of a kind.
+    """Encode a value of a kind.
 
     Raises:
         WireError: the kind is unknown, or cannot hold the value.
@@ -77,11 +77,11 @@ def header_bytes(kind: int, content: HeaderContent) -> bytes:
 
 
 def header_value(kind: int, data: bytes) -> HeaderContent:
-    """Return what the bytes of a kind spell.
+    """Decode the bytes of a kind.
 
     Raises:
-        WireError: the kind is unknown, or the bytes are not as many as it takes, or no bool, or
-            no UTF-8.
+        WireError: the kind is unknown, or the bytes have the wrong length or are no valid bool
+            or UTF-8.
     """
     width = KIND_WIDTHS.get(kind)
     if width is not None and len(data) != width:

@@ -1,4 +1,4 @@
-"""The headers of a message: one block, the same in requests, in answers and on disk."""
+"""The headers of a message: one block, the same in requests, responses and on disk."""
 
 from construct import this
 from msgspec import Struct
@@ -44,9 +44,9 @@ HEADERS = Schema("headers", "iggy.headers.block", tuple[Header, ...], Each(HEADE
 
 
 def headers_field() -> Field:
-    """Return the part of a message: the block led by its 4-byte length, also when it is empty.
+    """Return the message part of the headers: a 4-byte length, also if 0, then the block.
 
-    The published line names `Headers (N bytes)` alone; the length stands in front on every wire
-    and disk of the peer (reading iggy-headers-length).
+    The published text only says `Headers (N bytes)`; real servers write the length everywhere
+    (reading iggy-headers-length).
     """
     return field("headers", Sized(Int32ul, HEADERS.shape, name="length"))

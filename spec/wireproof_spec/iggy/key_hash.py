@@ -1,4 +1,4 @@
-"""Which partition a messages key leads to: a hash modulo the partitions.
+"""The partition for a messages key: a hash modulo the number of partitions.
 
 Published: MurmurHash3, x64, 128 bits, seed 0. Tagged: XXH32, seed 0.
 """
@@ -13,12 +13,12 @@ _STRIPE, _LANE = 16, 4
 
 
 def partition_of_key(key: bytes, count: int, generation: Generation) -> int:
-    """Return the partition of `count` that a key leads to; a remainder of 0 is the last one."""
+    """Return the partition for a key, from 1 to `count`; a remainder of 0 means the last one."""
     return key_hash(key, generation) % count or count
 
 
 def key_hash(key: bytes, generation: Generation) -> int:
-    """Return the hash of a key: 128 bits in published servers, 32 in tagged ones."""
+    """Return the hash of a key: 128 bits for published servers, 32 for tagged ones."""
     if generation == "published":
         return mmh3.hash128(key, seed=0, x64arch=True, signed=False)
     return xxh32(key)

@@ -1,6 +1,6 @@
-"""The small numbers in requests and answers, and the names that JSON has for them.
+"""The enumerations in requests and responses, with their names in JSON.
 
-They stand apart from the shapes they occur in, for who needs nothing but them.
+They are apart from the shapes that contain them, for code that needs only the numbers.
 """
 
 BALANCED = 1

@@ -1,7 +1,8 @@
-"""Limits, each with whose default it is.
+"""Limits, each with the server whose default it is.
 
-Unless said otherwise: the Iggy server at commit b07f23d. A limit is policy and belongs to no wire
-shape, save the lengths of names and of header keys and values, which the peer checks as it parses.
+Unless noted otherwise, that is the Iggy server at commit b07f23d. A limit is policy and belongs to
+no wire shape, except for the lengths of names and of header keys and values, which servers check
+while parsing.
 """
 
 from wireproof_spec.iggy.generation import Generation
@@ -23,15 +24,12 @@ MAX_PARTITIONS = 100_000
 """Partitions of one request to create them; a topic may begin with none."""
 MAX_NAME_SIZE = 255
 
-MAX_SEGMENT_SIZE = 1024 * 1024 * 1024
-"""`segment.size_bytes` at most; a request is never split, so that a file may be larger."""
-
 
 def max_payloads_size(generation: Generation) -> int:
-    """Return how many bytes all payloads of one request may have."""
+    """Return the maximum total size of the payloads in one request."""
     return MAX_PAYLOADS_SIZE if generation == "published" else TAGGED_MAX_PAYLOADS_SIZE
 
 
 def max_header_values_size(generation: Generation) -> int:
-    """Return how many bytes all header values of one request may have."""
+    """Return the maximum total size of the header values in one request."""
     return MAX_HEADER_VALUES_SIZE if generation == "published" else TAGGED_MAX_HEADER_VALUES_SIZE

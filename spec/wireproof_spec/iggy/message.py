@@ -1,4 +1,4 @@
-"""The message as polled and as kept in a log, in today's layout and in the one before."""
+"""A message as polled and as stored in a log, in the present and in the old layout."""
 
 from construct import this
 from msgspec import Struct
@@ -73,10 +73,10 @@ _LENGTH_SIZE = 4
 
 
 class MessageReader:
-    """Messages out of a log's bytes; never holds more than one and the last piece fed."""
+    """Reads messages from a log; holds at most one message and the last bytes fed."""
 
     def __init__(self, limit: int, *, schema: Schema[Message] = MESSAGE) -> None:
-        """`limit` is the greatest length of headers, and of a payload, that is believed."""
+        """Create a reader; `limit` is the largest length accepted for headers or a payload."""
         self._schema = schema
         old = schema is OLD_MESSAGE
         self._fixed = OLD_MESSAGE_FIXED_SIZE if old else MESSAGE_FIXED_SIZE
@@ -87,19 +87,19 @@ class MessageReader:
 
     @property
     def pending(self) -> bytes:
-        """The bytes of a message that is not whole yet."""
+        """The bytes of an incomplete message."""
         return bytes(self._buffer)
 
     def feed(self, data: bytes) -> None:
-        """Take more bytes of the log."""
+        """Add bytes of the log."""
         self._buffer += data
 
     def next_message(self) -> Message | NeedMore:
         """Return the next message, or NEED_MORE.
 
         Raises:
-            WireError: the bytes break the shape; the offset counts from the first byte fed, and
-                the reader stays where it is.
+            WireError: the bytes do not fit the shape; the offset counts from the first byte fed,
+                and the reader does not move.
         """
         try:
             end = self._end()
@@ -113,10 +113,10 @@ class MessageReader:
         return value
 
     def finish(self) -> None:
-        """Say that the log ends here.
+        """Check that the log ends here.
 
         Raises:
-            WireError: it ends within a message.
+            WireError: the log ends inside a message.
         """
         if self._buffer:
             try:
@@ -125,7 +125,7 @@ class MessageReader:
                 raise error.at(self.offset) from None
 
     def _end(self) -> int | None:
-        """Return where the message ends, or None where its lengths are not seen yet."""
+        """Return where the message ends, or None if its lengths have not been fed yet."""
         headers_at = self._fixed - 2 * _LENGTH_SIZE
         headers = self._length(headers_at, "headers.length")
         if headers is None:

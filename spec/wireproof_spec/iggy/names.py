@@ -1,4 +1,4 @@
-"""Names: the fields of a message in JSON, and what streams and topics may be called."""
+"""Names: the JSON fields of a message, and the valid names of streams and topics."""
 
 import re
 
@@ -12,11 +12,11 @@ _NAME = re.compile(r"[\w.\-\s]+")  # iggy/src/utils/text.rs
 
 
 def is_valid_name(name: str) -> bool:
-    """Return whether a stream or a topic may be called so, before the server changes the name."""
+    """Return True if the server accepts this name for a stream or topic."""
     lowest, highest = NAME_BOUNDS
     return lowest <= len(name.encode()) <= highest and _NAME.fullmatch(name) is not None
 
 
 def stored_name(name: str) -> str:
-    """Return the name that the server keeps and is asked for: lower case, dots for blanks."""
+    """Return the name that the server stores: lower case, with dots for spaces."""
     return ".".join(name.lower().split())

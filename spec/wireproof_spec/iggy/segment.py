@@ -1,7 +1,7 @@
-"""The files of a segment: its log, the index of positions and the index of times.
+"""The files of a segment: its log, its index of positions, its index of times.
 
-Published generation only: servers from 0.2.5 on write batches. A segment's three files are named
-by the offset of its first message, in 20 digits.
+Published generation only: servers from 0.2.5 on write batches. The three files are named by the
+offset of the segment's first message, in 20 digits.
 """
 
 import re
@@ -21,13 +21,13 @@ class Log(Struct, frozen=True, gc=False):
 
 
 class PositionIndex(Struct, frozen=True, gc=False):
-    """For each message of the log the byte at which it starts."""
+    """The byte position of each message in the log."""
 
     positions: tuple[int, ...]
 
 
 class TimeIndex(Struct, frozen=True, gc=False):
-    """For each message of the log its timestamp in microseconds."""
+    """The timestamp of each message in the log, in microseconds."""
 
     timestamps: tuple[int, ...]
 
@@ -72,11 +72,11 @@ def time_index_name(start_offset: int) -> str:
 
 
 def read_log_name(name: str) -> int | None:
-    """Return the offset in a log's name; None where it is not the name of one."""
+    """Return the offset in the name of a log; None if it is no such name."""
     match = _LOG_NAME.fullmatch(name)
     return None if match is None else int(match[1])
 
 
 def partition_path(stream_id: int, topic_id: int, partition_id: int) -> str:
-    """Return where a partition's files lie below the data directory, with `/` between."""
+    """Return the path of a partition's files inside the data directory, with `/` as separator."""
     return f"streams/{stream_id}/topics/{topic_id}/partitions/{partition_id}"

@@ -1,4 +1,4 @@
-"""The states of a message: codes of the binary transport, names of JSON."""
+"""The states of a message: codes in binary, names in JSON."""
 
 AVAILABLE = 1
 UNAVAILABLE = 10
@@ -16,10 +16,10 @@ _CODES = {name: code for code, name in STATES.items()}
 
 
 def state_name(code: int) -> str | None:
-    """Return the name of a state, or None for a code that no state has."""
+    """Return the name of a state, or None for an unknown code."""
     return STATES.get(code)
 
 
 def state_code(name: str) -> int | None:
-    """Return the code of a state, or None for a name that no state has."""
+    """Return the code of a state, or None for an unknown name."""
     return _CODES.get(name)

@@ -1,4 +1,4 @@
-"""Status codes of the binary transport, with the names that HTTP gives to the same errors."""
+"""The status codes of the binary transport, with their names in HTTP errors."""
 
 from http import HTTPStatus
 
@@ -95,9 +95,9 @@ _OWN_FAULTS = range(200, 205)
 
 
 def http_status(code: int) -> HTTPStatus:
-    """Return the status line under which HTTP tells of an error.
+    """Return the HTTP status line for an error.
 
-    An unknown number is not found, an unknown name is a bad request, as the peer has it.
+    As in real servers, an unknown id is Not Found, an unknown name Bad Request.
     """
     if code in _NOT_FOUND:
         return HTTPStatus.NOT_FOUND

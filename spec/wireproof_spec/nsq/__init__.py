@@ -1,4 +1,4 @@
-"""NSQ: what the published texts on youzan NSQ say, as data."""
+"""NSQ: the content of the published texts on youzan NSQ, as data."""
 
 from wireproof_spec.protocol import Protocol
 

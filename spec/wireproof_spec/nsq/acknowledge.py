@@ -1,7 +1,7 @@
-"""FIN, REQ and TOUCH: lines with a raw 16-byte message id, any byte of which may be a line feed.
+"""FIN, REQ and TOUCH: lines with a raw 16-byte message id, which may contain line feeds.
 
-The fields stand at fixed places, so these lines are no command lines of words: brokers cut them
-by position, and the broker measured looks at the first 3 (TOUCH: 5) letters only.
+The fields have fixed positions, so these lines are not split at spaces. Brokers cut them by
+position; the measured broker checks only the first 3 letters (TOUCH: 5).
 """
 
 from msgspec import Struct
@@ -16,20 +16,20 @@ MESSAGE_ID_SIZE = 16
 
 
 class Finish(Struct, frozen=True, gc=False):
-    """The message was processed."""
+    """FIN: the message was processed."""
 
     message_id: bytes
 
 
 class Requeue(Struct, frozen=True, gc=False):
-    """The message shall come again, after a while."""
+    """REQ: the message must be delivered again after a delay."""
 
     message_id: bytes
     timeout_ms: int
 
 
 class Touch(Struct, frozen=True, gc=False):
-    """The message needs more time."""
+    """TOUCH: the message needs more time."""
 
     message_id: bytes
 

@@ -1,8 +1,7 @@
-"""Command lines: words split on single spaces, ended by a line feed.
+"""Command lines: words separated by single spaces, ended by a line feed.
 
-Two spaces make an empty word, as real brokers read it. One carriage return before the line feed
-belongs to the line's end and to no word. FIN, REQ and TOUCH hold raw bytes and are no such
-lines: see `acknowledge`.
+Two spaces make an empty word, as in real brokers. One carriage return before the line feed belongs
+to the line end. FIN, REQ and TOUCH contain raw bytes and are no such lines: see `acknowledge`.
 """
 
 from msgspec import Struct
@@ -38,10 +37,10 @@ COMMAND_LINE = Schema(
 
 
 def command_line(name: bytes, *parameters: str | int | bytes) -> bytes:
-    """Return the bytes of a command line.
+    """Encode a command line.
 
     Raises:
-        WireError: a word holds a space or a line feed.
+        WireError: a word contains a space or a line feed.
     """
     return encode(COMMAND_LINE, CommandLine(name, tuple(map(_word, parameters))))
 

@@ -1,4 +1,4 @@
-"""What is wrong with a command whose bytes have the right shape: its words, its JSON."""
+"""Faults in the words and the JSON of a well-formed command."""
 
 from collections.abc import Iterator
 
@@ -15,8 +15,8 @@ _JSON_SCHEMAS = {"json": "nsq/identify-request", "json_header": "nsq/ext-header"
 def command_faults(command: Command) -> tuple[WireError, ...]:
     """Return the faults of a command; offsets count from its first byte.
 
-    The field of a JSON fault is the JSON's own, with the JSON pointer behind it
-    (`json_header/##trace_id`); its offset is where the JSON starts or, when it is none, breaks.
+    The field of a JSON fault is the part's name with the JSON pointer (`json_header/##trace_id`).
+    Its offset is where the JSON starts or, if it is malformed, where it breaks.
     """
     line, body = command.line, command.body
     faults: list[WireError] = []

@@ -1,4 +1,4 @@
-"""Commands out of what a client sends: a line, and the sized body that some lines announce."""
+"""Reads commands from a client's stream: a line, and the sized body that some lines announce."""
 
 import re
 from collections.abc import Mapping
@@ -76,7 +76,7 @@ _ACKNOWLEDGEMENT = re.compile(rb"(FIN|REQ|TOUCH)([ \r\n])")
 
 @dataclass(frozen=True, slots=True)
 class CommandPart(Generic[T]):
-    """A value, the bytes it was sent as, and their shape."""
+    """A value, the bytes it was sent as, and their schema."""
 
     value: T
     data: bytes
@@ -92,7 +92,7 @@ class Command:
 
 
 class CommandReader:
-    """Commands out of a client's stream, after the magic, whatever pieces it arrives in."""
+    """Reads commands from a client's stream after the magic, however its bytes are divided."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class CommandReader:
         message_limit: int = limits.MAX_MSG_SIZE,
         body_limit: int = limits.MAX_BODY_SIZE,
     ) -> None:
-        """Limit lines, bodies of one message, and other bodies to so many bytes."""
+        """Create a reader with limits in bytes for lines, message bodies, and other bodies."""
         self._line_limit = line_limit
         self._message_limit = message_limit
         self._body_limit = body_limit
@@ -111,19 +111,19 @@ class CommandReader:
 
     @property
     def pending(self) -> bytes:
-        """The bytes of a command that is not whole yet."""
+        """The bytes of an incomplete command."""
         return bytes(self._buffer)
 
     def feed(self, data: bytes) -> None:
-        """Take more bytes of the stream."""
+        """Add bytes of the stream."""
         self._buffer += data
 
     def next_command(self) -> Command | NeedMore:
         """Return the next command, or NEED_MORE.
 
         Raises:
-            WireError: a line or body breaks its shape or is too long; the offset counts from
-                the first byte fed. The reader stays where it is.
+            WireError: a line or body is malformed or too long; the offset counts from the first
+                byte fed. The reader does not move.
         """
         line = self._line()
         if line is NEED_MORE:
@@ -137,10 +137,10 @@ class CommandReader:
         return Command(line, body)
 
     def finish(self) -> None:
-        """Say that the stream ends here, after all whole commands were taken.
+        """Check that the stream ends here; call this after taking all complete commands.
 
         Raises:
-            WireError: it ends within a command.
+            WireError: the stream ends inside a command.
         """
         line = self._line()
         if line is NEED_MORE:
@@ -159,7 +159,7 @@ class CommandReader:
         return self._part(schema, 0, end)
 
     def _line_shape(self) -> tuple[Schema[Line], int]:
-        """Return the shape of the line in front, and how many bytes precede its line feed."""
+        """Return the schema of the next line, and the number of bytes before its line feed."""
         found = _ACKNOWLEDGEMENT.match(self._buffer)
         if found is None:
             return _LINE, 0

@@ -1,7 +1,7 @@
-"""The queue records of a partition, as they stand in its files.
+"""The queue records of a partition, as stored in its files.
 
-Records stand one after the other in numbered files and are never split; offsets count from the
-first byte of the first file and run on across files. For the files beside them see `queue_files`.
+Records follow each other in numbered files and are never split. Offsets count from the first byte
+of the first file and continue across files. `queue_files` has the files beside them.
 """
 
 from typing import Literal, TypeAlias, get_args
@@ -28,14 +28,14 @@ _MOST_ATTEMPTS = (1 << _COUNTER_BITS) - 1
 
 
 class DiskRecord(Struct, frozen=True, gc=False):
-    """A message as kept on disk; `indicator` is the high 4 bits of its attempts field."""
+    """A stored message; `indicator` is the high 4 bits of its attempts field."""
 
     message: Message
     indicator: int
 
     @property
     def raw_size(self) -> int:
-        """The bytes it takes in the file, its length field included."""
+        """The number of bytes in the file, its length field included."""
         extend = self.message.extend
         extended = 0 if extend is None else 1 if extend.data is None else 3 + len(extend.data)
         return _LEAST_SIZE + extended + len(self.message.body)
@@ -46,10 +46,10 @@ class _Stored(Struct, frozen=True, gc=False):
 
 
 def disk_record_schema(kind: RecordKind, *, length_always: bool = False) -> Schema[DiskRecord]:
-    """Return the shape of a record; `length_always` as in `message.extend_layout`.
+    """Return the schema of a record; `length_always` as in `message.extend_layout`.
 
-    Layout: 4-byte `length` of what follows, then the message, its attempts with the indicator in
-    the high 4 bits. `plain` refuses an indicator, `ext` its absence. The published text fixes no
+    Layout: 4-byte `length` of what follows, then the message; the high 4 bits of its attempts are
+    the indicator. `plain` rejects an indicator, `ext` requires one. The published text gives no
     value for it; deployed brokers write 0xa.
     """
     return _SCHEMAS[kind, length_always]
@@ -92,7 +92,7 @@ DISK_RECORD = disk_record_schema("from-record")
 
 
 class RecordReader:
-    """Records out of a queue's bytes; never holds more than one and the last piece fed."""
+    """Reads records from a queue's bytes; holds at most one record and the last bytes fed."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class RecordReader:
         length_always: bool = False,
         limit: int = limits.MAX_BYTES_PER_FILE,
     ) -> None:
-        """`limit` is the greatest length that a record may declare."""
+        """Create a reader; `limit` is the largest length that a record may declare."""
         schema = disk_record_schema(kind, length_always=length_always)
         self._reader = SizedReader(schema, limit)
 
@@ -112,11 +112,11 @@ class RecordReader:
 
     @property
     def pending(self) -> bytes:
-        """The bytes of a record that is not whole yet."""
+        """The bytes of an incomplete record."""
         return self._reader.pending
 
     def feed(self, data: bytes) -> None:
-        """Take more bytes of the queue."""
+        """Add bytes of the queue."""
         self._reader.feed(data)
 
     def next_record(self) -> DiskRecord | NeedMore:
@@ -129,9 +129,9 @@ class RecordReader:
         return self._reader.next()
 
     def finish(self) -> None:
-        """Say that the queue ends here.
+        """Check that the queue ends here.
 
         Raises:
-            WireError: it ends within a record.
+            WireError: the queue ends inside a record.
         """
         self._reader.finish()

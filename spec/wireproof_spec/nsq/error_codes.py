@@ -1,6 +1,6 @@
-"""Every error code, spelled as on the wire.
+"""All error codes, spelled as on the wire.
 
-An error frame holds the code, a space and a description for people; only the code is law.
+An error frame has the code, a space and a description for people; only the code is law.
 """
 
 E_INVALID = "E_INVALID"

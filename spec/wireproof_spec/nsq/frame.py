@@ -1,4 +1,4 @@
-"""The server frame: all that a broker ever sends."""
+"""The server frame, the only kind of data that a broker sends."""
 
 from msgspec import Struct
 
@@ -15,7 +15,7 @@ FRAME_TYPE_MESSAGE = 2
 
 
 class ServerFrame(Struct, frozen=True, gc=False):
-    """One frame from the broker; any 32-bit `frame_type` decodes, only three are known."""
+    """One frame from the broker; every 32-bit `frame_type` decodes, but only three are known."""
 
     frame_type: int
     data: bytes
@@ -31,19 +31,19 @@ SERVER_FRAME = Schema(
 
 
 class FrameReader:
-    """Server frames out of a stream, whatever pieces it arrives in."""
+    """Reads server frames from a stream, however its bytes are divided."""
 
     def __init__(self, limit: int) -> None:
-        """`limit` is the greatest size in bytes that a frame may declare."""
+        """Create a reader; `limit` is the largest size in bytes that a frame may declare."""
         self._reader = SizedReader(SERVER_FRAME, limit)
 
     @property
     def pending(self) -> bytes:
-        """The bytes of a frame that is not whole yet."""
+        """The bytes of an incomplete frame."""
         return self._reader.pending
 
     def feed(self, data: bytes) -> None:
-        """Take more bytes of the stream."""
+        """Add bytes of the stream."""
         self._reader.feed(data)
 
     def next_frame(self) -> ServerFrame | NeedMore:
@@ -57,20 +57,20 @@ class FrameReader:
 
 
 def response_frame(data: bytes) -> bytes:
-    """Return the bytes of a response."""
+    """Encode a response."""
     return encode(SERVER_FRAME, ServerFrame(FRAME_TYPE_RESPONSE, data))
 
 
 def message_frame(data: bytes) -> bytes:
-    """Return the bytes of a delivery; `data` is an encoded message."""
+    """Encode a delivery; `data` is an encoded message."""
     return encode(SERVER_FRAME, ServerFrame(FRAME_TYPE_MESSAGE, data))
 
 
 def error_frame(code: str, description: str = "") -> bytes:
-    """Return the bytes of an error; the space after the code stays without a description."""
+    """Encode an error; without a description the space after the code stays."""
     return encode(SERVER_FRAME, ServerFrame(FRAME_TYPE_ERROR, f"{code} {description}".encode()))
 
 
 def error_code(data: bytes) -> str:
-    """Return the code of an error frame's data, its first word."""
+    """Return the code in an error frame's data: its first word."""
     return data.split(b" ", 1)[0].decode("utf-8", "replace")

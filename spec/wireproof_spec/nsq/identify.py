@@ -1,4 +1,4 @@
-"""The bodies of IDENTIFY and AUTH, each with its leading size."""
+"""The bodies of IDENTIFY and AUTH, each with its size before it."""
 
 from msgspec import Struct
 
@@ -8,13 +8,13 @@ from wireproof_spec.lengths import Sized
 
 
 class IdentifyBody(Struct, frozen=True, gc=False):
-    """What a client says of itself, as JSON; see the schema nsq/identify-request."""
+    """The client's description as JSON; see the schema nsq/identify-request."""
 
     json: bytes
 
 
 class AuthBody(Struct, frozen=True, gc=False):
-    """The secret of a client."""
+    """The client's secret."""
 
     secret: bytes
 

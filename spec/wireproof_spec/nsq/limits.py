@@ -1,7 +1,7 @@
-"""Limits, each with whose default it is.
+"""Limits, each with the broker whose default it is.
 
-Unless said otherwise: youzan nsqd, commit b16e68e (reported version 0.3.7-HA.1.13.0). A limit is
-policy and belongs to no wire shape; a broker may set others.
+Unless noted otherwise, that is youzan nsqd, commit b16e68e (reported version 0.3.7-HA.1.13.0). A
+limit is policy and belongs to no wire shape; a broker may set others.
 """
 
 MAX_MSG_SIZE = 1024 * 1024
@@ -34,7 +34,6 @@ MSG_TIMEOUT_MS = 60_000
 MIN_MSG_TIMEOUT_MS = 1000
 MAX_MSG_TIMEOUT_MS = 900_000
 
-CLIENT_TIMEOUT_MS = 60_000
 HEARTBEAT_INTERVAL_MS = 30_000
 MIN_HEARTBEAT_INTERVAL_MS = 1000
 MAX_HEARTBEAT_INTERVAL_MS = 60_000
@@ -58,5 +57,5 @@ MAX_BYTES_PER_FILE = 100 * 1024 * 1024
 
 
 def max_mpub_count(max_body_size: int) -> int:
-    """Return how many messages an MPUB may declare: 4 bytes of size and at least 1 each."""
+    """Return how many messages fit in an MPUB: each has a 4-byte size and at least 1 byte."""
     return (max_body_size - 4) // 5

@@ -1,4 +1,4 @@
-"""The message as delivered to a subscriber (and, inside a record, as kept on disk)."""
+"""A message as delivered to a subscriber and, inside a record, as stored on disk."""
 
 from construct import this
 from msgspec import Struct
@@ -22,7 +22,7 @@ from wireproof_spec.lengths import Declared
 
 
 class Extend(Struct, frozen=True, gc=False):
-    """The extend part: `data` is None where version 0 stands alone, without a length."""
+    """The extend part: `data` is None if there is only version 0, without a length."""
 
     version: int
     data: bytes | None
@@ -45,15 +45,15 @@ class Message(Struct, frozen=True, gc=False):
 
     @property
     def message_id(self) -> bytes:
-        """The 16 bytes by which it is acknowledged: internal id, then trace id."""
+        """The 16 bytes used to acknowledge the message: internal id, then trace id."""
         return self.internal_id.to_bytes(8, "big") + self.trace_id.to_bytes(8, "big")
 
 
 def extend_layout(*, length_always: bool) -> Record:
     """Return the shape of the extend part.
 
-    Layout: 1-byte `version`, 2-byte `length`, so many bytes of `data`. The published drawing has
-    version and length always; deployed brokers write version 0 without a length after it.
+    Layout: 1-byte `version`, 2-byte `length`, then `data` of that length. The published drawing
+    always has version and length; deployed brokers write version 0 without a length.
     """
     length: Shape = Declared(Int16ub, of="data")
     data: Shape = Bytes(this.length)
@@ -63,7 +63,7 @@ def extend_layout(*, length_always: bool) -> Record:
 
 
 def message_layout(*between: Field, attempts: Shape = Int16ub) -> Record:
-    """Return the shape of a message with what stands between its id and its body."""
+    """Return the shape of a message with the given parts between its id and its body."""
     return Record(
         Message,
         field("timestamp_ns", Int64sb),
@@ -76,7 +76,7 @@ def message_layout(*between: Field, attempts: Shape = Int16ub) -> Record:
 
 
 def message_schema(*, extend: bool, ordered: bool, length_always: bool = False) -> Schema[Message]:
-    """Return the shape of a message frame's data for one kind of subscription.
+    """Return the schema of a message frame's data for one kind of subscription.
 
     `extend`: the topic has the extend feature. `ordered`: subscribed with SUB_ORDERED or
     SUB_ADVANCED; offset and size follow the extend part. `length_always`: see `extend_layout`.

@@ -1,4 +1,4 @@
-"""The words of the protocol: magic, answers, commands, header names, and which names are legal."""
+"""The words of the protocol: magic, responses, commands, header names, and name rules."""
 
 import re
 
@@ -57,10 +57,10 @@ _HEADER_NAME = re.compile(r"[0-9a-zA-Z_#-]+")
 
 
 def is_valid_name(text: str) -> bool:
-    """Return whether a topic or channel may be called so: 1 to 64 bytes, `#ephemeral` included."""
+    """Return True if a topic or channel may have this name: 1 to 64 bytes with `#ephemeral`."""
     return len(text) <= _NAME_LENGTH and _NAME.fullmatch(text) is not None
 
 
 def is_header_name(text: str) -> bool:
-    """Return whether a name may stand in a json header."""
+    """Return True if a JSON header may contain this name."""
     return _HEADER_NAME.fullmatch(text) is not None

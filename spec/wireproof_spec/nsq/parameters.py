@@ -1,7 +1,7 @@
-"""The parameters of the commands: which words a line needs, and what each may be.
+"""The parameters of the commands: which words a line needs, and their valid values.
 
-Words beyond the named ones are let pass, as real brokers do (not for AUTH). A partition is named
-where the published texts name it; that it may be left out is how real brokers read them.
+Additional words are ignored, as by real brokers (except for AUTH). A partition is listed where the
+published texts name it; that it may be missing is how real brokers read them.
 """
 
 import re
@@ -24,7 +24,7 @@ _INT64 = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A word of a command line: its published name, what it may be, whether it must be there."""
+    """A word of a command line: its published name, its valid values, and if it is required."""
 
     name: str
     expected: str
@@ -92,7 +92,7 @@ PARAMETERS: Mapping[bytes, tuple[Parameter, ...]] = {
 
 
 def parameter_faults(line: CommandLine) -> Iterator[WireError]:
-    """Yield what is wrong with a line's words; the offset counts from the start of the line."""
+    """Yield the faults of a line's words; offsets count from the start of the line."""
     if line.name not in PARAMETERS:
         yield _fault("name", 0, "a command", show_value(line.name))
         return

@@ -1,7 +1,7 @@
-"""The bodies of the six publish commands, each with its leading size.
+"""The bodies of the six publish commands, each with its size before it.
 
-Sizes are signed on the wire; a negative one is refused. An empty message body is a legal shape:
-whether it is a legal message is the broker's policy.
+Sizes are signed on the wire; a negative one is rejected. An empty message body has a legal shape:
+whether the message is legal is the broker's policy.
 """
 
 from construct import this
@@ -13,39 +13,39 @@ from wireproof_spec.lengths import Count, Declared, Many, Sized
 
 
 class PubBody(Struct, frozen=True, gc=False):
-    """A message as PUB carries it."""
+    """The body of PUB: a message."""
 
     body: bytes
 
 
 class PubTraceBody(Struct, frozen=True, gc=False):
-    """A message with the trace id that PUB_TRACE puts before it."""
+    """The body of PUB_TRACE: a trace id and a message."""
 
     trace_id: int
     body: bytes
 
 
 class PubExtBody(Struct, frozen=True, gc=False):
-    """A message with the JSON header that PUB_EXT puts before it, as sent."""
+    """The body of PUB_EXT: a JSON header, as sent, and a message."""
 
     json_header: bytes
     body: bytes
 
 
 class MpubBody(Struct, frozen=True, gc=False):
-    """A batch of messages."""
+    """The body of MPUB: a batch of messages."""
 
     messages: tuple[PubBody, ...]
 
 
 class MpubTraceBody(Struct, frozen=True, gc=False):
-    """A batch of messages with trace ids."""
+    """The body of MPUB_TRACE: a batch of messages with trace ids."""
 
     messages: tuple[PubTraceBody, ...]
 
 
 class MpubExtBody(Struct, frozen=True, gc=False):
-    """A batch of messages with JSON headers."""
+    """The body of MPUB_EXT: a batch of messages with JSON headers."""
 
     messages: tuple[PubExtBody, ...]
 

@@ -1,6 +1,6 @@
-"""What stands in the files of a partition's queue, beside its records.
+"""The files of a partition's queue beside its records.
 
-The JSON files are checked by the schemas nsq/queue-start and nsq/channel-meta.
+The JSON files are checked with the schemas nsq/queue-start and nsq/channel-meta.
 """
 
 from msgspec import Struct
@@ -11,7 +11,7 @@ from wireproof_spec.texts import Decimal
 
 
 class OffsetMeta(Struct, frozen=True, gc=False):
-    """A finished file: messages in the queue up to its end, and the offsets it spans."""
+    """The metadata of a finished file: the number of messages up to its end, and its offsets."""
 
     total_count: int
     start_offset: int
@@ -19,7 +19,7 @@ class OffsetMeta(Struct, frozen=True, gc=False):
 
 
 class WriterMeta(Struct, frozen=True, gc=False):
-    """Where the next record goes."""
+    """The position of the next record."""
 
     total_count: int
     file_number: int
@@ -28,7 +28,7 @@ class WriterMeta(Struct, frozen=True, gc=False):
 
 
 class CommitLogRecord(Struct, frozen=True, gc=False):
-    """One commit of a cluster node: a message, or a batch of them."""
+    """One commit of a cluster node: a message, or a batch of messages."""
 
     log_id: int
     epoch: int

@@ -1,7 +1,6 @@
-"""What the files of a partition's queue are called.
+"""The names of the files of a partition's queue.
 
-All lie in the topic's directory. `<topic>-<N>.diskqueue.` begins the names of what belongs to
-partition N.
+All lie in the topic's directory. The names for partition N begin with `<topic>-<N>.diskqueue.`.
 """
 
 import re
@@ -17,7 +16,7 @@ _QUEUE_FILE = re.compile(
 
 @dataclass(frozen=True, slots=True, order=True)
 class QueueFile:
-    """Which file of which queue; sorts in the order of the queue."""
+    """A file of records: its queue and number; sorts in the order of the queue."""
 
     topic: str
     partition: int
@@ -25,12 +24,12 @@ class QueueFile:
 
     @property
     def name(self) -> str:
-        """The name in the topic's directory."""
+        """The name of the file in the topic's directory."""
         return queue_file_name(self.topic, self.partition, self.number)
 
 
 def read_queue_file_name(name: str) -> QueueFile | None:
-    """Return which queue file bears this name; None when none does."""
+    """Return the queue file with this name; None if it is the name of another file."""
     match = _QUEUE_FILE.fullmatch(name)
     if match is None:
         return None
@@ -48,22 +47,22 @@ def queue_file_name(topic: str, partition: int, number: int) -> str:
 
 
 def offset_meta_name(topic: str, partition: int, number: int) -> str:
-    """Return the name of a finished file's offset meta."""
+    """Return the name of the metadata of a finished file."""
     return f"{queue_file_name(topic, partition, number)}.offsetmeta.dat"
 
 
 def writer_meta_name(topic: str, partition: int) -> str:
-    """Return the name of the file that says where the next record goes."""
+    """Return the name of the file with the position of the next record."""
     return f"{_queue_name(topic, partition)}.meta.writer.dat"
 
 
 def queue_start_name(topic: str, partition: int) -> str:
-    """Return the name of the JSON file that says where the queue starts."""
+    """Return the name of the JSON file with the start of the queue."""
     return f"{_queue_name(topic, partition)}.meta.extra.dat"
 
 
 def channel_meta_name(partition: int) -> str:
-    """Return the name of the JSON file that lists a partition's channels."""
+    """Return the name of the JSON file with the partition's channels."""
     return f"channel_meta{partition}"
 
 

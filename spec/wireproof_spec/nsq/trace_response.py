@@ -1,4 +1,4 @@
-"""The answer to a publish command with a trace id."""
+"""The response to a publish command with a trace id."""
 
 from msgspec import Struct
 
@@ -8,7 +8,7 @@ from wireproof_spec.nsq import names
 
 
 class TraceResponse(Struct, frozen=True, gc=False):
-    """Where a traced message went: its ids, and the place of its record in the queue."""
+    """The ids of a traced message, and the position of its record in the queue."""
 
     internal_id: int
     trace_id: int

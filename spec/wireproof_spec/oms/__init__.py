@@ -1,4 +1,4 @@
-"""OpenMessaging: documents of a message, and of its extension header alone."""
+"""OpenMessaging: documents of whole messages, and of extension headers alone."""
 
 from wireproof_spec.protocol import Protocol
 

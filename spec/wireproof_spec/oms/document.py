@@ -1,4 +1,4 @@
-"""A document read strictly: its value, the liberties its text takes, and its parts."""
+"""A document read strictly: its value, the JSON faults in its text, and its parts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ WRAPPER_POINTER = f"/{names.MESSAGE}"
 
 
 class Gap(Enum):
-    """Why there is no value at a place: it is not set, or what should hold it is broken."""
+    """Why a place has no value: it is not set, or the object around it is invalid."""
 
     ABSENT = "absent"
     LOST = "lost"
@@ -32,7 +32,7 @@ Found: TypeAlias = "JsonValue | Gap"
 
 @dataclass(frozen=True)
 class Document:
-    """One document; `refusal` says why its text is no JSON, `value` is then None."""
+    """One document; if its text is no JSON, `refusal` says why and `value` is None."""
 
     data: bytes
     kind: Kind
@@ -42,13 +42,13 @@ class Document:
 
     @property
     def header_pointer(self) -> str:
-        """Where the extension header stands."""
+        """The JSON pointer of the extension header."""
         whole = self.kind is Kind.EXTENSION_HEADER
         return "" if whole else f"{WRAPPER_POINTER}/{names.EXTENSION_HEADER}"
 
     @property
     def message(self) -> Found:
-        """The message within its wrapper; lost where there is only an extension header."""
+        """The message inside its wrapper; lost if the document is only an extension header."""
         if self.kind is Kind.EXTENSION_HEADER or self.refusal is not None:
             return Gap.LOST
         return below(self.value, names.MESSAGE)
@@ -60,7 +60,7 @@ class Document:
 
     @property
     def extension_header(self) -> Found:
-        """The extension header; absent where the message has none."""
+        """The extension header; absent if the message has none."""
         if self.kind is Kind.MESSAGE:
             return below(self.message, names.EXTENSION_HEADER)
         return self.value if self.refusal is None else Gap.LOST
@@ -71,14 +71,14 @@ class Document:
         return Gap.ABSENT if held is Gap.ABSENT else below(held, name)
 
     def place(self, fault: Breach) -> TextPosition:
-        """Return where in the text a fault stands."""
+        """Return the position of a breach in the text."""
         if self.refusal is not None:
             return place_at(self.data, self.refusal.offset)
         places = self._places
         return places.name(fault.pointer) if fault.at_name else places.value(fault.pointer)
 
     def dictionary_faults(self, pointer: str, found: Found, due: str) -> tuple[Breach, ...]:
-        """Return the fault of a place where a dictionary is due and something else stands."""
+        """Return the breach at a place that must be a dictionary and is not; empty if it is."""
         if self.refusal is not None:
             refused = self.refusal
             return (Breach(NOT_JSON, "", f"JSON ({refused.expected})", refused.found),)
@@ -94,7 +94,7 @@ class Document:
 
 
 def read(data: bytes, kind: Kind) -> Document:
-    """Read a document; a text that is no JSON is one as well, and says so."""
+    """Read a document; a text that is no JSON gives a document with a `refusal`."""
     try:
         strict = strict_json.read(data)
     except WireError as error:
@@ -103,7 +103,7 @@ def read(data: bytes, kind: Kind) -> Document:
 
 
 def below(found: Found, name: str) -> Found:
-    """Return what an object holds under a name; lost when it is no object."""
+    """Return the member of an object, absent if not set; lost if the value is no object."""
     if not isinstance(found, Mapping):
         return Gap.LOST
     return found.get(name, Gap.ABSENT)

@@ -1,19 +1,20 @@
-"""Rules of the extension header: one dictionary, attributes of their types."""
+"""Rules of the extension header: it is one dictionary, and its attributes have their types."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
+from enum import Enum
 
 from wireproof_spec.oms import names
 from wireproof_spec.oms.document import Document, Gap, below
-from wireproof_spec.oms.effect import Expiry, Timing, read_timing, read_whole_number
-from wireproof_spec.oms.names import ATTRIBUTES, Kind, Type
+from wireproof_spec.oms.names import ATTRIBUTES, LIMITS, Kind, Type
 from wireproof_spec.oms.rule_result import (
     DESCRIBED,
     UNREADABLE,
     UNSET,
     Breach,
     RuleResult,
-    make_sight,
+    make_result,
 )
 from wireproof_spec.oms.types import (
     DICTIONARY,
@@ -30,6 +31,60 @@ from wireproof_spec.oms.types import (
 )
 from wireproof_spec.strict_json import JsonValue
 
+LATEST = LIMITS[Type.LONG][1]
+"""Due times stop here; a sum that wrapped around would lie in the past."""
+
+
+class Expiry(Enum):
+    """The effect of expireTime; between birth and due time the text allows two readings."""
+
+    NEVER = "never"
+    UNDECIDED = "undecided"
+    AT_ITS_TIME = "at-its-time"
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """When a message is born, due and discarded, in milliseconds since 1970.
+
+    `expires` is None if expireTime is not set. A negative delay counts as none.
+    """
+
+    born: int
+    due: int
+    expires: int | None
+
+    @property
+    def expiry(self) -> Expiry:
+        """The effect of the expireTime; a time before birth means never."""
+        if self.expires is None or self.expires < self.born:
+            return Expiry.NEVER
+        later = self.expires > self.due
+        return Expiry.AT_ITS_TIME if later else Expiry.UNDECIDED
+
+
+def read_timing(header: Mapping[str, JsonValue], born: int) -> Timing:
+    """Return the times of a message; an attribute that is no Long counts as not set."""
+    delay = read_whole_number(header.get(names.DELAY_TIME), Type.LONG) or 0
+    due = min(born + max(delay, 0), LATEST)
+    return Timing(born, due, read_whole_number(header.get(names.EXPIRE_TIME), Type.LONG))
+
+
+def effective_priority(header: Mapping[str, JsonValue]) -> int:
+    """Return the effective priority; a value outside 1 to 10 counts as not set."""
+    priority = read_whole_number(header.get(names.PRIORITY), Type.INTEGER)
+    if priority is None or not names.LOWEST_PRIORITY <= priority <= names.HIGHEST_PRIORITY:
+        return names.DEFAULT_PRIORITY
+    return priority
+
+
+def read_whole_number(value: JsonValue, wanted: Type) -> int | None:
+    """Return a value of type Long or Integer as an int, or None for any other value."""
+    if not isinstance(value, int | Decimal) or misfit(value, wanted) is not None:
+        return None
+    return int(value)
+
+
 NEGATIVE = "negative"
 BEFORE_BIRTH = "before-birth"
 BETWEEN = "between-birth-and-due-time"
@@ -43,32 +98,32 @@ _NO_VALUE_AT_ALL = (NULL, LIST, DICTIONARY)
 
 
 def dictionary(document: Document) -> RuleResult:
-    """See whether the extension header is one dictionary."""
+    """Check that the extension header is one dictionary."""
     found = document.extension_header
     if found is Gap.ABSENT:
         return RuleResult(UNSET)
     if found is Gap.LOST and document.kind is Kind.MESSAGE:
         return RuleResult(UNREADABLE)
-    return make_sight(document.dictionary_faults(document.header_pointer, found, KEY_VALUE))
+    return make_result(document.dictionary_faults(document.header_pointer, found, KEY_VALUE))
 
 
 def value(document: Document) -> RuleResult:
-    """See whether every value is String, Binary or Numeric."""
+    """Check that every value is String, Binary or Numeric."""
     return _each(document, _value_faults)
 
 
 def number(document: Document) -> RuleResult:
-    """See whether Long and Integer attributes are whole numbers within their ranges."""
+    """Check that Long and Integer attributes are whole numbers within their ranges."""
     return _each(document, _number_faults)
 
 
 def text(document: Document) -> RuleResult:
-    """See whether String attributes are strings."""
+    """Check that String attributes are strings."""
     return _each(document, _text_faults)
 
 
 def delivery_count(document: Document) -> RuleResult:
-    """See whether a delivery count is negative."""
+    """Check that a delivery count is not negative."""
     found = document.attribute(names.DELIVERY_COUNT)
     if found is Gap.ABSENT:
         return RuleResult(UNSET)
@@ -76,12 +131,12 @@ def delivery_count(document: Document) -> RuleResult:
         return RuleResult(UNREADABLE)
     if isinstance(found, int | Decimal) and found < 0:
         pointer = f"{document.header_pointer}/{names.DELIVERY_COUNT}"
-        return make_sight([Breach(NEGATIVE, pointer, "0 or more deliveries", literal(found))])
+        return make_result([Breach(NEGATIVE, pointer, "0 or more deliveries", literal(found))])
     return RuleResult(DESCRIBED)
 
 
 def expiry(document: Document) -> RuleResult:
-    """See where expireTime lies: before birth, after the due time, or between the two."""
+    """Return if expireTime lies before birth or after the due time; between is a breach."""
     found = document.attribute(names.EXPIRE_TIME)
     if found is Gap.ABSENT:
         return RuleResult(UNSET)
@@ -91,12 +146,12 @@ def expiry(document: Document) -> RuleResult:
     if told.expiry is Expiry.UNDECIDED:
         pointer = f"{document.header_pointer}/{names.EXPIRE_TIME}"
         due = f"a time before bornTimestamp {told.born} or after the due time {told.due}"
-        return make_sight([Breach(BETWEEN, pointer, due, str(told.expires))])
+        return make_result([Breach(BETWEEN, pointer, due, str(told.expires))])
     return RuleResult(BEFORE_BIRTH if told.expiry is Expiry.NEVER else AFTER_DUE)
 
 
 def _read_timing(document: Document) -> Timing | None:
-    """Return when the message is due and expires; None where it does not say when it was born."""
+    """Return the times of the message; None if it has no valid bornTimestamp."""
     held, found = document.extension_header, below(document.header, names.BORN_TIMESTAMP)
     if isinstance(found, Gap) or not isinstance(held, dict):
         return None
@@ -115,7 +170,7 @@ def _each(document: Document, faults_of: FaultsOf) -> RuleResult:
         for name, pointer, value_there in members(document.header_pointer, held)
         for fault in faults_of(name, pointer, value_there)
     ]
-    return make_sight(found, DESCRIBED if held else UNSET)
+    return make_result(found, DESCRIBED if held else UNSET)
 
 
 def _value_faults(name: str, pointer: str, value: JsonValue) -> Iterable[Breach]:

@@ -13,7 +13,7 @@ from wireproof_spec.oms.rule_result import (
     UNSET,
     Breach,
     RuleResult,
-    make_sight,
+    make_result,
 )
 from wireproof_spec.oms.types import (
     DUE,
@@ -41,31 +41,31 @@ _BINARY = "Binary, as base64"
 
 
 def wrapper(document: Document) -> RuleResult:
-    """See whether the document is a dictionary whose "message" holds the parts."""
+    """Check that the document is a dictionary with a dictionary "message"."""
     found = document.dictionary_faults("", document.value, _WRAPPER)
-    return make_sight(
+    return make_result(
         found or document.dictionary_faults(WRAPPER_POINTER, document.message, _WRAPPER)
     )
 
 
 def version(document: Document) -> RuleResult:
-    """See whether the version is there, a String."""
+    """Check that the version is present and a String."""
     pointer = f"{WRAPPER_POINTER}/{names.VERSION}"
     return _require(below(document.message, names.VERSION), pointer, Type.STRING)
 
 
 def header(document: Document) -> RuleResult:
-    """See whether the header is there, a KeyValue."""
+    """Check that the header is present and a KeyValue."""
     return _key_value(document, names.HEADER, known=HEADER_ATTRIBUTES)
 
 
 def properties(document: Document) -> RuleResult:
-    """See whether the properties are there, a KeyValue, which may be empty."""
+    """Check that the properties are present and a KeyValue, which may be empty."""
     return _key_value(document, names.PROPERTIES, known=())
 
 
 def data(document: Document) -> RuleResult:
-    """See whether the data are Binary; how Binary stands in JSON is not defined."""
+    """Check that the data are Binary; the text does not define Binary in JSON."""
     found = below(document.message, names.DATA)
     if isinstance(found, Gap):
         return _gap(found)
@@ -73,36 +73,36 @@ def data(document: Document) -> RuleResult:
         return RuleResult(DESCRIBED)
     word = EMPTY_DICTIONARY if found == {} else kind_of(found)
     word = OTHER_TEXT if word == STRING else word
-    return make_sight([Breach(word, f"{WRAPPER_POINTER}/{names.DATA}", _BINARY, literal(found))])
+    return make_result([Breach(word, f"{WRAPPER_POINTER}/{names.DATA}", _BINARY, literal(found))])
 
 
 def message_id(document: Document) -> RuleResult:
-    """See whether the message id is there, a String, not empty."""
+    """Check that the message id is present and a String that is not empty."""
     return _attribute(document, names.MESSAGE_ID, _empty_faults)
 
 
 def born_timestamp(document: Document) -> RuleResult:
-    """See whether the time of birth is there, a Long."""
+    """Check that the bornTimestamp is present and a Long."""
     return _attribute(document, names.BORN_TIMESTAMP)
 
 
 def born_host(document: Document) -> RuleResult:
-    """See whether the client's host is there, a String, not empty."""
+    """Check that the bornHost is present and a String that is not empty."""
     return _attribute(document, names.BORN_HOST, _empty_faults)
 
 
 def qos(document: Document) -> RuleResult:
-    """See whether the quality of service, if it is there, is 0, 1 or 2."""
+    """Check that the quality of service is 0, 1 or 2 if it is present."""
     return _attribute(document, names.QOS, _qos_faults, required=False)
 
 
 def destination(document: Document) -> RuleResult:
-    """See whether the destination is there, a String."""
+    """Check that the destination is present and a String."""
     return _attribute(document, names.DESTINATION)
 
 
 def compression(document: Document) -> RuleResult:
-    """See whether the compression, if it is there, is a String."""
+    """Check that the compression is a String if it is present."""
     return _attribute(document, names.COMPRESSION, required=False)
 
 
@@ -127,11 +127,11 @@ def _require(
     found: Found, pointer: str, wanted: Type, further: Further = _nothing_more
 ) -> RuleResult:
     if found is Gap.ABSENT:
-        return make_sight([Breach(NOT_THERE, pointer, DUE[wanted], "nothing")])
+        return make_result([Breach(NOT_THERE, pointer, DUE[wanted], "nothing")])
     if isinstance(found, Gap):
         return RuleResult(UNREADABLE)
     wrong = misfit(found, wanted) is not None
-    return make_sight(misfits(pointer, found, wanted) if wrong else further(pointer, found))
+    return make_result(misfits(pointer, found, wanted) if wrong else further(pointer, found))
 
 
 def _empty_faults(pointer: str, value: JsonValue) -> Iterable[Breach]:
@@ -145,15 +145,15 @@ def _qos_faults(pointer: str, value: JsonValue) -> Iterable[Breach]:
 
 
 def _key_value(document: Document, name: str, *, known: Iterable[str]) -> RuleResult:
-    """See a required KeyValue; known names have rules of their own."""
+    """Check a required KeyValue; its `known` names are checked by their own rules."""
     found = below(document.message, name)
     pointer = f"{WRAPPER_POINTER}/{name}"
     if found is Gap.LOST:
         return RuleResult(UNREADABLE)
     if isinstance(found, Gap) or not isinstance(found, dict):
-        return make_sight(document.dictionary_faults(pointer, found, KEY_VALUE))
+        return make_result(document.dictionary_faults(pointer, found, KEY_VALUE))
     others = [each for each in members(pointer, found) if each[0] not in known]
-    return make_sight(fault for _, place, value in others for fault in no_values(place, value))
+    return make_result(fault for _, place, value in others for fault in no_values(place, value))
 
 
 def _gap(gap: Gap) -> RuleResult:

@@ -1,10 +1,10 @@
-"""The names of a message, of its header and of its extension header, and their types."""
+"""The names in a message, its header and its extension header, and their types."""
 
 from enum import Enum
 
 
 class Type(Enum):
-    """The abstract types that attributes have."""
+    """The abstract types of attributes."""
 
     LONG = "Long"
     INTEGER = "Integer"
@@ -12,7 +12,7 @@ class Type(Enum):
 
 
 class Kind(Enum):
-    """What a document holds: a whole message, or an extension header alone."""
+    """The content of a document: a whole message, or only an extension header."""
 
     MESSAGE = "message"
     EXTENSION_HEADER = "extensionHeader"

@@ -1,4 +1,4 @@
-"""What a rule sees of a document: nothing set, as described, or faults with their places."""
+"""The result of a rule on a document: not set, as described, or breaches with positions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ NOT_THERE = "not-there"
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """A breach: its kind in a word, where (a JSON pointer), what was due and what stands there.
+    """A breach: its kind, its JSON pointer, what was expected and what was found.
 
-    `at_name` says that the name is the culprit, not the value.
+    `at_name` means that the name is wrong, not the value.
     """
 
     kind: str
@@ -25,13 +25,13 @@ class Breach:
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """What one rule sees; `state` is a word of this module or the kind of the first fault."""
+    """The result of one rule; `state` is a word of this module or the kind of the first breach."""
 
     state: str
     faults: tuple[Breach, ...] = ()
 
 
-def make_sight(faults: Iterable[Breach], otherwise: str = DESCRIBED) -> RuleResult:
-    """Return the sight of these faults, or of what there is if there are none."""
+def make_result(faults: Iterable[Breach], otherwise: str = DESCRIBED) -> RuleResult:
+    """Return the result with these breaches, or the state `otherwise` if there are none."""
     found = tuple(faults)
     return RuleResult(found[0].kind if found else otherwise, found)

@@ -1,4 +1,4 @@
-"""The rules that a document alone can keep or break, by the clause that states each."""
+"""The rules that a document alone can violate, by clause."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The abstract type system in JSON: what makes a value none of a type, in a word."""
+"""The abstract types in JSON, and why a value is not of a type."""
 
 import json
 import re
@@ -35,7 +35,7 @@ _LONGEST = 60
 
 
 def kind_of(value: JsonValue) -> str:
-    """Return the kind of a JSON value; NaN and the like are no numbers."""
+    """Return the kind of a JSON value; NaN and infinity are not numbers."""
     if value is None:
         return NULL
     if isinstance(value, bool):
@@ -50,9 +50,9 @@ def kind_of(value: JsonValue) -> str:
 
 
 def misfit(value: JsonValue, wanted: Type) -> str | None:
-    """Say in a word why a value is not of a type; None when it is.
+    """Return a word that says why a value is not of a type; None if it is.
 
-    1000.0 and 1e3 are whole numbers however they are spelled; no boolean is a number.
+    1000.0 and 1e3 are whole numbers, however they are written; booleans are not numbers.
     """
     kind = kind_of(value)
     if wanted is Type.STRING:
@@ -66,32 +66,32 @@ def misfit(value: JsonValue, wanted: Type) -> str | None:
 
 
 def misfits(pointer: str, value: JsonValue, wanted: Type) -> Iterator[Breach]:
-    """Return the fault of a value that is not of a type."""
+    """Yield the breach of a value that is not of a type."""
     word = misfit(value, wanted)
     if word is not None:
         yield Breach(word, pointer, DUE[wanted], literal(value))
 
 
 def no_values(pointer: str, value: JsonValue) -> Iterator[Breach]:
-    """Return the fault of a value that no KeyValue holds."""
+    """Yield the breach of a value that a KeyValue cannot contain."""
     kind = kind_of(value)
     if kind in NO_VALUES:
         yield Breach(kind, pointer, "a String, Binary or Numeric value", literal(value))
 
 
 def members(pointer: str, value: dict[str, JsonValue]) -> Iterator[tuple[str, str, JsonValue]]:
-    """Return name, pointer and value of each member."""
+    """Yield the name, pointer and value of each member."""
     for name, below in value.items():
         yield name, child_pointer(pointer, name), below
 
 
 def is_base64(text: str) -> bool:
-    """Tell whether a string may be Binary: base64 with padding."""
+    """Return True if a string can be Binary: base64 with padding."""
     return _BASE64.fullmatch(text) is not None
 
 
 def literal(value: JsonValue) -> str:
-    """Show a value as it may stand in JSON, cut where it is long."""
+    """Return a value as JSON text for messages, shortened if it is long."""
     if isinstance(value, dict):
         return f"a dictionary of {len(value)}"
     if isinstance(value, list):

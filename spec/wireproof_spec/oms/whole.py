@@ -1,4 +1,4 @@
-"""Rules of a document as a whole: names once, strings printable, names that are nearly known."""
+"""Rules on the whole document: unique names, printable strings, misspelled names."""
 
 import difflib
 import re
@@ -8,7 +8,7 @@ from wireproof_spec.json_positions import child_pointer
 from wireproof_spec.oms import names
 from wireproof_spec.oms.document import WRAPPER_POINTER, Document, Found
 from wireproof_spec.oms.names import ATTRIBUTES, HEADER_ATTRIBUTES, PARTS, Kind
-from wireproof_spec.oms.rule_result import DESCRIBED, UNREADABLE, Breach, RuleResult, make_sight
+from wireproof_spec.oms.rule_result import DESCRIBED, UNREADABLE, Breach, RuleResult, make_result
 from wireproof_spec.oms.types import members
 from wireproof_spec.strict_json import DUPLICATE_NAME, JsonValue
 
@@ -28,10 +28,10 @@ _LONGEST = 40
 
 
 def unique_name(document: Document) -> RuleResult:
-    """See whether each dictionary has each name once."""
+    """Check that each dictionary has each name once."""
     if document.refusal is not None:
         return RuleResult(UNREADABLE)
-    return make_sight(
+    return make_result(
         Breach(REPEATED, each.pointer, "each name once", f"{each.text!a} again", at_name=True)
         for each in document.liberties
         if each.kind == DUPLICATE_NAME
@@ -39,14 +39,14 @@ def unique_name(document: Document) -> RuleResult:
 
 
 def printable(document: Document) -> RuleResult:
-    """See whether every String consists of printable Unicode characters."""
+    """Check that every String consists of printable Unicode characters."""
     if document.refusal is not None:
         return RuleResult(UNREADABLE)
-    return make_sight(_unprintable("", document.value))
+    return make_result(_unprintable("", document.value))
 
 
 def known_name(document: Document) -> RuleResult:
-    """See which names the text does not have, and whether they are nearly those it has."""
+    """Find names that the text does not define, and those among them that look misspelled."""
     held = list(_list_names(document))
     if document.refusal is not None or not any(isinstance(each[1], Mapping) for each in held):
         return RuleResult(UNREADABLE)
@@ -58,11 +58,11 @@ def known_name(document: Document) -> RuleResult:
         if name not in known
     ]
     found = (fault for each in unknown for fault in _name_faults(*each))
-    return make_sight(found, UNKNOWN if unknown else DESCRIBED)
+    return make_result(found, UNKNOWN if unknown else DESCRIBED)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is nearly this one: in other letters, or a letter off."""
+    """Return the known name that is similar to this one, or None."""
     if len(name) > _LONGEST:
         return None
     plain = {_plain(each): each for each in known}
@@ -75,7 +75,7 @@ def _plain(name: str) -> str:
 
 
 def _list_names(document: Document) -> Iterator[tuple[str, Found, Iterable[str], Iterable[str]]]:
-    """Return each dictionary with names of its own: pointer, value, its names, those elsewhere."""
+    """Yield each dictionary with defined names: pointer, value, its names, the other's names."""
     yield document.header_pointer, document.extension_header, ATTRIBUTES, HEADER_ATTRIBUTES
     if document.kind is Kind.MESSAGE:
         yield WRAPPER_POINTER, document.message, PARTS, ()

@@ -52,7 +52,10 @@ class Standing:
     def heal(self, found: Sequence[Anomaly]) -> bool:
         return True
 
-    def record_exchange(self, cases: Sequence[Case]) -> Transcript:
+    def plan_exchange(self, cases: Sequence[Case]) -> Transcript:
+        return Transcript()
+
+    def record_exchange(self, cases: Sequence[Case], violated: str) -> Transcript:
         return Transcript()
 
 

@@ -1,6 +1,7 @@
 """What a case may do to a cluster, by a lookup server's own ways or by a control API."""
 
 import json
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
@@ -80,6 +81,22 @@ def cluster(peer: ScriptedPeer, *, control: bool = False) -> Cluster:
         transcript=Transcript(),
         patience=PATIENCE,
     )
+
+
+def test_a_leader_may_be_named_long_after_messages_are_due() -> None:
+    """No text says how soon a cluster agrees; 30 s were measured under load."""
+    fleet = Fleet()
+    short = Patience(answer=0.1, push=0.1, redelivery=0.1, settling=10.0)
+    with ScriptedPeer(fleet) as peer:
+        server = HttpClient(peer.address, transcript=Transcript(), seconds=5.0)
+        lookup = LookupClient([server])
+        moving = Cluster(lookup=lookup, control=server, transcript=Transcript(), patience=short)
+        late = threading.Timer(0.5, fleet.moved)
+        late.start()
+        found = moving.next_leader(TOPIC)
+        late.join()
+    assert found is not None
+    assert found.address[1] == B
 
 
 def test_a_node_besides_the_leader_is_found() -> None:

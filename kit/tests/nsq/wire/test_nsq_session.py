@@ -157,7 +157,7 @@ def test_a_target_that_falls_silent_shows_nothing() -> None:
 
 
 def test_every_probe_of_the_catalogue_exists() -> None:
-    catalogue = load_catalogue("nsq")
+    catalogue = load_catalogue("nsq").for_target(is_client=False)
     nsq = [decision for decision in catalogue.decisions if not decision.id.startswith("iggy")]
 
     assert {capability.probe for capability in catalogue.capabilities} <= CAPABILITY_PROBES.keys()

@@ -13,7 +13,10 @@ from wireproof_kit.fuzz.send.batch_order import SortedBatch, Sorter
 
 BATCH: Final = 256
 PIECE: Final = 16
-"""The number of cases made between two reads from the target."""
+"""The number of cases made between two reads from the target.
+
+Cases are made while the target is busy, so that neither side waits for the other.
+"""
 WATCHED: Final = 2
 """One in this many batches is watched for deliveries."""
 QUIET: Final = 8

@@ -31,6 +31,7 @@ from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.consequences import (
     ALIKE,
     ILL,
+    OF_ONE_CASE,
     STUCK,
 )
 from wireproof_kit.fuzz.triage.finding import Finding
@@ -39,18 +40,21 @@ from wireproof_kit.fuzz.triage.triage import Triage
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import FindingRecord
 
+RECORDINGS: Final = 3
+"""Exchanges at most until one shows the finding; it showed in most of several runs before."""
+NOT_SHOWN: Final = "the finding did not show in this run, which is recorded for its bytes only"
 RECORD_S: Final = 10.0
 """Seconds at most for recording an exchange of many cases."""
 
 
 class CampaignListener(Protocol):
-    """Is called with the events of a campaign."""
+    """Receives the events of a campaign."""
 
     def went_on(self, campaign: "Campaign") -> None:
         """Take note that a batch is done."""
 
     def on_finding(self, campaign: "Campaign", finding: Finding) -> None:
-        """Take note of a new finding, and again each time that it was seen again."""
+        """Receive a new finding; called again each time the finding shows again."""
 
 
 @dataclass(slots=True)
@@ -104,7 +108,7 @@ class Campaign:
         """Return the cases of a finding, with the names of this session.
 
         Raises:
-            UsageFault: the record is damaged, or a state is none of this protocol.
+            UsageFault: the record is damaged, or has a state of another protocol.
         """
         generation = self.batches.generation
         assert generation is not None, "the campaign is open"
@@ -122,7 +126,7 @@ class Campaign:
 
     @property
     def hunting_s(self) -> float:
-        """Seconds that anomalies took."""
+        """The seconds spent on anomalies."""
         return self._triage.spent_s
 
     @property
@@ -151,11 +155,11 @@ class Campaign:
         return _alike(found, violated)
 
     def probe_apart(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Perform each on connections of its own, one more request behind it, as `probe` does.
+        """Perform each case on its own connections, followed by a sentinel; return the anomaly.
 
-        What loses the place in the stream, or a message of whoever publishes next, shows in that
-        request only, and the campaign may have learned of a case that it ends its connection,
-        which nobody else knows.
+        Some faults show only in the request after the case. The campaign that recorded the finding
+        may also have known that a case closes its connection; whoever repeats it does not know
+        that.
         """
         engine = self._engine
         if engine is None:
@@ -218,21 +222,55 @@ class Campaign:
     def _report(self, finding: Finding) -> None:
         self.listener.on_finding(self, finding)
 
-    def record_exchange(self, cases: Sequence[Case]) -> Transcript:
-        """Return the exchange of cases sent once more, one by one, while there is time."""
-        transcript = Transcript()
-        if self._engine is not None:
-            now = time.monotonic()
-            until = max(now, min(now + RECORD_S, self._ends_at))
-            for case in cases:
-                self._engine.perform_one(case, transcript)
-                if time.monotonic() > until:
-                    break
-            if self.is_over():
-                self.close(leave=True)
-            elif not self._engine.is_well() and not self._engine.is_well():
-                self._revive(stuck=True)
+    def record_exchange(self, cases: Sequence[Case], violated: str) -> Transcript:
+        """Return the exchange of cases sent once more, one by one, while there is time.
+
+        An exchange that contains the answer must not be shown for a finding that says it is
+        missing: where one connection shows the finding, the cases are sent until they show it.
+        """
+        for _ in range(RECORDINGS):
+            transcript, shown = self._record_once(cases)
+            if violated in shown or violated not in OF_ONE_CASE or len(cases) > 1:
+                return transcript
+            if self._engine is None or self.is_over():
+                break
+        transcript.add("note", "", note=NOT_SHOWN)
         return transcript
+
+    def plan_exchange(self, cases: Sequence[Case]) -> Transcript:
+        """Return what cases send, without sending it: the target may be gone for good."""
+        transcript = Transcript()
+        generation = self.batches.generation
+        for case in cases:
+            names: dict[int, str] = {}
+            for step in case.steps:
+                if step.connection not in names:
+                    names[step.connection] = name = transcript.connection_label()
+                    transcript.add("open", name)
+                    for first in generation.enter(case.state) if generation else ():
+                        transcript.add("send", name, data=first.data)
+                transcript.add("send", names[step.connection], data=step.data)
+            for name in names.values():
+                transcript.add("close", name, note="sending direction only")
+        return transcript
+
+    def _record_once(self, cases: Sequence[Case]) -> tuple[Transcript, set[str]]:
+        """Return the exchange of cases, and the rules that it violates."""
+        transcript, shown = Transcript(), set[str]()
+        if self._engine is None:
+            return transcript, shown
+        now = time.monotonic()
+        until = max(now, min(now + RECORD_S, self._ends_at))
+        for case in cases:
+            found = self._engine.perform_one(case, transcript)
+            shown |= {found.trouble.violated} if found is not None else set()
+            if time.monotonic() > until:
+                break
+        if self.is_over():
+            self.close(leave=True)
+        elif not self._engine.is_well() and not self._engine.is_well():
+            self._revive(stuck=True)
+        return transcript, shown
 
     def _has_enough(self) -> bool:
         """Return True if the campaign stops at its first finding and has one."""
@@ -292,7 +330,7 @@ class Campaign:
         return self.batches.generation
 
     def close(self, *, leave: bool = False) -> None:
-        """End all connections, and delete what was made unless it must be left."""
+        """Close all connections, and delete what the campaign created unless it must stay."""
         if self._engine is not None:
             self._engine.close()
             self._engine.fuzz_session.close(leave=leave)

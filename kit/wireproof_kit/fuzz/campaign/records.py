@@ -49,7 +49,7 @@ def finding_record(finding: Finding, names: Mapping[str, str]) -> FindingRecord:
         id=finding.id,
         violated=signature.violated,
         words=finding.trouble.words,
-        state=signature.state,
+        state=finding.case.state,
         frame=signature.frame_kind,
         field=signature.field,
         answer=signature.answer,
@@ -87,7 +87,7 @@ def cases_of(
     `enter` knows the states of the protocol.
 
     Raises:
-        UsageFault: the record is damaged, or a state is none of this protocol.
+        UsageFault: the record is damaged, or has a state of another protocol.
     """
     try:
         check_finding(record)
@@ -107,7 +107,7 @@ def check_finding(record: FindingRecord) -> None:
     """Check that a recorded finding can be sent again.
 
     Raises:
-        ValueError: it cannot; says which part of it, what was expected and found.
+        ValueError: the finding cannot be sent again; the text names the wrong part.
     """
     _expect(bool(record.cases), "cases", "one or more", "none")
     for number, case in enumerate(record.cases):

@@ -158,9 +158,9 @@ def _work(
 def fuzz_target_at(
     place: TargetChoice, server: BrokerForkServer | None = None
 ) -> Generator[FuzzTarget]:
-    """Give the fuzz target at a place; a reference that was started ends with the block.
+    """Open the chosen target; a reference that was started ends with the block.
 
-    A reference is forked by the server if there is one, and a new process otherwise.
+    A reference is forked by the fork server if there is one, else it is a new process.
     """
     options = FuzzSessionOptions(place.token, timeout_s=place.timeout_s)
     if place.protocol:

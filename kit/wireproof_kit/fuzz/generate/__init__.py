@@ -1,1 +1,1 @@
-"""Cases out of a grammar: frames, mutations, values, conversations."""
+"""Generates cases from a grammar: frames, mutations, values, conversations."""

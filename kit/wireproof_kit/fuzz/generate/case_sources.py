@@ -1,22 +1,48 @@
-"""The two ways to make cases: a mutator between draws, or each case drawn by Hypothesis."""
+"""The two ways to generate cases: frames mutated many times, or each case drawn by Hypothesis."""
+
+from dataclasses import replace
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.driver import Choice, Generation
+from wireproof_kit.fuzz.generate.conversations import CONVERSATION
 from wireproof_kit.fuzz.generate.drawn_cases import DrawnCases
 from wireproof_kit.fuzz.generate.generator import Generator
 from wireproof_kit.fuzz.generate.grammar import Grammar
 
 
 def make_generation(grammar: Grammar, choice: Choice) -> Generation:
-    """Return the cases that were chosen.
+    """Return the generation of the chosen cases.
 
     Raises:
-        UsageFault: there is no frame or state of a name that was given.
+        UsageFault: the grammar has no frame or state of a chosen name.
     """
     kind = DrawnCases if choice.drawn else Generator
     try:
-        return kind(grammar, choice.seed, frames=choice.frames, states=choice.states)
+        left, frames = _without(grammar, choice)
+        return kind(left, choice.seed, frames=frames, states=choice.states)
     except ValueError as error:
-        frames = ", ".join(each.name for each in grammar.kinds)
+        kinds = ", ".join(each.name for each in grammar.kinds)
         states = ", ".join(grammar.entry)
-        raise UsageFault(f"{error}; frames: {frames}; states: {states}") from error
+        raise UsageFault(f"{error}; frames: {kinds}; states: {states}") from error
+
+
+def _without(grammar: Grammar, choice: Choice) -> tuple[Grammar, tuple[str, ...]]:
+    """Return the grammar without the excluded kinds, and the frames chosen of it.
+
+    Raises:
+        ValueError: no kind begins so, or none is left.
+    """
+    for each in choice.excluded:
+        if not any(kind.startswith(each) for kind in (CONVERSATION, *names_of(grammar))):
+            raise ValueError(f"no frame's kind begins with {each!r}")
+    kinds = tuple(k for k in grammar.kinds if not k.name.startswith(choice.excluded or ("\0",)))
+    left = replace(grammar, kinds=kinds)
+    if not kinds:
+        raise ValueError("no frame is left")
+    talks = not any(CONVERSATION.startswith(each) for each in choice.excluded)
+    return left, choice.frames if talks or choice.frames else tuple(names_of(left))
+
+
+def names_of(grammar: Grammar) -> list[str]:
+    """Return the names of all kinds of frames."""
+    return [kind.name for kind in grammar.kinds]

@@ -1,7 +1,7 @@
-"""Conversations: commands in order, out of order and broken, over several connections.
+"""Conversations: frames in order, out of order and malformed, on several connections.
 
-A model of the protocol's states says what is due on each connection; what is owed for it is the
-oracle's matter, as for every case.
+A model of the protocol's states says which frames are due on each connection. What they are owed
+is decided by the oracle, as for every case.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.mutations import Mutant
 
 CONVERSATION = "conversation"
-"""The kind of frame that such a case is counted under."""
+"""The frame kind under which conversations are counted."""
 IN_ORDER = "all in order"
 OUT_OF_ORDER = "out of order"
 BROKEN = "with broken frames"
@@ -21,17 +21,17 @@ MOST_STEPS = 12
 FEWEST_STEPS = 3
 
 Choose = Callable[[int], int]
-"""Returns a number from 0 to one less than given; where there is a simplest choice, 0 is it."""
+"""Returns a number from 0 to one less than the given one; 0 is the simplest choice."""
 Break = Callable[[int], tuple[Mutant, str]]
-"""Breaks the frame of that number somehow; returns what came of it, and its name."""
+"""Mutates the frame with this number; returns the mutant and the mutation's name."""
 
 
 @dataclass(slots=True)
 class Script:
-    """A conversation being written.
+    """A conversation that is being written.
 
-    `states` are those of the connections, by the model; None once nothing certain can be said
-    of one, or it has ended: then no more is sent there.
+    `states` has the state of each connection according to the model. It is None when the
+    connection may have ended or nothing certain is known of it; nothing more is sent there.
     """
 
     grammar: Grammar
@@ -44,19 +44,19 @@ class Script:
 
     @property
     def is_over(self) -> bool:
-        """Tell whether no connection is left to go on with."""
+        """Return True if no connection is left to send on."""
         return all(state is None for state in self.states)
 
     def going_on(self) -> list[int]:
-        """Return the connections that can go on."""
+        """Return the numbers of the connections that can still be used."""
         return [number for number, state in enumerate(self.states) if state is not None]
 
     def is_due(self, connection: int, kind: Kind) -> bool:
-        """Tell whether a kind of frame is in order on a connection."""
+        """Return True if a frame of this kind is due in the state of a connection."""
         return self.states[connection] in kind.states
 
     def say(self, connection: int, kind: Kind, frame: Frame) -> None:
-        """Send a right frame, in order or not."""
+        """Add a valid frame, whether it is due or not."""
         state = self.states[connection]
         assert state is not None, "the connection can go on"
         in_order = self.is_due(connection, kind)
@@ -65,14 +65,14 @@ class Script:
         self._add(connection, kind, frame.data, "" if in_order else f" {OUT_OF_ORDER}")
 
     def say_broken(self, connection: int, kind: Kind, mutant: Mutant, how: str) -> None:
-        """Send a broken frame; the connection goes on where the next one's beginning is known."""
+        """Add a malformed frame; the connection stays usable if its end is recognisable."""
         self.broken += 1
         if not self.grammar.is_delimited(kind.name, mutant.data):
             self.states[connection] = None
         self._add(connection, kind, mutant.data, f" {how}")
 
     def case(self, index: int) -> Case:
-        """Return what was written as a case."""
+        """Return the conversation as a case."""
         count = len({step.connection for step in self.steps})
         mutation = BROKEN if self.broken else OUT_OF_ORDER if self.out_of_order else IN_ORDER
         many = f"{count} connection{'s' * (count > 1)}"
@@ -101,7 +101,7 @@ def write_script(
     starts: Sequence[str],
     choose: Choose,
 ) -> Script:
-    """Write a conversation out of right frames, most of them in order."""
+    """Write a conversation of the given frames; most are sent in a state where they are due."""
     count = 1 + choose(MOST_CONNECTIONS)
     start = starts[choose(len(starts))]
     script = Script(grammar, start, [start] * count)

@@ -1,4 +1,4 @@
-"""Cases of which Hypothesis draws each: fewer a second, and every choice is its own."""
+"""Cases that Hypothesis draws one by one: fewer per second, but every choice is independent."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,13 +13,13 @@ from wireproof_kit.fuzz.generate.strategies import MANY, conversations, many_cas
 from wireproof_kit.fuzz.generate.values import Drawer
 
 CALM = 3
-"""How much more often the turn comes of kinds that may share a connection."""
+"""How many more turns the kinds get whose cases may share a connection."""
 TALKS = 2
-"""Conversations in a round of some cases of each kind."""
+"""The number of conversations after each round of cases of all kinds."""
 
 
 class DrawnCases:
-    """All cases of a seed, each drawn; what a `Generator` offers, by property."""
+    """All cases of a seed, each drawn by Hypothesis; has the interface of `Generator`."""
 
     def __init__(
         self,
@@ -29,10 +29,10 @@ class DrawnCases:
         frames: Sequence[str] = (),
         states: Sequence[str] = (),
     ) -> None:
-        """As for a `Generator`.
+        """Choose frames by prefixes of their kinds, states by name; empty means all.
 
         Raises:
-            ValueError: there is no such frame, or none in such a state.
+            ValueError: there is no such frame, or the frame is never sent in such a state.
         """
         self.grammar = grammar
         self._stream = mix_seed(seed)
@@ -49,22 +49,26 @@ class DrawnCases:
         self._many = lru_cache(maxsize=len(kinds) or 1)(self._draw_cases)
 
     def enter(self, state: str) -> tuple[Step, ...]:
-        """Return what brings a connection into a state."""
+        """Return the steps that bring a connection into a state."""
         return self.grammar.entry[state]
 
+    def start(self, state: str) -> str | None:
+        """Return the state that needs no steps, on the interface of a state; None without one."""
+        return self.grammar.start(state)
+
     def right(self, case: Case) -> Case | None:
-        """Return none: each case was drawn as it is."""
+        """Return None: a drawn case is not made from a valid frame that is kept."""
         return None
 
     def cases(self, first: int = 0) -> Iterator[Case]:
-        """Make all cases from an index on, without end."""
+        """Yield the cases from an index on, without end."""
         index = first
         while True:
             yield self.case(index)
             index += 1
 
     def case(self, index: int) -> Case:
-        """Make one case."""
+        """Return the case with this index."""
         epoch, place = divmod(index, self.epoch)
         if place >= self._singles and self._talker is not None:
             return replace(self._talker.draw(self._number(index)), index=index)

@@ -1,4 +1,4 @@
-"""Changes to a frame's bytes, and the lengths that would have to follow them."""
+"""Edits of a frame's bytes, and of the lengths that measure them."""
 
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
@@ -6,13 +6,13 @@ from typing import TypeAlias
 from wireproof_kit.fuzz.case import Field, Frame
 
 Edit: TypeAlias = tuple[int, int, bytes]
-"""Other bytes in the place of those from one offset to another."""
+"""A start offset, an end offset, and the bytes that replace those between them."""
 Edits: TypeAlias = tuple[Edit, ...]
-"""In the order of their places, none over another."""
+"""Edits sorted by offset; they do not overlap."""
 
 
 class FieldIndex:
-    """A frame about to be made wrong: its fields by path."""
+    """A frame that is about to be mutated, with its fields by path."""
 
     __slots__ = ("by_path", "fields", "frame")
 
@@ -22,11 +22,11 @@ class FieldIndex:
         self.by_path: Mapping[str, Field] = {field.path: field for field in frame.fields}
 
     def bytes_of(self, field: Field) -> bytes:
-        """Return what stands in a field."""
+        """Return the bytes of a field."""
         return self.frame.data[field.start : field.end]
 
     def number_in(self, field: Field) -> int:
-        """Return the number in a field, in bytes or digits; without digits it is 0."""
+        """Return the number in a binary or decimal field; 0 if a decimal field has no digits."""
         data = self.frame.data[field.start : field.end]
         if field.order is not None:
             return int.from_bytes(data, field.order)
@@ -34,7 +34,7 @@ class FieldIndex:
         return int(data) if digits.isdigit() and len(digits) < 40 else 0
 
     def repairs(self, field: Field, growth: int, items: int = 0) -> Iterator[Edit]:
-        """Yield what the lengths and counts around a field become when it grows by so much."""
+        """Yield edits that correct lengths and counts when a field grows by bytes or items."""
         for path in field.measured_by:
             measure = self.by_path[path]
             more = growth if measure.role == "length" else items
@@ -43,7 +43,7 @@ class FieldIndex:
 
 
 def number_edit(field: Field, number: int) -> Edit:
-    """Return the change that puts a number into a field, modulo its width; or its digits."""
+    """Return the edit that writes a number into a field, modulo its width or as decimal digits."""
     if field.order is None:
         return field.start, field.end, b"%d" % number
     width = field.end - field.start
@@ -52,7 +52,7 @@ def number_edit(field: Field, number: int) -> Edit:
 
 
 def apply_edits(data: bytes, edits: Edits) -> bytes:
-    """Return the bytes with all changes made."""
+    """Return the bytes with all edits applied."""
     if len(edits) == 1:
         ((start, end, new),) = edits
         return data[:start] + new + data[end:]
@@ -66,5 +66,5 @@ def apply_edits(data: bytes, edits: Edits) -> bytes:
 
 
 def growth(edits: Edits) -> int:
-    """Return by how many bytes the changes lengthen what they change."""
+    """Return by how many bytes the edits lengthen the data; negative if they shorten it."""
     return sum(len(new) - (end - start) for start, end, new in edits)

@@ -1,7 +1,7 @@
-"""Field maps out of schemas: which bytes of a frame are which field, and what for.
+"""Field maps from schemas: which bytes of a frame belong to which field, and its role.
 
-Where the fields lie is asked of the grammar (`spans`); what they are for, of its outline. Nothing
-here describes a frame a second time.
+The schema tells where the fields lie (`spans`), its outline what each is for. No frame is
+described a second time here.
 """
 
 import functools
@@ -18,7 +18,7 @@ from wireproof_spec.outline import Outline
 
 T = TypeVar("T")
 Roles = Mapping[str, Role]
-"""Roles by pattern, where a protocol knows more of a field than its shape tells (json, text)."""
+"""Roles by pattern, for fields whose role the shape does not show (json, text)."""
 
 NO_ROLES: Roles = MappingProxyType({})
 _INDEX = re.compile(r"\[\d+\]")
@@ -26,9 +26,9 @@ _INDEX = re.compile(r"\[\d+\]")
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A leaf of an outline: its role; of a size, length or count also what it measures.
+    """A leaf of an outline: its role, and for a size, length or count what it measures.
 
-    `of` is the pattern of what is measured; None for a leaf that measures nothing.
+    `of` is the pattern of the measured part; None for a leaf that measures nothing.
     """
 
     role: Role
@@ -38,24 +38,24 @@ class Leaf:
 
 @functools.lru_cache(maxsize=8192)
 def pattern(path: str) -> str:
-    """Return a path without its numbers: `messages[3].size` is one of `messages[].size`."""
+    """Return a path without its indices: `messages[].size` for `messages[3].size`."""
     return _INDEX.sub("[]", path)
 
 
 @functools.cache
 def leaves(schema: Schema[Any]) -> Mapping[str, Leaf]:
-    """Return the leaves of a schema by their patterns."""
+    """Return the leaves of a schema, by pattern."""
     return dict(_leaves(known.outline(schema), ""))
 
 
 def frame(kind: str, schema: Schema[T], value: T, roles: Roles = NO_ROLES) -> Frame:
-    """Build a value and map its fields."""
+    """Encode a value and return it as a frame with its field map."""
     data = encode(schema, value)
     return Frame(kind, data, fields_of(schema, data, roles))
 
 
 def fields_of(schema: Schema[Any], data: bytes, roles: Roles = NO_ROLES) -> tuple[Field, ...]:
-    """Return the fields of some bytes of a schema, in their order and without gaps."""
+    """Return the fields of encoded bytes, in wire order and without gaps."""
     told = leaves(schema)
     found = [
         (span.field, told.get(pattern(span.field), _SEPARATOR), span.offset, span.length)
@@ -82,7 +82,7 @@ def fields_of(schema: Schema[Any], data: bytes, roles: Roles = NO_ROLES) -> tupl
 def shift_fields(
     fields: Sequence[Field], by: int, measured_by: tuple[str, ...] = ()
 ) -> Iterator[Field]:
-    """Yield fields that stand `by` bytes further on, perhaps measured by more than before."""
+    """Yield fields moved by `by` bytes; `measured_by` are lengths that measure them as well."""
     for each in fields:
         covers = each.covers and (each.covers[0] + by, each.covers[1] + by)
         outer = (*measured_by, *each.measured_by)
@@ -91,7 +91,7 @@ def shift_fields(
 
 
 def join_frames(kind: str, *frames: Frame) -> Frame:
-    """Return frames one behind the other as one of another kind."""
+    """Return several frames, one after the other, as one frame of another kind."""
     data = b"".join(each.data for each in frames)
     fields: list[Field] = []
     at = 0
@@ -102,9 +102,9 @@ def join_frames(kind: str, *frames: Frame) -> Frame:
 
 
 def nest_frame(kind: str, outer: Frame, path: str, inner: Frame) -> Frame:
-    """Return a frame with the fields of another one in the place of the field that holds it.
+    """Return the outer frame with the field `path` replaced by the fields of the inner frame.
 
-    A field that holds nothing stays.
+    If the inner frame has no fields, the field stays.
     """
     if not inner.fields:
         return Frame(kind, outer.data, outer.fields)
@@ -120,7 +120,7 @@ _BLANKS = frozenset(b" \r\n")
 
 
 def _measures(path: str, of: str, name: str) -> bool:
-    """Tell whether a length measures a later field: a sibling of that name, or any."""
+    """Return True if a length measures a field: a sibling with that name, or any sibling."""
     parent = path[: path.rfind(".") + 1]
     if of:
         whole = parent + of

@@ -1,4 +1,4 @@
-"""What making cases needs of a protocol: the kinds of its frames, its states, where frames end."""
+"""The grammar that a protocol provides to generate cases: frame kinds, states, frame ends."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,21 +10,21 @@ from wireproof_kit.fuzz.generate.text_traps import Trap, Traps
 
 
 def never(frame: Frame) -> bool:
-    """Tell of no frame that it is calm."""
+    """Return False: no frame of the kind is calm."""
     return False
 
 
 def always(frame: Frame) -> bool:
-    """Tell of every frame that it is calm."""
+    """Return True: every frame of the kind is calm."""
     return True
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of frame: what draws right ones, and in which states one is in order.
+    """A kind of frame: a strategy for valid frames, and the states in which they are due.
 
-    `interface` is the way in, such as ``tcp`` or ``http``. A right frame that `is_calm` has one
-    answer that nobody disputes, and leaves the connection in its state.
+    `interface` is ``tcp`` or ``http``, for example. A valid frame is calm (`is_calm`) if it has
+    one undisputed answer and leaves the connection in its state.
     """
 
     name: str
@@ -36,14 +36,14 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """The requests of a protocol for the names that are there on a target.
+    """The requests of a protocol, for the names that exist on a target.
 
-    `states` are all there are, by interface; `entry` is what brings a connection into one.
-    Conversations are held over the interface `talking`. `is_delimited` tells of bytes sent as a
-    kind of frame whether the next frame's beginning is known; `is_hazardous`, whether they may
-    touch what is not the kit's own. `moves` says which state a right frame leads to, in order or
-    not; None when it may be the connection's end. `limits` are numbers that matter to a field,
-    by its pattern; `traps` are texts that its readers may take for something else.
+    `states` lists all states by interface; `entry` has the steps that enter each state.
+    Conversations use the interface `talking`. `is_delimited` returns True if bytes sent as a kind
+    of frame leave no doubt where the next frame begins; `is_hazardous`, if they may affect objects
+    that the kit did not create. `moves` returns the state after a valid frame, whether it was due
+    or not; None if the connection may end. `limits` are numbers that matter to a field, by its
+    pattern; `traps` are texts that the protocol's readers may misread.
     """
 
     kinds: tuple[Kind, ...]
@@ -55,3 +55,16 @@ class Grammar:
     moves: Callable[[str, Frame], str | None]
     limits: Mapping[str, tuple[int, ...]]
     traps: Traps = field(default_factory=dict[str, Mapping[str, Trap]])
+
+    def start(self, state: str) -> str | None:
+        """Return the state that needs no steps, on the interface of a state; None without one."""
+        return next(
+            (
+                each
+                for there in self.states.values()
+                if state in there
+                for each in there
+                if not self.entry[each]
+            ),
+            None,
+        )

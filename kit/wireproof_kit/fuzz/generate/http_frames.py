@@ -17,13 +17,13 @@ _USUAL = frozenset(
 )
 """Headers that are told apart by their names; of others the names are any."""
 _CHUNK = 9
-"""Bytes of a chunk: a size of one digit reads the same in base 10 and base 16."""
+"""Bytes of a chunk: a size of one digit has the same value in base 10 and base 16."""
 _NO_ROLES: Mapping[str, Role] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The bytes of a body and their fields; without any it is one of that role."""
+    """A request body and its fields; without fields it is one field with this role."""
 
     data: bytes
     role: Role = "body"
@@ -32,10 +32,10 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a request says, before it is written.
+    """The content of an HTTP request before it is encoded.
 
-    The path is text and, as a pair, a part of it with a name. Values of the query are
-    percent-encoded when written; `roles` are those of values, by name, where they are not text.
+    Parts of `path` are literal text, or pairs of a name and a value. The values of `query` are
+    percent-encoded when written. `headers` are additional ones.
     """
 
     method: str
@@ -51,7 +51,7 @@ _Piece = tuple[str, bytes, Role]
 
 
 def http_frame(kind: str, request: Request, roles: Mapping[str, Role] = _NO_ROLES) -> Frame:
-    """Write a request and map its fields."""
+    """Encode a request and return it as a frame; `roles` are the roles of query values by name."""
     end: _Piece = (END_OF_HEAD, b"\r\n", "line")
     head = [*_request_line(request, roles), *_headers(request), end]
     fields = list(_place_fields(head))

@@ -1,4 +1,4 @@
-"""HTTP heads that readers stumble over."""
+"""HTTP heads that parsers often misread."""
 
 from collections.abc import Mapping
 from urllib.parse import quote, unquote_to_bytes
@@ -8,7 +8,7 @@ from wireproof_kit.fuzz.generate.text_traps import Trap, instead, make_append_tr
 
 
 def _before(lines: bytes) -> Trap:
-    """Return the trap that puts lines in front of the end of the head."""
+    """Return the trap that inserts lines before the end of the head."""
     return lambda end, source: lines + end
 
 
@@ -17,7 +17,7 @@ def _many(end: bytes, source: RandomSource) -> bytes:
 
 
 def escape_traps(traps: Mapping[str, Trap]) -> Mapping[str, Trap]:
-    """Return traps for what stands percent-encoded in a query."""
+    """Return the traps for percent-encoded text: each is applied to the decoded text."""
     return {name: _escape_trap(trap) for name, trap in traps.items()}
 
 

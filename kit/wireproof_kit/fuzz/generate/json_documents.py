@@ -1,4 +1,4 @@
-"""JSON documents that a schema of ours allows, by Hypothesis, as texts."""
+"""Hypothesis strategies for JSON documents that conform to a JSON Schema of the spec."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ _FURTHER = 2
 
 
 def texts(name: str, rules: Mapping[str, Made]) -> st.SearchStrategy[bytes]:
-    """Write documents of the schema called `name`; by `rules` where a member's name has one."""
+    """Return a strategy for documents of a schema; `rules` has strategies by member name."""
     made = _values(cast(Schema, document(name)), rules)
     right = made.filter(lambda value: not check(name, value))
     return st.builds(_write_json, right, st.sampled_from([(",", ":"), (", ", ": ")]))

@@ -1,4 +1,4 @@
-"""JSON documents that readers stumble over: texts that are none, and values of the wrong kind."""
+"""JSON texts that parsers often misread: malformed documents, and values of the wrong type."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ def _instead(text: bytes) -> Trap:
 
 
 def _make_opening_trap(depth: int) -> Trap:
-    """Return the trap that opens so many arrays and closes none."""
+    """Return the trap that opens `depth` arrays and closes none."""
     return lambda _, source: b'{"a":' + b"[" * depth
 
 
@@ -29,7 +29,7 @@ def _nested_objects(depth: int) -> Trap:
 
 
 def _first_value(written: bytes) -> Trap:
-    """Return the trap that writes something in the place of a member's value."""
+    """Return the trap that replaces the value of one member."""
 
     def make(text: bytes, source: RandomSource) -> bytes:
         there = _split_members(text) or _SOME
@@ -41,7 +41,7 @@ def _first_value(written: bytes) -> Trap:
 
 
 def _member(name: bytes, value: bytes = b'"v"') -> Trap:
-    """Return the trap that adds a member whose name is written so."""
+    """Return the trap that adds a member with this encoded name."""
 
     def make(text: bytes, source: RandomSource) -> bytes:
         return _object(*(_split_members(text) or {}).values(), name + b":" + value)
@@ -62,7 +62,7 @@ def _drop_part(text: bytes, source: RandomSource) -> bytes:
 
 
 def make_size_trap(size: int) -> Trap:
-    """Return the trap that makes an object of a size, with what was there where it fits."""
+    """Return the trap that makes an object of `size` bytes, with the old members if they fit."""
 
     def make(text: bytes, source: RandomSource) -> bytes:
         inner = b",".join((_split_members(text) or {}).values())
@@ -99,11 +99,11 @@ NUMBERS = (
     *(b"18446744073709551616", b"1" + b"0" * 400, b"0" * 20 + b"1", b"+1", b".5", b"1."),
     *(b"0x10", b"NaN", b"Infinity", b"-Infinity"),
 )
-"""How numbers may be written, and how they may not."""
+"""Spellings of numbers, allowed and forbidden ones."""
 
 
 def _number(text: bytes, source: RandomSource) -> bytes:
-    """Write another number for a member that is one; else for any."""
+    """Write another number as the value of an integer member, or of any member if none is."""
     members = _members(text) or {"a": 1}
     numbers = [name for name, value in members.items() if type(value) is int]
     name = source.one_of(numbers or list(members))
@@ -181,7 +181,7 @@ def _members(text: bytes) -> Members | None:
 
 @lru_cache(maxsize=256)
 def _split_members(text: bytes) -> Mapping[str, bytes] | None:
-    """Return the members of an object by name, as they are written; many cases have the same."""
+    """Return the encoded members of an object by name; cached, as many cases share an object."""
     members = _members(text)
     if members is None:
         return None

@@ -1,8 +1,8 @@
-"""What may be made wrong in a frame: the table of mutations, by what a field is for.
+"""The table of mutations: what can be made wrong in a frame, by the role of each field.
 
-Each has a name and does what the name says to its field, and nothing else: where it makes a field
-longer or shorter, the lengths around follow, so that only the field is wrong. The same under
-the name with `KEPT` behind it leaves the lengths as they were: then they lie.
+A mutation changes its field and nothing else: if the field grows or shrinks, the lengths around it
+are corrected. The mutation of the same name with the suffix `KEPT` leaves the lengths unchanged,
+so that they are wrong.
 """
 
 from bisect import bisect_right
@@ -22,24 +22,24 @@ from wireproof_kit.fuzz.generate.text_traps import NO_TRAPS, Trap, Traps
 from wireproof_kit.fuzz.send import write_styles
 
 Change: TypeAlias = Callable[[FieldIndex, Field, RandomSource], Edits | None]
-"""What becomes of the bytes; None where nothing would."""
+"""Makes the edits of a mutation; None if they would change nothing."""
 
 KEPT = ", lengths as before"
 FRAME = "frame"
-"""The name of the field that is all of a frame."""
+"""The name of the field that stands for the whole frame."""
 _ITEM = "item"
 IN_QUERY = "query"
-"""The place of parts of a path and values of a query."""
+"""The place of path parts and query values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """A way to make a field, or the way a frame is sent, wrong.
+    """A way to make a field wrong, or to send a frame in an unusual way.
 
-    `lengths` around the field follow what becomes of it, and counts change by `items`; or they are
-    kept, and lie; or the change itself sees to them. `copies` of the frame go out in one write;
-    with a `mate` a right frame of another kind goes behind it in the same one. Of the `heavy`
-    there are fewer.
+    The `lengths` around the field ``follow`` the change (counts by `items`), or are ``kept`` and
+    thus wrong, or are ``seen to`` by the change itself. `copies` of the frame go out in one write.
+    With a `mate`, a valid frame of another kind follows in the same write. `heavy` mutations are
+    used less often.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Mutation:
 
 @dataclass(frozen=True, slots=True)
 class FieldMutation:
-    """A mutation of one field of a frame; `row` is the field's pattern."""
+    """A mutation of one field of a frame; `row` is the field's pattern in the coverage table."""
 
     field: Field
     mutation: Mutation
@@ -63,14 +63,14 @@ class FieldMutation:
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """What came of a mutation."""
+    """The bytes after a mutation, and how to write them."""
 
     data: bytes
     style: WriteStyle = WHOLE
 
 
 def mutate(prepared: FieldIndex, entry: FieldMutation, source: RandomSource) -> Mutant | None:
-    """Do what an entry says; None where it would change nothing."""
+    """Apply a mutation to a frame; return None if it would change nothing."""
     mutation, field = entry.mutation, entry.field
     data = prepared.frame.data
     if mutation.change is not None:
@@ -85,10 +85,11 @@ def mutate(prepared: FieldIndex, entry: FieldMutation, source: RandomSource) -> 
 
 
 class Column(NamedTuple):
-    """What decides which mutations a field may have; `filled` is its own length's width.
+    """The properties of a field that decide which mutations it can have.
 
-    `place` says where a field of HTTP stands, and tells all of a frame and its items apart;
-    `traps` are the protocol's own.
+    `place` is the place of a field in an HTTP request, and marks the whole frame and repeated
+    items. `filled` is the width of the length that measures this field alone. `traps` are the
+    protocol's own.
     """
 
     role: Role
@@ -104,7 +105,7 @@ class Column(NamedTuple):
 def columns(
     prepared: FieldIndex, limits: Mapping[str, tuple[int, ...]], traps: Traps = NO_TRAPS
 ) -> Iterator[tuple[Field, str, Column]]:
-    """Yield the fields of a frame, itself and its items among them, each with its pattern."""
+    """Yield the whole frame, its fields and its repeated items, each with its pattern."""
     yield Field(FRAME, 0, len(prepared.frame.data), "body"), FRAME, Column("body", FRAME)
     for field in prepared.fields:
         row, place = pattern(field.path), _place(field)
@@ -125,7 +126,7 @@ def columns(
 
 
 class MutationChoices:
-    """All that may be done to a frame; an entry is made when it is asked for."""
+    """All mutations of all fields of a frame; each is made when it is asked for."""
 
     __slots__ = ("_ends", "_found")
 
@@ -137,10 +138,10 @@ class MutationChoices:
         return self._ends[-1] if self._ends else 0
 
     def __getitem__(self, at: int) -> FieldMutation:
-        """Return one entry.
+        """Return the mutation with this number.
 
         Raises:
-            IndexError: there are not so many.
+            IndexError: there are fewer mutations.
         """
         which = bisect_right(self._ends, at)
         field, row, mutations = self._found[which]
@@ -157,9 +158,9 @@ def choices(
     *,
     wanted: Callable[["Column"], Sequence[Mutation]] | None = None,
 ) -> MutationChoices:
-    """Return all that may be done to a frame, or what is wanted of it, by column.
+    """Return the mutations of a frame: those that `wanted` returns for a column, or all.
 
-    `limits` are numbers for fields, by pattern; `traps` are the protocol's own.
+    `limits` are numbers that matter to a field, by pattern; `traps` are the protocol's own.
     """
     chosen = wanted or mutations_of
     there = columns(prepared, limits, traps)
@@ -168,7 +169,7 @@ def choices(
 
 @cache
 def mutations_of(column: Column) -> tuple[Mutation, ...]:
-    """Return what may be done to a field of a column."""
+    """Return the mutations that a field with these properties can have."""
     if column.place == FRAME:
         return WHOLE_FRAME
     found = ITEMS if column.place == _ITEM else tuple(_of_field(column))
@@ -192,7 +193,7 @@ def _of_field(column: Column) -> Iterator[Mutation]:
 
 
 def _find_fill_width(prepared: FieldIndex, field: Field) -> int:
-    """Return the width of a length that measures this field alone, if any may be filled."""
+    """Return the width of the length that measures only this field, if it is below three bytes."""
     if not field.measured_by or field.role not in _GROWN:
         return 0
     length = prepared.by_path[field.measured_by[-1]]
@@ -208,7 +209,7 @@ def _place(field: Field) -> str:
 
 
 def _make_trap_change(trap: Trap) -> Change:
-    """Return the change that lets a field fall into a trap."""
+    """Return the change that replaces a field by what a trap makes of it."""
 
     def change(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
         right = prepared.bytes_of(field)
@@ -227,7 +228,7 @@ def _traps(*tables: Mapping[str, Trap]) -> Iterator[Mutation]:
 
 
 def _large() -> Iterator[Mutation]:
-    """Yield the large sizes, under lengths that tell them: one that lies need not be large."""
+    """Yield the large sizes with correct lengths; a wrong length does not need a large field."""
     for name, trap in text_traps.LARGE_SIZES.items():
         yield Mutation(name, _make_trap_change(trap), heavy=True)
 

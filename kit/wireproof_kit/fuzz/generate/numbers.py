@@ -1,4 +1,4 @@
-"""Numbers that parsers get wrong: each has a name, and says what becomes of the right one."""
+"""Numbers that parsers often get wrong, by name, each derived from the correct number."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -7,7 +7,7 @@ from wireproof_kit.fuzz.generate.edits import Edits, FieldIndex, number_edit
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 
 Number = Callable[[int, int, RandomSource], int]
-"""The right number and its width in bits become another, modulo the width."""
+"""Returns another number for the correct one and its width in bits, modulo that width."""
 
 
 def _random(number: int, bits: int, source: RandomSource) -> int:
@@ -45,7 +45,7 @@ NUMBERS: Mapping[str, Number] = {
 
 
 def changed_number(change: Number) -> Callable[[FieldIndex, Field, RandomSource], Edits | None]:
-    """Return the mutation that puts another number into a field; None where it is the same."""
+    """Return the change that writes another number into a field; None if it is the same."""
 
     def make(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
         bits = 64 if field.order is None else 8 * (field.end - field.start)
@@ -56,7 +56,7 @@ def changed_number(change: Number) -> Callable[[FieldIndex, Field, RandomSource]
 
 
 def make_reaching(beyond: int) -> Callable[[FieldIndex, Field, RandomSource], Edits | None]:
-    """Return the mutation that lets a length reach so far beyond the end of the frame."""
+    """Return the change that lets a length end `beyond` bytes after the end of the frame."""
 
     def make(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
         assert field.covers is not None, "a length covers something"
@@ -69,7 +69,7 @@ def make_reaching(beyond: int) -> Callable[[FieldIndex, Field, RandomSource], Ed
 def make_listed(
     numbers: Sequence[int],
 ) -> Callable[[FieldIndex, Field, RandomSource], Edits | None]:
-    """Return the mutation that puts one of some numbers into a field."""
+    """Return the change that writes one of the given numbers into a field."""
 
     def make(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
         edit = number_edit(field, source.one_of(numbers))

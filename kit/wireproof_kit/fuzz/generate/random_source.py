@@ -1,4 +1,4 @@
-"""Random draws that are the same for the same seed and index, and cheap to begin anywhere."""
+"""Random numbers that depend only on seed and index, and are cheap to start anywhere."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -13,12 +13,15 @@ _SPREAD = 0xD1342543DE82EF95
 
 
 class RandomSource:
-    """A stream of draws (SplitMix64); `random.Random` costs more to seed than a case to make."""
+    """A stream of random numbers (SplitMix64).
+
+    `random.Random` is not used: seeding it costs more than making a case.
+    """
 
     __slots__ = ("_state",)
 
     def __init__(self, stream: int, index: int) -> None:
-        """`stream` is a seed that was `mixed`."""
+        """Start a stream; `stream` is the result of `mix_seed`."""
         self._state = (stream + index * _SPREAD) & _BITS
 
     def below(self, bound: int) -> int:
@@ -29,16 +32,16 @@ class RandomSource:
         return (state ^ state >> 31) * bound >> 64
 
     def one_of(self, choices: Sequence[T]) -> T:
-        """Return one of several things."""
+        """Return one of the given items."""
         return choices[self.below(len(choices))]
 
     def octets(self, size: int) -> bytes:
-        """Return so many bytes."""
+        """Return `size` random bytes."""
         if size <= 8:
             return self.below(1 << 8 * size).to_bytes(size, "big")
         return Random(self.below(1 << 64)).randbytes(size)
 
 
 def mix_seed(seed: int) -> int:
-    """Return where the stream of a seed begins: near seeds lie far apart."""
+    """Return the start of a seed's stream; seeds close together start far apart."""
     return int.from_bytes(blake2b(str(seed).encode(), digest_size=8).digest(), "big")

@@ -1,4 +1,4 @@
-"""Frames to make cases from, and the making of one case."""
+"""Valid frames from which cases are made, and the making of one case."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from wireproof_kit.fuzz.generate.random_source import RandomSource
 from wireproof_kit.fuzz.generate.weights import MutationOrder, calm_turns, turns
 
 OUT_OF_ORDER = "out of order"
-"""The mutation of a right frame in a state where none of its kind is due."""
+"""The mutation of a valid frame that is sent in a state where it is not due."""
 
 
 @dataclass(frozen=True, slots=True)
 class KindStates:
-    """The states that cases of a kind come in: those where it is in order, and all."""
+    """The states used for a kind of frame: those in which it is due, and all."""
 
     in_order: tuple[str, ...]
     all: tuple[str, ...]
@@ -32,11 +32,11 @@ class KindStates:
 
 @dataclass(frozen=True, slots=True)
 class SeedFrame:
-    """A frame to make cases from, and what is done to it, turn by turn.
+    """A valid frame from which cases are made, and the order of its mutations.
 
-    The `calm` things leave the frame whole, and their connection most likely in its state: their
-    content is wrong, not their form. Of commands that change the state only those have some that
-    say JSON: there is more to be got wrong in it than the turns of a frame come to.
+    `calm` mutations change the content of a frame and not its form, so that the connection most
+    likely stays in its state. Frames that change the state have calm mutations only if they
+    contain JSON, because JSON can be wrong in more ways than a frame has turns.
     """
 
     kind: Kind
@@ -49,12 +49,12 @@ class SeedFrame:
 
     @property
     def frame(self) -> Frame:
-        """The frame itself."""
+        """The valid frame."""
         return self.prepared.frame
 
 
 def places_of(grammar: Grammar, kind: Kind, states: Sequence[str]) -> KindStates:
-    """Return where cases of a kind come, of the states wanted; empty means all."""
+    """Return the states used for a kind, limited to the given ones; empty means all."""
     there = tuple(each for each in grammar.states[kind.interface] if not states or each in states)
     return KindStates(tuple(each for each in there if each in kind.states), there)
 
@@ -62,7 +62,7 @@ def places_of(grammar: Grammar, kind: Kind, states: Sequence[str]) -> KindStates
 def seed_frame(
     grammar: Grammar, kind: Kind, places: KindStates, frame: Frame, order: Random | None = None
 ) -> SeedFrame:
-    """Prepare a frame; without an order, nothing has its turn."""
+    """Prepare a frame; without `order` it gets no order of mutations."""
     prepared = FieldIndex(frame)
     delimited = grammar.is_delimited(kind.name, frame.data)
     hazardous = grammar.is_hazardous(kind.name, frame.data)
@@ -82,7 +82,7 @@ def _says_json(frame: Frame) -> bool:
 def next_mutant(
     prepared: FieldIndex, entries: MutationOrder, at: int, source: RandomSource
 ) -> tuple[FieldMutation, Mutant]:
-    """Do what a turn says, or the next one where that would change nothing."""
+    """Apply the mutation of a turn, or the first after it that changes something."""
     while True:
         entry = entries[at]
         mutant = mutate(prepared, entry, source)
@@ -101,7 +101,7 @@ def case_of(
     mates: Sequence[SeedFrame],
     source: RandomSource,
 ) -> Case:
-    """Return the case of a mutant in a state; a mate, where one is wanted, is one of `mates`."""
+    """Return the case that sends a mutant in a state; a mate is chosen from `mates` if needed."""
     entry, mutant = done
     kind, mutation, data = frame.kind.name, entry.mutation, mutant.data
     name = mutation.name
@@ -126,7 +126,7 @@ def _mate(frame: SeedFrame, mates: Sequence[SeedFrame], source: RandomSource) ->
 
 
 def _steps(mutant: Mutant, mutation: Mutation, mate: Frame | None, label: str) -> tuple[Step, ...]:
-    """Return the copies of a frame, or a frame and its mate, in one write."""
+    """Return the steps for several copies, or for a mutant and its mate, in one write."""
     first = Step(mutant.data, TOGETHER, 0, label)
     if mate is not None:
         return first, Step(mate.data, mutant.style, 0, mate.kind)

@@ -1,10 +1,10 @@
-"""Hypothesis strategies for frames, cases and conversations, for tests of one's own.
+"""Hypothesis strategies for frames, cases and conversations, for tests of other projects.
 
-A `Grammar` says which protocol, and which names are there on a target; each protocol makes its
-own, in its module `fuzz.grammar`. Everything shrinks towards right frames and short conversations.
-Under the profile `ci` runs are the same every time and nothing is kept; `deep` looks further and
-keeps what it found. `register_profiles` names both to Hypothesis, in a conftest for instance; then
-`pytest --hypothesis-profile=deep`.
+A `Grammar` determines the protocol and the names on a target; each protocol makes its own in its
+module `fuzz.grammar`. Examples shrink towards valid frames and short conversations. Under the
+profile `ci` every run is the same and nothing is stored. The profile `deep` tries more examples
+and stores failures. `register_profiles` registers both with Hypothesis, for instance in a
+conftest; then `pytest --hypothesis-profile=deep` works.
 """
 
 from collections.abc import Sequence
@@ -36,13 +36,16 @@ from wireproof_kit.fuzz.generate.weights import is_calm
 _DICE = st.integers(0, (1 << 64) - 1)
 _DEEP = 2000
 MANY = 20
-"""Cases drawn of one frame, at most, where many are drawn together."""
+"""The maximum number of cases drawn together from one frame.
+
+A case drawn with others costs a third less than a case drawn alone.
+"""
 
 
 def register_profiles(database: Path | None = None) -> None:
-    """Name the profiles `ci` and `deep` to Hypothesis; `deep` keeps what it found in a folder.
+    """Register the Hypothesis profiles `ci` and `deep`; `deep` stores failures in a folder.
 
-    Without a folder it is Hypothesis's own, `.hypothesis`.
+    Without a folder it uses Hypothesis's default, `.hypothesis`.
     """
     patient = [HealthCheck.too_slow, HealthCheck.data_too_large]
     settings.register_profile(
@@ -56,7 +59,7 @@ def register_profiles(database: Path | None = None) -> None:
 
 
 def frames(grammar: Grammar, *kinds: str) -> st.SearchStrategy[Frame]:
-    """Draw right frames, of kinds that begin so; of all, when none is named.
+    """Return a strategy for valid frames whose kind begins with one of `kinds`; none means all.
 
     Raises:
         ValueError: there is no such kind.
@@ -67,10 +70,10 @@ def frames(grammar: Grammar, *kinds: str) -> st.SearchStrategy[Frame]:
 def cases(
     grammar: Grammar, *, frames: Sequence[str] = (), states: Sequence[str] = ()
 ) -> st.SearchStrategy[Case]:
-    """Draw cases: a frame, one thing done to it, and the state in which it is sent.
+    """Return a strategy for cases: a frame, one mutation, and the state in which it is sent.
 
     Raises:
-        ValueError: there is no such frame, or none in such a state.
+        ValueError: there is no such frame, or the frame is never sent in such a state.
     """
     return many_cases(grammar, frames=frames, states=states, most=1).map(lambda made: made[0])
 
@@ -83,12 +86,12 @@ def many_cases(
     exactly: bool = False,
     most: int = MANY,
 ) -> st.SearchStrategy[list[Case]]:
-    """Draw some cases of one frame together, which costs less than each alone.
+    """Return a strategy for several cases of one frame, cheaper than drawing them one by one.
 
-    Frames begin so, or are called `exactly` so.
+    `frames` are prefixes of frame kinds, or complete kinds if `exactly`.
 
     Raises:
-        ValueError: there is no such frame, or none in such a state.
+        ValueError: there is no such frame, or the frame is never sent in such a state.
     """
     ways = [
         (kind, places)
@@ -99,7 +102,7 @@ def many_cases(
 
 
 def conversations(grammar: Grammar, *, states: Sequence[str] = ()) -> st.SearchStrategy[Case]:
-    """Draw conversations: frames in order, out of order and broken, over several connections."""
+    """Return a strategy for conversations with valid and malformed frames, in and out of order."""
     return _conversation(grammar, tuple(states or grammar.states[grammar.talking]))
 
 
@@ -140,7 +143,7 @@ def _cases_of(
 
 @st.composite
 def breaks(draw: st.DrawFn, frame: SeedFrame, grammar: Grammar) -> tuple[Mutant, str]:
-    """Draw something that is wrong with a frame, and what it is called."""
+    """Draw a mutation of a frame; return the mutant and the name of the mutation."""
     source = RandomSource(draw(_DICE), 0)
     entries = choices(frame.prepared, grammar.limits, grammar.traps)
     entry, mutant = _mutate_from(frame, entries, draw(st.integers(0, len(entries) - 1)), source)
@@ -155,7 +158,7 @@ def _calm(column: Column) -> tuple[Mutation, ...]:
 def _mutate_from(
     frame: SeedFrame, entries: MutationChoices, at: int, source: RandomSource
 ) -> tuple[FieldMutation, Mutant]:
-    """Do what stands at a place, or behind it where that would change nothing."""
+    """Apply the mutation with this number, or the first after it that changes something."""
     while True:
         entry = entries[at % len(entries)]
         mutant = mutate(frame.prepared, entry, source)

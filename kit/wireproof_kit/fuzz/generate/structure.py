@@ -1,4 +1,4 @@
-"""Changes of a frame's structure: fields dropped, doubled, swapped, cut short."""
+"""Changes of a frame's structure: fields dropped, doubled, swapped, or cut off."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _ITEM = re.compile(r".*?\]")
 
 
 def items(prepared: FieldIndex) -> Iterator[Field]:
-    """Yield each of the repeated things of a frame (`messages[1]`) as one field."""
+    """Yield each repeated item of a frame, such as `messages[1]`, as one field."""
     found: dict[str, list[Field]] = {}
     for field in prepared.fields:
         end = 0
@@ -26,18 +26,18 @@ def items(prepared: FieldIndex) -> Iterator[Field]:
 
 
 def drop_field(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
-    """Leave a field out."""
+    """Remove a field."""
     return ((field.start, field.end, b""),) if field.end > field.start else None
 
 
 def double_field(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
-    """Send a field twice."""
+    """Repeat a field."""
     data = prepared.bytes_of(field)
     return ((field.end, field.end, data),) if data else None
 
 
 def swap_fields(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
-    """Send a field behind the one that follows it."""
+    """Swap a field with the next one."""
     following = (other for other in prepared.fields if other.start >= field.end > field.start)
     other = next((each for each in following if each.end > each.start), None)
     if other is None:
@@ -47,23 +47,23 @@ def swap_fields(prepared: FieldIndex, field: Field, source: RandomSource) -> Edi
 
 
 def cut_before(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
-    """End the frame where a field begins."""
+    """Cut the frame off where the field begins; leave all lengths as they are."""
     return _cut(prepared, field.start)
 
 
 def cut_inside(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
-    """End the frame within a field."""
+    """Cut the frame off inside the field; leave all lengths as they are."""
     size = field.end - field.start
     return _cut(prepared, field.start + 1 + source.below(size - 1)) if size > 1 else None
 
 
 def ends_before(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
-    """End the frame where a field begins, with lengths that are true of what is left."""
+    """Cut the frame off where the field begins, and correct the lengths of what is left."""
     return _cut_frame(prepared, field.start)
 
 
 def ends_inside(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
-    """End the frame within a field, with lengths that are true of what is left."""
+    """Cut the frame off inside the field, and correct the lengths of what is left."""
     size = field.end - field.start
     return _cut_frame(prepared, field.start + 1 + source.below(size - 1)) if size > 1 else None
 
@@ -74,7 +74,7 @@ def _cut(prepared: FieldIndex, at: int) -> Edits | None:
 
 
 def _cut_frame(prepared: FieldIndex, at: int) -> Edits | None:
-    """Cut the frame; None where no length is left that could tell of it."""
+    """Cut the frame off and correct its lengths; return None if no length measures that part."""
     if not 0 < at < len(prepared.frame.data):
         return None
     edits = [

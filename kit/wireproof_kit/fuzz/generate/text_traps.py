@@ -1,4 +1,4 @@
-"""Text and bytes that readers stumble over, each under a name."""
+"""Texts and bytes that parsers often misread, by name."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
@@ -6,14 +6,14 @@ from typing import TypeAlias
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 
 Trap = Callable[[bytes, RandomSource], bytes]
-"""What stood there becomes something else."""
+"""Returns the bytes that replace the given ones."""
 Traps: TypeAlias = Mapping[str, Mapping[str, Trap]]
-"""Under names: for fields of a role, or in a place of HTTP."""
+"""Traps by name, for each role, or for each place of an HTTP request."""
 NO_TRAPS: Traps = {}
 
 
 def _make_insert_trap(piece: bytes) -> Trap:
-    """Return the trap that puts a piece somewhere into what stood there."""
+    """Return the trap that inserts a piece at a random offset."""
 
     def make(text: bytes, source: RandomSource) -> bytes:
         at = source.below(len(text) + 1)
@@ -23,17 +23,17 @@ def _make_insert_trap(piece: bytes) -> Trap:
 
 
 def instead(text: bytes) -> Trap:
-    """Return the trap that puts other bytes in the place of what stood there."""
+    """Return the trap that replaces the text by a fixed one."""
     return lambda _, source: text
 
 
 def make_append_trap(more: bytes) -> Trap:
-    """Return the trap that puts bytes behind what stood there."""
+    """Return the trap that appends bytes."""
     return lambda text, source: text + more
 
 
 def make_size_trap(size: int) -> Trap:
-    """Return the trap that repeats what stood there up to a size."""
+    """Return the trap that repeats the text up to `size` bytes."""
 
     def make(text: bytes, source: RandomSource) -> bytes:
         whole = text or b"x"
@@ -66,14 +66,14 @@ CHANGES: Mapping[str, Trap] = {
     "no UTF-8: lone continuation": _make_insert_trap(b"\x80"),
     "no UTF-8: cut sequence": _make_insert_trap(b"\xe2\x82"),
 }
-"""What may befall bytes of any kind."""
+"""Traps for bytes of any kind."""
 
 _SMALL = (1, 2, 64, 65, 127, 128, 255, 256, 257, 4096)
 _LARGE = (32767, 32768, 65533, 65534, 65535, 65536)
 
 SIZES: Mapping[str, Trap] = {f"{size} bytes": make_size_trap(size) for size in _SMALL}
 LARGE_SIZES: Mapping[str, Trap] = {f"{size} bytes": make_size_trap(size) for size in _LARGE}
-"""Sizes around which fields, buffers and sums overflow."""
+"""Sizes at which fields, buffers and sums overflow."""
 
 BODIES: Mapping[str, Trap] = {
     "all zero": lambda text, source: bytes(len(text) or 1),
@@ -126,4 +126,4 @@ DIGITS: Mapping[str, Trap] = {
     "a blank behind": make_append_trap(b" "),
     "other digits": instead("\u0661\u0662".encode()),
 }
-"""Words that are no such number, or a number too large."""
+"""Words that are no number of this kind, or too large a number."""

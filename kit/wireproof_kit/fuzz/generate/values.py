@@ -1,4 +1,4 @@
-"""Values out of outlines by Hypothesis, and values drawn by number."""
+"""Values from outlines by Hypothesis, and values drawn by number."""
 
 from collections.abc import Callable, Mapping
 from random import Random
@@ -13,21 +13,21 @@ from wireproof_spec.outline import Outline
 T = TypeVar("T")
 Made = st.SearchStrategy[Any]
 Rules = Mapping[str | type, Made]
-"""What a protocol says of parts that their shape does not tell.
+"""Strategies of a protocol for parts whose shape does not determine their values.
 
-By the type of a value, by type and field (`PubBody.body`), or by a field's name anywhere.
+The key is a type, a type and a field (`PubBody.body`), or the name of a field of any type.
 """
 
 _BARE = (known.Fixed, known.Derived)
 MOST_ITEMS = 3
 MOST_BYTES = 200
 _CHOICES = 16_384
-"""Bytes to draw a value from; frames of all kinds together take a few thousand."""
+"""Bytes that a value is drawn from; frames of all kinds together use a few thousand."""
 _ATTEMPTS = 100
 
 
 def values(outline: Outline, rules: Rules) -> Made:
-    """Make values that fit an outline, by rules where there are any."""
+    """Return a strategy for values of an outline; a matching rule takes precedence."""
     match outline:
         case known.Parts():
             return _record(outline, rules)
@@ -84,10 +84,11 @@ def _octets(outline: Outline) -> Made:
 
 
 class Drawer(Generic[T]):
-    """Draws values by number: the same value for the same number, in every process.
+    """Draws values by number: the same number gives the same value in every process.
 
-    Hypothesis gets its choices as bytes (`fuzz_one_input`). Left to itself it would also draw
-    constants that it has read in whatever modules of a project are loaded.
+    Hypothesis gets its choices as bytes (`fuzz_one_input`). Its normal generation was rejected
+    because it also draws constants that it finds in whatever modules are loaded, so that the
+    values would depend on them.
     """
 
     def __init__(self, strategy: st.SearchStrategy[T]) -> None:
@@ -102,10 +103,10 @@ class Drawer(Generic[T]):
         self._feed = cast(Callable[[bytes], object], handle.hypothesis.fuzz_one_input)
 
     def draw(self, number: int) -> T:
-        """Return the value of a number.
+        """Return the value with this number.
 
         Raises:
-            ValueError: the strategy refuses all that it draws.
+            ValueError: the strategy rejects everything that is drawn.
         """
         choices = Random(number)
         for _ in range(_ATTEMPTS):

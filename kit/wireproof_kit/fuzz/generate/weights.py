@@ -1,7 +1,7 @@
-"""In which order things are done to a frame: fields have turns as often as they weigh.
+"""The order of the mutations of a frame: each field gets turns according to its weight.
 
-A list of all that may be done would cost more than the few hundred cases that a frame gives;
-entries are made when their turn comes.
+A complete list of mutations would cost more than the few hundred cases made from a frame, so each
+entry is made when its turn comes.
 """
 
 from collections import Counter
@@ -32,15 +32,15 @@ WEIGHTS: Mapping[Role, int] = {
     "fixed": 3,
     "line": 3,
 }
-"""How often the turn of a field of such a role comes."""
+"""The number of turns of a field, by its role."""
 IN_LIST = "[]"
-"""Stands in the pattern of a field that may be there several times."""
+"""Marks the pattern of a field that may occur several times."""
 IN_HEAD = 3
-"""How many times less often that of a part of an HTTP header: there are so many of them."""
+"""Parts of HTTP headers get a third of the turns, because there are so many of them."""
 HEAVY = 3
-"""How often the turn comes of all that is heavy in a frame together."""
+"""The number of turns that all heavy mutations of a frame have together in one round."""
 RIGHT = 2
-"""How often the right frame's turn comes among the calm ones."""
+"""The number of turns of the unchanged frame among the calm mutations."""
 OFTEN = {
     "empty": 5,
     "zero": 2,
@@ -52,22 +52,22 @@ OFTEN = {
     "smallest signed": 1,
     "JSON: another number": 8,
 }
-"""How many turns more the oldest mistakes have than odder ones, and one that stands for dozens."""
+"""Additional turns: for the most common mistakes, and for one name that stands for dozens."""
 _CONTENT: frozenset[Role] = frozenset(("body", "json"))
 
 _Slot = tuple[Field, str, Sequence[Mutation], int, int]
-"""A field, its pattern, what may be done to it, where to begin there, how many turns it has."""
+"""A field, its pattern, its mutations, the number of the first one, and its number of turns."""
 
 
 class MutationOrder:
-    """What is done to a frame at each turn, without end: no two rounds are the same."""
+    """The mutation of a frame for each turn, without end; no two rounds are the same."""
 
     __slots__ = ("_every", "_heavy", "_schedule")
 
     def __init__(
         self, schedule: Sequence[_Slot], heavy: Sequence[_Slot] = (), every: int = 1
     ) -> None:
-        """One turn of `every` so many is that of something heavy, where there is any."""
+        """Create an order; every `every`-th turn is a heavy mutation if there are any."""
         self._schedule = schedule
         self._heavy = heavy
         self._every = every
@@ -76,7 +76,7 @@ class MutationOrder:
         return bool(self._schedule)
 
     def __getitem__(self, at: int) -> FieldMutation:
-        """Return what is done at a turn."""
+        """Return the mutation of a turn."""
         times, place = divmod(at, self._every)
         if place == self._every - 1 and self._heavy:
             return _entry(self._heavy, times)
@@ -86,7 +86,7 @@ class MutationOrder:
 def turns(
     prepared: FieldIndex, limits: Mapping[str, tuple[int, ...]], traps: Traps, order: Random
 ) -> MutationOrder:
-    """Return the turns of all that may be done to a frame."""
+    """Return the order of all mutations of a frame."""
     there = list(columns(prepared, limits, traps))
     alike = Counter(row for _, row, _ in there if IN_LIST in row)
     schedule = [
@@ -109,7 +109,7 @@ def turns(
 def calm_turns(
     prepared: FieldIndex, limits: Mapping[str, tuple[int, ...]], traps: Traps, order: Random
 ) -> MutationOrder:
-    """Return the turns of what leaves a frame's form as it is."""
+    """Return the order of the mutations that leave the form of a frame unchanged."""
     schedule = [
         slot
         for field, row, column in columns(prepared, limits, traps)
@@ -134,10 +134,10 @@ def _entry(schedule: Sequence[_Slot], at: int) -> FieldMutation:
 
 
 def _weight(field: Field, alike: int = 0) -> int:
-    """Return how many turns a field has.
+    """Return the number of turns of a field.
 
-    Those `alike` in the items of a list have together as many as one alone: else a frame with
-    many items would hardly come to what there is one of, the count of them among it.
+    The `alike` fields in the items of a list share the turns of one field. Otherwise, in a frame
+    with many items, fields that occur once, such as the count, would hardly get a turn.
     """
     of_head = field.path.startswith("headers.") and field.role != "length"
     weight = WEIGHTS[field.role] // (IN_HEAD if of_head else 1)
@@ -163,7 +163,7 @@ def _calm(column: Column) -> Sequence[Mutation]:
 
 
 def is_calm(mutation: Mutation, role: Role) -> bool:
-    """Tell whether a mutation of a field of that role leaves the form of its frame as it is."""
+    """Return True if a mutation of a field with this role keeps the form of its frame."""
     if mutation.name == GRAMMAR:
         return True
     in_content = role in _CONTENT and mutation.change is not None

@@ -1,1 +1,1 @@
-"""Judging answers, bystanders and resources by what was owed."""
+"""Judges answers, bystanders and resources by what a case was owed."""

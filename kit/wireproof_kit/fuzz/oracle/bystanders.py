@@ -1,4 +1,4 @@
-"""What bystanders of every protocol have in common: waiting, striking off, telling the dead."""
+"""What the bystanders of all protocols share: waiting, missing messages, dead targets."""
 
 import select
 import socket
@@ -12,13 +12,13 @@ from wireproof_kit.fuzz.send.connection import CONNECT_S, CaseConnection
 from wireproof_kit.wire.http import Address
 
 BEHIND_S = 0.5
-"""So long what was published before a message may come after it."""
+"""The seconds by which an earlier message may arrive after a later one."""
 SHOWN = 40
-"""Bytes of a lost message that are told."""
+"""The number of bytes of a lost message that are shown."""
 
 
 def wait(clients: Sequence[CaseConnection], deadline: float) -> None:
-    """Wait until something can be moved on a connection, and move it; at most until then."""
+    """Wait until a connection is ready or the deadline has come; then write and read on all."""
     poll = select.poll()
     for client in clients:
         if client.sock is not None and not client.ended:
@@ -30,10 +30,10 @@ def wait(clients: Sequence[CaseConnection], deadline: float) -> None:
 
 
 class Missing:
-    """What was acknowledged and has not come, each as often as it was stored.
+    """The acknowledged messages that have not arrived, each as often as it was stored.
 
-    A message of which brokers write the head in several ways has several readings, and one
-    reading may be of two messages. Whatever leaves the fewest missing is taken.
+    Brokers encode some messages in several ways, so a delivered message may match several stored
+    ones. Deliveries are assigned so that the fewest messages stay missing.
     """
 
     def __init__(self, stored: Iterable[bytes]) -> None:
@@ -48,20 +48,20 @@ class Missing:
 
     @property
     def first(self) -> bytes:
-        """Return the first that is missing."""
+        """The first missing message."""
         return next(iter(self._left))
 
     @property
     def kinds(self) -> tuple[bytes, ...]:
-        """Return all that are missing, each once."""
+        """All missing messages, each once."""
         return tuple(self._left)
 
     def forgive(self, one: bytes) -> None:
-        """Miss one no more, however often it was stored."""
+        """Stop expecting a message, however often it was stored."""
         del self._left[one]
 
     def strike(self, readings: Sequence[bytes]) -> bool:
-        """Cross one off for a message that came; tell whether any of its readings was missing."""
+        """Take a delivered message off the list; return True if it was missing in any reading."""
         return self._strike(tuple(readings), set())
 
     def _strike(self, readings: tuple[bytes, ...], tried: set[bytes]) -> bool:
@@ -78,9 +78,10 @@ class Missing:
         self._taken.setdefault(reading, Counter())[readings] += 1
 
     def _exchange(self, reading: bytes, readings: tuple[bytes, ...], tried: set[bytes]) -> bool:
-        """Give a reading to this message, if one that has it can be another.
+        """Assign a reading to this delivery if the delivery that has it can take another one.
 
-        Of those with the same readings one is asked: what it cannot be, none of them can.
+        Of deliveries with the same readings only one is tried: if it cannot change, none can.
+        Trying each of thousands took longer than the patience of the watch.
         """
         if reading in tried:
             return False
@@ -99,9 +100,10 @@ class Missing:
 def describe_undelivered(
     missing: Missing, count: int, *, strange: int, before_content: int = 0
 ) -> Trouble:
-    """Say what of `count` acknowledged messages did not come, and how many came in their place.
+    """Return the trouble of messages that were acknowledged and not delivered.
 
-    The first is shown, but for the bytes before its content.
+    The text has the numbers of missing and of unexpected messages, and the first missing one
+    without its first `before_content` bytes.
     """
     lost = missing.first
     words = f"{len(missing)} of {count} acknowledged messages were not delivered"
@@ -111,7 +113,7 @@ def describe_undelivered(
 
 
 def is_alive(address: Address) -> bool:
-    """Tell whether connections are accepted."""
+    """Return True if the target accepts connections."""
     try:
         socket.create_connection(address, CONNECT_S).close()
     except OSError:
@@ -120,10 +122,10 @@ def is_alive(address: Address) -> bool:
 
 
 def or_dead(trouble: Trouble, address: Address) -> Trouble:
-    """Return the trouble with a target, which is death where it accepts no connection."""
+    """Return the trouble, or that the target is dead if it accepts no connection."""
     return trouble if is_alive(address) else Trouble(DEAD, describe_refusal(address))
 
 
 def describe_refusal(address: Address) -> str:
-    """Say that a target accepts no connection."""
+    """Return the text for a target that accepts no connection."""
     return f"{address[0]}:{address[1]} accepts no connection"

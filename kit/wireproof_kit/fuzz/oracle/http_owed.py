@@ -1,4 +1,4 @@
-"""HTTP requests of cases: reading what is answered, and what is owed for the bytes of one."""
+"""HTTP requests of cases: reading the responses, and what a request is owed."""
 
 import re
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ METHODS: Final = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH")
 STATUSES: Final = frozenset(f"HTTP {status}" for status in range(200, 600))
 BODY_LIMIT: Final = 16 * 1024 * 1024
 TOLD_TIMES: Final = 8
-"""What JSON says of a message of a few bytes is so many times as long as what was sent of it."""
+"""In JSON, a stored message of a few bytes is up to this many times as long as it was sent."""
 OWN_FAULT: Final = 500
-"""From here on a status blames the broker; both protocols say in the body what went wrong."""
+"""The lowest status that blames the broker; both protocols then explain it in the body."""
 UNEXPLAINED: Final = "without a word of what went wrong"
 _BEGINNING: Final = b"HTTP/1."
 _LINE = re.compile(rb"(GET|POST|PUT|DELETE) (/[!-~]*) HTTP/1\.1")
@@ -23,19 +23,19 @@ _FIELD = re.compile(rb"([A-Za-z0-9#_-]+):[ \t]*([ -~]*?)[ \t]*")
 
 
 def is_http(case: Case) -> bool:
-    """Tell whether a case is a request over HTTP."""
+    """Return True if a case is a request over HTTP."""
     return case.frame_kind.partition(" ")[0] in METHODS
 
 
 class HttpReader:
-    """Responses out of a stream; each is an answer of the kind `HTTP` and its status.
+    """Reads responses from a stream; each is an answer of the kind `HTTP` with its status.
 
-    Brokers answer 500 to bad input as well, and name the error; one that says nothing is of a
-    kind of its own, which nobody is owed.
+    Brokers answer 500 to invalid input too, with the error in the body. A 500 without a body is a
+    kind of its own, which no request is owed.
     """
 
     def __init__(self, method: str = "POST", volume: Volume | None = None) -> None:
-        """Without a body for the answer when the method is HEAD; `volume` may be told at once."""
+        """Create a reader; responses to HEAD have no body; one response may repeat `volume`."""
         self._method = "HEAD" if method == "HEAD" else "POST"
         self.fault = ""
         self.pending: bytes = b""
@@ -46,9 +46,9 @@ class HttpReader:
         self._is_telling = False
 
     def feed(self, data: bytes) -> Sequence[Answer]:
-        """Take bytes, empty at the end; return the responses that are whole now.
+        """Read bytes, or the end of the stream if empty; return the responses now complete.
 
-        One that the end cuts off stays pending.
+        A response that is cut off by the end stays pending.
         """
         if self.fault:
             return ()
@@ -91,9 +91,9 @@ class HttpReader:
 
 
 def expect_http(data: bytes, case: Case | None = None) -> Expectation:
-    """Return what is owed for a request: one answer when it is whole, as long as it is one.
+    """Return what a request is owed: one response if the request is complete and well-formed.
 
-    Many servers give up a request when the client's side ends before it is answered.
+    After a half-close no response is required: many servers then abandon the request.
     """
     if case is not None and any(isinstance(step.style, HalfClose) for step in case.steps):
         return Expectation((Owed(STATUSES, "may", optional=True),), certain=False)
@@ -121,14 +121,14 @@ def expect_http(data: bytes, case: Case | None = None) -> Expectation:
 
 
 def headers_of(fields: Sequence[bytes]) -> dict[bytes, bytes] | None:
-    """Return headers by name in lower case; None when one is not whole, or is there twice."""
+    """Return headers by lower-case name; None if one is malformed or occurs twice."""
     pairs = [found for field in fields if (found := _FIELD.fullmatch(field))]
     values = {pair[1].lower(): pair[2] for pair in pairs}
     return values if len(pairs) == len(fields) == len(values) else None
 
 
 def reader(case: Case, volume: Volume | None = None) -> HttpReader:
-    """Return a reader for what is answered to a case, by a target that keeps such a volume."""
+    """Return a reader for the responses to a case; `volume` counts the bytes stored so far."""
     return HttpReader("HEAD" if case.steps[0].data.startswith(b"HEAD ") else "POST", volume)
 
 

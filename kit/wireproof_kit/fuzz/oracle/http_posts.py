@@ -1,4 +1,4 @@
-"""Requests that all servers read the same way: what is posted is known, and so what is stored."""
+"""Requests that every server must read the same way, so that it is known what they store."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -11,10 +11,10 @@ from wireproof_kit.fuzz.generate.http_frames import HOST
 from wireproof_kit.fuzz.oracle.http_owed import headers_of
 
 TAKEN: Final = frozenset(("HTTP 200", "HTTP 201", "HTTP 204"))
-"""What is answered when what was posted is stored."""
+"""The statuses that mean that the request was stored."""
 TAKEN_OR_BUSY: Final = TAKEN | {"HTTP 429", "HTTP 503"}
 SURELY_TAKEN: Final = 65536 + 4096
-"""Bytes of a body that every server takes; a limit above it is the server's own affair."""
+"""The body size that every server must accept; above it a server may have a limit."""
 _END_OF_HEAD: Final = b"\r\n\r\n"
 _LINE = re.compile(rb"POST (/[!-~]*) HTTP/1\.1")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
@@ -24,9 +24,9 @@ _DIGITS = re.compile(rb"[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A path, the pairs of a query, both as they were written, and the bytes of a body.
+    """A POST request: its path and query as written, and its body.
 
-    `headers` are those beside the framing, by name in lower case.
+    `headers` are all but those that frame the body, by lower-case name.
     """
 
     path: str
@@ -35,14 +35,14 @@ class Post:
     headers: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes], compare=False)
 
     def is_usual(self, allowed: Collection[tuple[bytes, bytes]]) -> bool:
-        """Tell whether its headers give no server a reason to refuse it, nor its size."""
+        """Return True if neither headers nor size give a server a reason to reject the request."""
         usual = {(b"host", HOST.encode()), (b"connection", b"close"), *allowed}
         return len(self.body) <= SURELY_TAKEN and self.headers.items() <= usual
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a request that is taken stores where it is read; `is_right`: it must be taken."""
+    """The messages a request stores if it is accepted; `is_right`: it must be accepted."""
 
     stored: tuple[bytes, ...] = ()
     is_right: bool = False
@@ -52,10 +52,10 @@ NO_PROMISE: Final = Promise()
 
 
 def first_post(data: bytes) -> Post | None:
-    """Return the request that bytes begin with, if it is whole, posts, and nobody may differ.
+    """Return the POST request at the start of the bytes if it is complete and unambiguous.
 
-    Framed both ways, or with a header twice, or in chunks with anything else between them, it
-    is one that servers read in different ways.
+    Servers read some requests in different ways: those with both a length and chunks, with a
+    repeated header, or with anything else between the chunks. The result is then None.
     """
     head, mark, rest = data.partition(_END_OF_HEAD)
     line, *fields = head.split(b"\r\n")
@@ -73,7 +73,7 @@ def first_post(data: bytes) -> Post | None:
 
 
 def _body(values: dict[bytes, bytes], rest: bytes) -> bytes | None:
-    """Return a body that is there to its end, framed in one of the two ways."""
+    """Return a complete body, framed by a length or by chunks; None if it is not complete."""
     length, coding = values.get(b"content-length"), values.get(b"transfer-encoding")
     if coding is not None:
         return _join_chunks(rest) if length is None and coding == b"chunked" else None
@@ -83,7 +83,7 @@ def _body(values: dict[bytes, bytes], rest: bytes) -> bytes | None:
 
 
 def _join_chunks(rest: bytes) -> bytes | None:
-    """Return what chunks come to; none when the last is missing or anything else is between."""
+    """Return the joined chunks; None if the last one is missing or anything else is between."""
     chunks: list[bytes] = []
     at = 0
     while (found := _CHUNK.match(rest, at)) is not None:
@@ -99,10 +99,10 @@ def _join_chunks(rest: bytes) -> bytes | None:
 
 
 def add_promise(expected: Expectation, promise: Promise, case: Case) -> Expectation:
-    """Return what is owed for a request of a case, given what being taken means for it.
+    """Return what a request is owed, with the messages that it stores if it is accepted.
 
-    A right one must be taken, unless the server is busy or it comes so slowly, or in such a form,
-    that a server may give it up.
+    A right request must be accepted unless the server is busy. A request that is sent slowly, or
+    whose connection the server may close, need not be accepted.
     """
     if promise == NO_PROMISE or not expected.owed:
         return expected

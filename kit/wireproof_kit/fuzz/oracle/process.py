@@ -1,4 +1,4 @@
-"""What a process of this machine uses: memory and open files, as the system tells."""
+"""The memory, open files and processor time of a process on this machine, from /proc."""
 
 import os
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from pathlib import Path
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _ENDED = ("Z", "X")
-"""States of one that has ended, though its parent has not asked yet."""
+"""The states of a process that has ended, although its parent has not collected it yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Resident bytes, open files, seconds of processor time."""
+    """Resident memory in bytes, open files, and processor time in seconds."""
 
     memory: int
     files: int
@@ -20,16 +20,16 @@ class Usage:
 
 
 def read_start_time(pid: int) -> int | None:
-    """Return when a process began, in ticks since the machine did; None when it has ended.
+    """Return when a process started, in clock ticks since boot; None if it has ended.
 
-    Numbers of processes are given again; two processes of one number began at different times.
+    Process ids are reused; the start time tells two processes with the same id apart.
     """
     fields = _stat(Path(f"/proc/{pid}"))
     return int(fields[19]) if fields and fields[0] not in _ENDED else None
 
 
 def usage(pid: int) -> Usage | None:
-    """Return what a process uses now; None when it is gone or may not be looked at."""
+    """Return the present usage of a process; None if it has ended or may not be inspected."""
     folder = Path(f"/proc/{pid}")
     try:
         pages = int((folder / "statm").read_text().split()[1])
@@ -43,7 +43,7 @@ def usage(pid: int) -> Usage | None:
 
 
 def _stat(folder: Path) -> list[str]:
-    """Return what the system tells of a process behind its name; nothing when it is gone."""
+    """Return the fields of /proc/PID/stat after the process name; none if it has ended."""
     try:
         return (folder / "stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""Whether a process climbs: in memory or open files, over cases that leave nothing behind."""
+"""Detects growth of memory or open files over cases that should leave nothing behind."""
 
 import time
 from collections import deque
@@ -15,25 +15,25 @@ SETTLE_S = 1.5
 SELDOM_S = 6.0
 POLL_S = 0.05
 FILES_STEP = 32
-"""So many more open files are looked into; topics that cases make have some of their own."""
+"""The growth of open files that is suspicious; topics created by cases have some of their own."""
 MEMORY_STEP = 512 * 1024
-"""Bytes more than other batches take, that make one suspicious."""
+"""The growth in bytes beyond that of other batches that is suspicious."""
 MUCH = 8 * 1024 * 1024
-"""Bytes over one batch that are suspicious, though others may take as many."""
+"""The growth in bytes over one batch that is suspicious, even if other batches grow as much."""
 ROUND_STEP = 800 * 1024
-"""Bytes over each of some rounds of the same cases that show it."""
+"""The growth in bytes in every round of the same cases that confirms a leak."""
 REMEMBERED = 32
 ROUNDS = 3
 LEAST_CASES = 16
 KEPT_EACH = 4096
-"""Bytes beside its own that a broker may keep of each request that it has stored."""
+"""The bytes beside its content that a broker may keep for each stored request."""
 
 Send = Callable[[Sequence[Case]], None]
 
 
 @dataclass(slots=True)
 class Watch:
-    """Looks at a process after every batch."""
+    """Measures a process after every batch."""
 
     pid: int
     _files: int = field(default=0, init=False)
@@ -45,7 +45,7 @@ class Watch:
     _step: int = field(default=FILES_STEP, init=False)
 
     def climbs(self, cases: Sequence[Case]) -> Trouble | None:
-        """Say what has climbed over a batch beyond what it may; what has is the new level."""
+        """Return what grew suspiciously over a batch; the present usage is the new baseline."""
         now = usage(self.pid)
         if now is None:
             return None
@@ -76,7 +76,7 @@ class Watch:
         return None
 
     def repeat_cases(self, violated: str, cases: Sequence[Case], send: Send) -> Trouble | None:
-        """Send cases again and again; say what climbs every time."""
+        """Send cases several times; return the trouble if usage grows every time."""
         if violated == FILES:
             return self._climbing_files(cases, send)
         return self._climbing_memory(cases, send)
@@ -90,7 +90,7 @@ class Watch:
             if before is None or now is None or now.files <= before.files:
                 return None
             before = now
-        return Trouble(FILES, f"open files climb with every {len(cases)} cases")
+        return Trouble(FILES, f"open files grow with every {len(cases)} cases")
 
     def _climbing_memory(self, cases: Sequence[Case], send: Send) -> Trouble | None:
         many = list(cases) * max(1, -(-LEAST_CASES // len(cases)))
@@ -113,7 +113,7 @@ class Watch:
         return Trouble(MEMORY, f"{grown} more bytes after {ROUNDS * len(many)} cases")
 
     def _wait_until_settled(self, level: int) -> Usage | None:
-        """Return the usage once files are down to a level, or after a while."""
+        """Return the usage once open files are down to a level, or after 1.5 seconds."""
         deadline = time.monotonic() + SETTLE_S
         while True:
             now = usage(self.pid)

@@ -1,4 +1,4 @@
-"""Judging answers by what was owed: pure functions, no sockets, no clock."""
+"""Judges answers by what was owed: pure functions without sockets or clock."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,30 +21,30 @@ MEMORY: Final = "memory"
 FILES: Final = "files"
 
 MEANINGS: Final = {
-    WRONG_ANSWER: "an answer that the grammar does not allow for that input",
-    NO_ANSWER: "no answer within patience",
-    CLOSED: "the connection was ended over something that is as it should be",
-    NONSENSE: "what was sent back is no answer of the protocol",
-    NOT_CLOSED: "the connection stays open though the other side has ended",
-    DEAD: "the target accepts no connection any more",
-    LINGERS: "a connection that has ended is still told among the clients",
-    HUNG: "no answer beyond patience: the target accepts connections and answers nobody",
-    ROUND_TRIP: "a fresh connection does not complete a round trip",
-    DELIVERY: "what was acknowledged was not delivered unchanged",
+    WRONG_ANSWER: "an answer that the grammar does not allow for this input",
+    NO_ANSWER: "no answer in time",
+    CLOSED: "the target closed the connection after valid input",
+    NONSENSE: "the target sent bytes that are no answer of the protocol",
+    NOT_CLOSED: "the target keeps a connection open after the client ended it",
+    DEAD: "the target accepts no more connections",
+    LINGERS: "the target still lists a client whose connection has ended",
+    HUNG: "the target accepts connections and answers nobody",
+    ROUND_TRIP: "a new connection cannot complete a round trip",
+    DELIVERY: "an acknowledged message was not delivered unchanged",
     NEIGHBOUR: "another connection was disturbed",
-    MEMORY: "memory climbs",
-    FILES: "open files climb",
+    MEMORY: "memory keeps growing",
+    FILES: "the number of open files keeps growing",
 }
-"""What may be violated, in the words of people."""
+"""The violated rules in words for people."""
 
 NOTHING: Final = "nothing"
 MOST_WAYS: Final = 200
-"""Requests on one connection, beyond which no ways are compared."""
+"""The number of requests on one connection above which answers are assigned greedily."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionResult:
-    """What a connection came to: its answers, how it ended, what was wrong with the stream."""
+    """What happened on a connection: its answers, how it ended, and faults of the stream."""
 
     answers: Sequence[Answer]
     ended: str = ""
@@ -53,9 +53,9 @@ class ConnectionResult:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What is violated, if anything; `answer` is the class of what came; `at` counts requests.
+    """The violated rule, if any, the class of the answer, and the number of the request.
 
-    ``stored`` is what must be delivered.
+    ``stored`` are the messages that must be delivered.
     """
 
     trouble: Trouble | None = None
@@ -65,10 +65,10 @@ class Judgement:
 
 
 def judge(expected: Expectation, seen: ConnectionResult) -> Judgement:
-    """Judge all that one connection was answered.
+    """Judge all answers on one connection.
 
-    Where an answer may be that to an optional request or to a later one, it is taken for
-    whichever leaves nothing wrong.
+    An answer that fits both an optional request and a later one is assigned to the one that leaves
+    nothing wrong, if there is such a one.
     """
     if seen.fault and not expected.opaque:
         return Judgement(Trouble(NONSENSE, seen.fault), NONSENSE)
@@ -88,12 +88,12 @@ def judge(expected: Expectation, seen: ConnectionResult) -> Judgement:
         came += 1
         stored += owed.stored if answer.kind in owed.success else ()
     if expected.certain and came < len(seen.answers):
-        return _wrong(seen.answers[came], len(expected.owed), "no further answer was due")
+        return _wrong(seen.answers[came], len(expected.owed), "expected no further answer")
     return Judgement(stored=tuple(stored))
 
 
 class _Ways:
-    """The ways in which answers may belong to requests, some of which may have none."""
+    """The possible assignments of answers to requests, some of which need no answer."""
 
     def __init__(self, expected: Expectation, seen: ConnectionResult) -> None:
         self._expected = expected
@@ -101,7 +101,7 @@ class _Ways:
         self._known: dict[tuple[int, int], bool] = {}
 
     def takes(self, at: int, came: int) -> bool:
-        """Tell whether an optional request takes the answer that is next."""
+        """Return True if the next answer belongs to this optional request."""
         answers = self._seen.answers
         if came == len(answers) or wrong_answer(self._expected.owed[at], answers[came]):
             return False
@@ -110,7 +110,7 @@ class _Ways:
         return self._is_right(at + 1, came + 1) or not self._is_right(at + 1, came)
 
     def _is_right(self, at: int, came: int) -> bool:
-        """Tell whether, from there on, nothing is wrong in some way."""
+        """Return True if some assignment of the remaining answers leaves nothing wrong."""
         found = self._known.get((at, came))
         if found is None:
             found = self._known[at, came] = self._look(at, came)
@@ -131,16 +131,16 @@ class _Ways:
 
 
 def wrong_answer(owed: Owed, answer: Answer, at: int = 0) -> Judgement | None:
-    """Judge one answer to one request; None when it is allowed."""
+    """Judge one answer to one request; return None if it is allowed."""
     if answer.kind not in owed.kinds:
         return _wrong(answer, at, _describe_due(owed))
     if answer.kind in owed.success and owed.echo not in answer.data:
-        return _wrong(answer, at, f"an answer that holds {owed.echo.hex()} was due")
+        return _wrong(answer, at, f"expected an answer that contains {owed.echo.hex()}")
     return None
 
 
 def owed_count(expected: Expectation) -> int:
-    """Return how many answers must come."""
+    """Return the number of answers that must come."""
     return sum(not owed.optional for owed in expected.owed)
 
 
@@ -148,18 +148,20 @@ def _judge_missing(
     owed: Owed, at: int, seen: ConnectionResult, *, may_end: bool, stored: Sequence[bytes]
 ) -> Judgement:
     if not seen.ended:
-        return Judgement(Trouble(NO_ANSWER, f"{_describe_due(owed)}, nothing came"), NOTHING, at)
+        return Judgement(
+            Trouble(NO_ANSWER, f"{_describe_due(owed)}, received nothing"), NOTHING, at
+        )
     if may_end:
         return Judgement(stored=tuple(stored))
-    return Judgement(Trouble(CLOSED, f"{_describe_due(owed)}, the connection ended"), CLOSED, at)
+    return Judgement(Trouble(CLOSED, f"{_describe_due(owed)}, the connection closed"), CLOSED, at)
 
 
 def _wrong(answer: Answer, at: int, due: str) -> Judgement:
-    words = f"{due}, {answer.kind} came"
+    words = f"{due}, received {answer.kind}"
     return Judgement(Trouble(WRONG_ANSWER, words), answer.kind, at)
 
 
 def _describe_due(owed: Owed) -> str:
     kinds = sorted(owed.kinds)
     shown = " or ".join(kinds[:3]) if len(kinds) < 4 else "an error"
-    return f"{shown} was due" if kinds else "no answer was due"
+    return f"expected {shown}" if kinds else "expected no answer"

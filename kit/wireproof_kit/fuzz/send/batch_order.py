@@ -1,7 +1,7 @@
-"""Sorts a batch: what goes many at a time over one connection, and what gets its own.
+"""Sorts the cases of a batch into pipelined ones and ones with connections of their own.
 
-It says what each case is owed, which takes longer than sending it: it is done piece by piece,
-while the target is busy with the batch before.
+Sorting also determines what each case is owed. That takes longer than sending, so it is done in
+pieces while the target is busy with the batch before.
 """
 
 from collections.abc import Iterable
@@ -17,13 +17,13 @@ Trigger = tuple[str, str, str, str]
 
 
 def trigger(case: Case) -> Trigger:
-    """Return what a case has in common with others that do the same to a target."""
+    """Return the key of cases that have the same effect on a target."""
     return case.state, case.frame_kind, case.field, case.mutation
 
 
 @dataclass(slots=True)
 class Sorter:
-    """Knows which cases leave their connection as it was; `closers` were seen not to."""
+    """Decides which cases leave their connection usable; `closers` were seen not to."""
 
     oracle: Oracle
     generation: Generation
@@ -33,7 +33,7 @@ class Sorter:
     _are_lanes: dict[str, bool] = field(default_factory=dict[str, bool])
 
     def sort_cases(self, cases: Iterable[Case], *, watch: bool) -> "SortedBatch":
-        """Return a batch of these cases."""
+        """Return a sorted batch of these cases."""
         batch = SortedBatch(self, watch, len(self.closers))
         for case in cases:
             batch.add(case)
@@ -49,7 +49,7 @@ class Sorter:
         return found
 
     def is_pipeline(self, state: str) -> bool:
-        """Tell whether what brings a connection into a state is answered in one way only."""
+        """Return True if every answer to the bytes that enter a state is certain to come."""
         found = self._are_lanes.get(state)
         if found is None:
             entry = self.entry(state)
@@ -61,10 +61,10 @@ class Sorter:
 
 @dataclass(slots=True)
 class SortedBatch:
-    """A batch ready to be sent, with what its cases are owed.
+    """A batch that is ready to be sent, with what its cases are owed.
 
-    `piped` cases go over the pipeline of their state, `single` ones over connections of their
-    own. Cases `sent` in a watched batch bear watched names; `batch` are the cases as made.
+    Cases in `piped` share the pipeline of their state; cases in `single` get connections of their
+    own. `batch` has the cases as generated, `sent` the same cases with the names that are sent.
     """
 
     sorter: Sorter
@@ -77,7 +77,7 @@ class SortedBatch:
     _originals: dict[int, Case] = field(default_factory=dict[int, Case])
 
     def add(self, case: Case) -> None:
-        """Take one more case."""
+        """Add one case to the batch."""
         self.batch.append(case)
         made, case = case, self.sorter.renaming.case(case)
         if self.is_watched:
@@ -97,12 +97,12 @@ class SortedBatch:
             self.single.append(case)
 
     def original(self, case: Case) -> Case:
-        """Return a case as it was made, given what was sent of it."""
+        """Return the generated case for a case that was sent."""
         return self._originals.get(id(case), case)
 
     @property
     def is_up_to_date(self) -> bool:
-        """Tell whether no case was found since then to end its connection."""
+        """Return True if no case was found to close its connection since the batch was begun."""
         return self.closers == len(self.sorter.closers)
 
     def _is_closer(self, case: Case) -> bool:

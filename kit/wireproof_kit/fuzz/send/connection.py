@@ -1,5 +1,6 @@
-"""One connection of a case: bytes out in pieces, answers in, never blocking."""
+"""One connection of a case: it writes in pieces, reads answers and never blocks."""
 
+import contextlib
 import select
 import socket
 import sys
@@ -14,7 +15,7 @@ from wireproof_kit.wire.transcript import Transcript
 CHUNK = 262_144
 CONNECT_S = 5.0
 REFUSED = "refused"
-"""How a connection ended that never was."""
+"""The value of `ended` for a connection that was never established."""
 
 
 _Place = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
@@ -22,11 +23,12 @@ _Resolved = tuple[socket.AddressFamily, socket.SocketKind, int, str, _Place]
 
 
 class CaseConnection:
-    """A connection that is being talked on; `answers` are those that were asked for.
+    """A connection in use; `answers` are the answers to requests, without unrequested frames.
 
-    ``ended`` says how the target ended it (``end``, ``reset``, ``refused``); empty while open.
-    `prompt`: what comes is acknowledged at once, for a target that writes many small answers may
-    keep the next one back until then. Linux only; elsewhere such a target is waited for.
+    ``ended`` says how the target closed it (``end``, ``reset``, ``refused``); empty while open.
+    `prompt`: received bytes are acknowledged at once, because a target that writes many small
+    answers may hold the next one back until then. This works on Linux only; elsewhere the kit
+    waits for such a target.
     """
 
     __slots__ = (
@@ -76,10 +78,10 @@ class CaseConnection:
 
     @property
     def fault(self) -> str:
-        """Say what is wrong with the stream of answers; empty while nothing is.
+        """What is wrong with the stream of answers; empty if nothing is.
 
-        Who sees our side end may give up what it was about to say; an answer that was owed is
-        missed by whoever judges.
+        After our half-close a target may drop an answer it was sending; the cut answer is then no
+        fault of the stream. If the answer was owed, the oracle reports it as missing.
         """
         is_cut = self.ended == "end" and not self.half_closed
         if not self._reader.fault and is_cut and self._reader.pending:
@@ -88,11 +90,11 @@ class CaseConnection:
 
     @property
     def is_sent(self) -> bool:
-        """Tell whether nothing is left to be sent."""
+        """Return True if nothing is left to send."""
         return not self._out or bool(self.ended)
 
     def send(self, *pieces: bytes) -> None:
-        """Send pieces, each in a write of its own, as soon as they are taken."""
+        """Queue pieces, each for a write of its own, and write what the socket accepts now."""
         for piece in filter(None, pieces):
             if self._transcript is not None:
                 self._transcript.add("send", self.name, data=piece)
@@ -100,13 +102,13 @@ class CaseConnection:
         self.write()
 
     def half_close(self) -> None:
-        """End this side's stream behind all that is to be sent."""
+        """Shut down the sending direction after everything queued has been sent."""
         self._half_closing = True
         if not self._out:
             self._shut()
 
     def write(self) -> None:
-        """Write the next piece as far as it is taken; one write for each call."""
+        """Write as much of the next piece as the socket accepts; one write for each call."""
         if self._out and not self.ended and self.sock is not None:
             piece = self._out.popleft()
             try:
@@ -124,7 +126,7 @@ class CaseConnection:
             self._shut()
 
     def read(self) -> bool:
-        """Take what has come; tell whether anything did, the end included."""
+        """Read what has arrived; return True if bytes or the end of the stream arrived."""
         if self.ended or self.sock is None:
             return False
         try:
@@ -142,7 +144,7 @@ class CaseConnection:
         return True
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         if self.sock is not None:
             self.sock.close()
             self.sock = None
@@ -167,10 +169,9 @@ class CaseConnection:
         self.half_closed = True
         if self._transcript is not None:
             self._transcript.add("close", self.name, note="sending direction only")
-        try:
+        # A target that has reset the connection may have answered before: only reading may end it.
+        with contextlib.suppress(OSError):
             self.sock.shutdown(socket.SHUT_WR)
-        except OSError:
-            self._end("reset")
 
     def _end(self, how: str) -> None:
         self.ended = how
@@ -202,5 +203,5 @@ def _connect(address: Address) -> socket.socket | None:
 
 @lru_cache(maxsize=16)
 def _resolve(address: Address) -> Sequence[_Resolved]:
-    """Return the places of an address; looking it up costs as much as connecting."""
+    """Return the resolved addresses; cached, because a lookup costs as much as a connect."""
     return socket.getaddrinfo(*address, type=socket.SOCK_STREAM)

@@ -1,4 +1,4 @@
-"""One case on connections of its own: step by step, each behind the answers to the one before."""
+"""One case on connections of its own; each step is sent after the answers to the one before."""
 
 import itertools
 import time
@@ -30,12 +30,12 @@ from wireproof_kit.fuzz.send.connection import REFUSED, CaseConnection
 from wireproof_kit.wire.transcript import Transcript
 
 SINGLY = 96
-"""Bytes at the beginning of a step that are sent one by one at most; the rest in larger pieces."""
+"""The number of bytes of a step that are sent one by one; the rest follows in one write."""
 
 
 @dataclass(slots=True)
 class _ConnectionState:
-    """One connection of the case: what was sent behind what opened it, what is owed so far."""
+    """One connection of the case: what was sent after its entry bytes, and what is owed so far."""
 
     client: CaseConnection
     before: bytes
@@ -49,7 +49,7 @@ class _ConnectionState:
 
 @dataclass(slots=True)
 class Conversation:
-    """A case under way. `advance` is called after anything happened, until it is over."""
+    """A running case. Call `advance` after every event until `over` is True."""
 
     case: Case
     oracle: Oracle
@@ -73,11 +73,11 @@ class Conversation:
         self.advance()
 
     def clients(self) -> list[CaseConnection]:
-        """Return the connections on which something may still happen."""
+        """Return the connections that the target has not closed."""
         return [line.client for line in self._lines.values() if not line.client.ended]
 
     def advance(self) -> None:
-        """Send what is next once what was owed has come; end when everything has."""
+        """Send the next step once all owed answers have come; end the case after the last step."""
         if self._slow:
             self._go_on_slowly()
         while not (self.over or self._slow) and self._is_settled():
@@ -90,7 +90,7 @@ class Conversation:
                 self.over = True
 
     def expire(self) -> None:
-        """Wait no longer."""
+        """Stop waiting: end our side if no answer is missing, else end the case."""
         if not self._ending and not self._lacks_answers():
             self._end()
             self._refresh()
@@ -98,12 +98,12 @@ class Conversation:
             self.over = True
 
     def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         for line in self._lines.values():
             line.client.close()
 
     def judgement(self) -> Judgement:
-        """Judge what came on all connections; the first thing violated stands for all."""
+        """Judge the answers on all connections; return the first violation found."""
         stored: tuple[bytes, ...] = ()
         for line in self._lines.values():
             found = self._judge_line(line)
@@ -114,29 +114,24 @@ class Conversation:
 
     @property
     def is_complete(self) -> bool:
-        """Tell whether the target was seen to have read everything: it answered, or ended."""
+        """Return True if the target answered the last request, or closed, on every connection."""
         return all(self._has_answered(line) for line in self._lines.values())
 
     @property
     def is_refused(self) -> bool:
-        """Tell whether a connection was refused."""
+        """Return True if the target refused a connection."""
         return any(line.client.ended == REFUSED for line in self._lines.values())
 
     @property
     def ends(self) -> list[End]:
-        """Return where its connections went, and from which port."""
+        """The connections of the case, each as the target's address and our local port."""
         address = self.oracle.address(self.case)
         return [(address, line.client.port) for line in self._lines.values()]
 
     @property
     def is_slow(self) -> bool:
-        """Tell whether pieces are held back until `wake`."""
+        """Return True if the rest of a slow step is held back until `wake`."""
         return bool(self._slow)
-
-    @property
-    def is_certain(self) -> bool:
-        """Tell whether it is known what every byte meant."""
-        return all(line.expected.certain for line in self._lines.values())
 
     def _line(self, connection: int) -> _ConnectionState:
         line = self._lines.get(connection)
@@ -194,7 +189,7 @@ class Conversation:
         line.due = owed_count(line.expected)
 
     def _end(self) -> None:
-        """Ask once more where that is clear, end our side, and let the target end its own."""
+        """Send a sentinel where its answer is unambiguous, then shut down our direction."""
         self._ending = True
         for line in self._lines.values():
             self._ask_once_more(line)
@@ -244,14 +239,14 @@ class Conversation:
             found = self._with_sentinel(line, seen, line.sentinel)
         if found.trouble is None and not client.ended:
             return Judgement(
-                Trouble(NOT_CLOSED, "it stays open though our side has ended"), "open"
+                Trouble(NOT_CLOSED, "the connection stays open after our side ended it"), "open"
             )
         return found
 
     def _with_sentinel(
         self, line: _ConnectionState, seen: ConnectionResult, sentinel: Sentinel
     ) -> Judgement:
-        """Judge the answer to the last request apart from the others."""
+        """Judge the answer to the sentinel separately from the answers before it."""
         answers = seen.answers
         if answers and sentinel.answers(answers[-1]):
             return judge(line.expected, ConnectionResult(answers[:-1], "", seen.fault))
@@ -261,10 +256,10 @@ class Conversation:
         if any(owed.ends != "no" for owed in line.expected.owed):
             return found
         if not line.client.ended and len(answers) <= _mandatory(line.expected.owed):
-            words = "one more request on the same connection is not answered"
+            words = "a further request on the same connection gets no answer"
             return Judgement(Trouble(NO_ANSWER, words), NOTHING, len(line.expected.owed))
         what = answers[-1].kind if len(answers) > _mandatory(line.expected.owed) else CLOSED
-        words = "one more request on the same connection is not answered as it should be"
+        words = "a further request on the same connection gets a wrong answer"
         return Judgement(Trouble(WRONG_ANSWER, words), what, len(line.expected.owed))
 
 

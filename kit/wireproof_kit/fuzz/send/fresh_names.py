@@ -1,7 +1,7 @@
-"""Cases under other names than they were made for: a target that came back is met afresh.
+"""Renames cases, so that a restarted target gets names it has not seen.
 
-What a target that died has kept may kill it again whoever asks for it; so each opening has names
-of its own, and cases, made once for the first, are sent under those that are there now.
+Messages that a crashed target kept under the old names may crash it again. So each opening has
+names of its own, and cases generated for the first names are sent under the present ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from wireproof_kit.fuzz.case import Case, Step
 
 
 def are_as_long(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
-    """Tell whether names can stand for others without moving a byte."""
+    """Return True if each new name has the length of the old one."""
     return {key: len(name) for key, name in old.items()} == {
         key: len(name) for key, name in new.items()
     }
@@ -19,16 +19,16 @@ def are_as_long(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """Which names stand for which; none in particular leaves all as it was."""
+    """Replaces old names with new ones; an empty mapping changes nothing."""
 
     names: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
 
     def case(self, case: Case) -> Case:
-        """Return a case as it is sent now."""
+        """Return a case with the present names."""
         return replace(case, steps=self.steps(case.steps)) if self.names else case
 
     def steps(self, steps: Sequence[Step]) -> tuple[Step, ...]:
-        """Return steps as they are sent now."""
+        """Return steps with the present names."""
         return tuple(replace(step, data=self._bytes(step.data)) for step in steps)
 
     def _bytes(self, data: bytes) -> bytes:

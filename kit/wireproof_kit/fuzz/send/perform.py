@@ -1,4 +1,4 @@
-"""A target on which a test of one's own performs cases, and hears when one was not owed so."""
+"""Performs single cases on a target, for tests that other projects write with Hypothesis."""
 
 from collections.abc import Generator as Yields
 from contextlib import contextmanager
@@ -14,24 +14,24 @@ from wireproof_kit.protocols import read_target
 
 
 class RuleViolated(AssertionError):
-    """A broker did not do what it owes; says what was violated, and how."""
+    """A broker violated a rule; the message names the rule and what happened."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseTarget:
-    """A target with topics of its own, which the grammar's frames name."""
+    """A target with topics created for it; the frames of `grammar` name these topics."""
 
     grammar: Grammar
     engine: Engine
     hazardous: bool
 
     def perform(self, case: Case) -> None:
-        """Send a case on fresh connections, and let the bystanders complete a round trip.
+        """Send a case on new connections, then check the bystanders.
 
-        A hazardous case is left out unless such were asked for.
+        A hazardous case is skipped unless the target was opened with `hazardous`.
 
         Raises:
-            Violated: an answer was not owed, or missing, or somebody else was disturbed.
+            RuleViolated: an answer was wrong or missing, or another client was disturbed.
         """
         if case.hazardous and not self.hazardous:
             return
@@ -47,12 +47,12 @@ class CaseTarget:
 def open_target(
     url: str, *, token: str = "fuzz", hazardous: bool = False
 ) -> Yields[CaseTarget, None, None]:
-    """Open a target; what was made there bears the token in its names, and is deleted at the end.
+    """Open a target; what is created there has the token in its name and is deleted at the end.
 
     Raises:
-        UsageFault: the URL is none, or of a protocol that cannot be fuzzed.
-        TargetUnreachable: it accepts no connection.
-        TargetSilent: it does not speak its protocol.
+        UsageFault: the URL is invalid, or its protocol cannot be fuzzed.
+        TargetUnreachable: the target accepts no connection.
+        TargetSilent: the target does not speak its protocol.
     """
     fuzz_session = open_fuzz_session(read_target(url), FuzzSessionOptions(token))
     try:

@@ -1,4 +1,4 @@
-"""Many cases on one connection, one behind the other without waiting; all answers are judged."""
+"""Many cases on one connection, sent without waiting for answers; all answers are judged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,11 +17,11 @@ from wireproof_kit.fuzz.oracle.rules import (
 from wireproof_kit.fuzz.send.connection import CaseConnection
 
 LONGEST = 2_000
-"""Cases on one connection, after which another one is opened."""
+"""The number of cases on one connection after which a new connection is opened."""
 
 
 class PipelinedCase(NamedTuple):
-    """A case for a pipeline: its bytes, and what is owed for them, each with an answer."""
+    """A case for a pipeline: its bytes, and what each of its requests is owed."""
 
     case: Case
     data: bytes
@@ -30,7 +30,7 @@ class PipelinedCase(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PipelineResult:
-    """How many cases were executed, what must be delivered, how the last one went wrong, if so."""
+    """How many cases were executed, what must be delivered, and what the last one violated."""
 
     executed: int
     stored: list[bytes]
@@ -38,9 +38,9 @@ class PipelineResult:
 
 
 def is_pipeable(case: Case, expected: Expectation) -> bool:
-    """Tell whether a case leaves its connection as it was, every request with one answer.
+    """Return True if a case leaves its connection usable and each request must be answered.
 
-    One that the target may end the connection over may be among them.
+    The target may also close the connection because of the case, as long as it need not.
     """
     if len(case.steps) != 1 or not expected.certain or not expected.owed:
         return False
@@ -54,7 +54,7 @@ def is_pipeable(case: Case, expected: Expectation) -> bool:
 
 @dataclass(slots=True)
 class Pipeline:
-    """A connection in one state, used again and again."""
+    """A connection in one state that is used for many cases."""
 
     oracle: Oracle
     patience_s: float
@@ -66,7 +66,7 @@ class Pipeline:
     _cases: list[PipelinedCase] = field(default_factory=list[PipelinedCase])
 
     def begin(self, cases: Sequence[PipelinedCase]) -> None:
-        """Send cases; what the sockets do not take now is sent while answers are waited for."""
+        """Send cases; what the socket does not accept now is sent while answers are awaited."""
         self._cases = list(cases)
         if not self._cases:
             return
@@ -80,20 +80,20 @@ class Pipeline:
         self.client.send(b"".join(each.data for each in self._cases))
 
     def clients(self) -> list[CaseConnection]:
-        """Return the connection, while answers are missing."""
+        """Return the connection while answers are missing, else nothing."""
         is_waiting = self.client is not None and not self.client.ended and not self.is_done
         return [self.client] if is_waiting and self.client is not None else []
 
     @property
     def is_done(self) -> bool:
-        """Tell whether every answer owed has come."""
+        """Return True if all answers have come or no more can come."""
         client = self.client
         if client is None or not self._cases:
             return True
         return bool(client.ended or client.fault) or len(client.answers) >= self._due
 
     def finish(self) -> PipelineResult:
-        """Judge the answers; after anything but all of them the connection is given up."""
+        """Judge the answers; close the connection unless exactly the expected answers came."""
         stored: list[bytes] = []
         client = self.client
         if client is None or not self._cases:
@@ -113,7 +113,7 @@ class Pipeline:
                 at += 1
         if len(answers) > at or client.fault:
             extra = answers[at].kind if len(answers) > at else NONSENSE
-            trouble = Trouble(NONSENSE, f"{extra} came, which nobody asked for")
+            trouble = Trouble(NONSENSE, f"unrequested answer {extra}")
             self.close()
             return PipelineResult(len(self._cases), stored, Judgement(trouble, extra))
         client.answers.clear()
@@ -121,10 +121,10 @@ class Pipeline:
         return PipelineResult(len(self._cases), stored)
 
     def _cut_short(self, executed: int, number: int, stored: list[bytes]) -> PipelineResult:
-        """Say why answers are missing.
+        """Return the result when answers are missing.
 
-        Where the target may have ended the connection over a later request, the reset may have
-        cost us answers to earlier ones: nothing is wrong then, and they are to be sent again.
+        If the target was allowed to close the connection because of a later request, the close may
+        have destroyed answers to earlier ones. Nothing is wrong then, and the rest is sent again.
         """
         client = self.client
         self.close()
@@ -134,7 +134,7 @@ class Pipeline:
         return PipelineResult(executed + 1, stored, self._judge_missing(client, number))
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         if self.client is not None:
             self.client.close()
         self.client = None
@@ -142,6 +142,7 @@ class Pipeline:
     def _open(self, case: Case) -> None:
         self.close()
         reader = self.oracle.reader(case)
+        # Prompt: otherwise a target that gathers small writes holds each answer back for 40 ms.
         self.client = CaseConnection(self.oracle.address(case), reader, self.oracle, prompt=True)
         self._used = 0
         expected = self.oracle.expect(case, b"", self.before) if self.before else Expectation(())
@@ -153,12 +154,12 @@ class Pipeline:
         if client is not None and client.fault:
             return Judgement(Trouble(NONSENSE, client.fault), NONSENSE, number)
         if client is None or client.ended:
-            words = "the connection ended over a request that is as it should be"
+            words = "the connection closed after a valid request"
             return Judgement(Trouble(CLOSED, words), CLOSED, number)
-        words = f"an answer was due, none came within {self.patience_s:g} s"
+        words = f"expected an answer within {self.patience_s:g} s, received none"
         return Judgement(Trouble(NO_ANSWER, words), NOTHING, number)
 
 
 def may_end(piped: PipelinedCase) -> bool:
-    """Tell whether the target may end the connection over a case."""
+    """Return True if the target may close the connection because of a case."""
     return any(owed.ends != "no" for owed in piped.owed)

@@ -1,4 +1,4 @@
-"""Moving bytes on many connections at once, one look at a time."""
+"""Moves bytes on many connections at once, with one poll at a time."""
 
 import select
 import time
@@ -9,9 +9,9 @@ from wireproof_kit.fuzz.send.conversation import Conversation
 
 
 def move_bytes(clients: Sequence[CaseConnection], seconds: float) -> bool:
-    """Move bytes on the connections where that can be done; tell whether anything was moved.
+    """Read and write on the connections that are ready; return True if there was any.
 
-    ``seconds`` is how long it is waited for at most: that long where there is no connection.
+    Wait for at most ``seconds``, and for exactly that long if there are no connections.
     """
     poll = select.poll()
     by_number: dict[int, CaseConnection] = {}
@@ -32,7 +32,7 @@ def move_bytes(clients: Sequence[CaseConnection], seconds: float) -> bool:
 
 
 def turn(active: Sequence[Conversation], ends_at: float) -> None:
-    """Wait until something happens in any conversation, or one has waited long enough."""
+    """Wait until one conversation has an event or reaches its deadline; then advance all."""
     now = time.monotonic()
     due = min(max(ends_at, now), *(each.deadline for each in active))
     wakes = [each.wake for each in active if each.is_slow]
@@ -47,7 +47,7 @@ def turn(active: Sequence[Conversation], ends_at: float) -> None:
 
 
 def converse(clients: Sequence[Conversation], until: float, ends_at: float) -> None:
-    """Let conversations go on until all are over, or it is that late."""
+    """Run conversations until all are over or the time `until` has come."""
     active = list(clients)
     while active and time.monotonic() < until:
         turn(active, ends_at)

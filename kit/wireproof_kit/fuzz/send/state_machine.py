@@ -1,4 +1,4 @@
-"""A state machine that holds conversations and has them performed."""
+"""A Hypothesis state machine that writes conversations and performs them."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,13 +12,14 @@ from wireproof_kit.fuzz.generate.seed_frames import KindStates, seed_frame
 from wireproof_kit.fuzz.generate.strategies import breaks
 
 Perform = Callable[[Case], None]
-"""Sends a case and raises an error when it was not answered as owed."""
+"""Sends a case; raises an error if the target violates a rule."""
 
 
 class ConversationMachine(RuleBasedStateMachine):
-    """Writes a conversation, whose model says what is due on each connection.
+    """Writes a conversation; a model of the states says which frames are due on each connection.
 
-    At the end it is performed; when that raises, the rules shrink to the fewest that still do.
+    The conversation is performed at the end. If that raises an error, Hypothesis shrinks the rules
+    to the fewest that still raise it.
     """
 
     grammar: Grammar
@@ -27,28 +28,28 @@ class ConversationMachine(RuleBasedStateMachine):
 
     @initialize(data=st.data(), count=st.integers(1, MOST_CONNECTIONS))
     def begin(self, data: st.DataObject, count: int) -> None:
-        """Open connections in a state."""
+        """Begin a conversation with one to three connections in one state."""
         start = data.draw(st.sampled_from(self.grammar.states[self.grammar.talking]))
         self.script = Script(self.grammar, start, [start] * count)
 
     @precondition(lambda self: not self.script.is_over)
     @rule(data=st.data())
     def say_what_is_due(self, data: st.DataObject) -> None:
-        """Send a right frame in order."""
+        """Send a valid frame that is due in this state."""
         connection = self._connection(data)
         self._say(data, connection, [k for k in self._kinds() if self._is_due(connection, k)])
 
     @precondition(lambda self: not self.script.is_over)
     @rule(data=st.data())
     def say_what_is_not_due(self, data: st.DataObject) -> None:
-        """Send a right frame out of order."""
+        """Send a valid frame that is not due in this state."""
         connection = self._connection(data)
         self._say(data, connection, [k for k in self._kinds() if not self._is_due(connection, k)])
 
     @precondition(lambda self: not self.script.is_over)
     @rule(data=st.data())
     def say_something_broken(self, data: st.DataObject) -> None:
-        """Send a frame with something wrong in it."""
+        """Send a malformed frame."""
         connection = self._connection(data)
         kind = data.draw(st.sampled_from(self._kinds()))
         frame = data.draw(kind.strategy)
@@ -59,10 +60,10 @@ class ConversationMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.script.is_over)
     @rule()
     def say_no_more(self) -> None:
-        """Go to the end: no connection is left."""
+        """Do nothing: no connection is left to send on."""
 
     def teardown(self) -> None:
-        """Have the conversation performed."""
+        """Perform the conversation."""
         if hasattr(self, "script") and self.script.steps:
             type(self).perform(self.script.case(0))
 
@@ -82,7 +83,7 @@ class ConversationMachine(RuleBasedStateMachine):
 
 
 def conversation_machine(grammar: Grammar, perform: Perform) -> type[ConversationMachine]:
-    """Return the state machine for a grammar.
+    """Return the state machine class for a grammar.
 
     Run it with `hypothesis.stateful.run_state_machine_as_test`, or give its `TestCase` to pytest.
     """

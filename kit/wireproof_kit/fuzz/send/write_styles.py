@@ -1,4 +1,4 @@
-"""Ways of sending that a parser must not notice."""
+"""Ways to divide a frame into writes; a correct parser must treat them all alike."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -15,47 +15,47 @@ from wireproof_kit.fuzz.case import (
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 
 Way: TypeAlias = Callable[[Field, int, RandomSource], WriteStyle | None]
-"""From a field and the size of the frame; None where it would be no other way than usual."""
+"""Makes a style from a field and the size of its frame; None if it would equal a single write."""
 
 MOST_WRITES = 300
-"""Frames beyond are not sent byte by byte: so many small writes only cost time."""
+"""Longer frames are not sent byte by byte: the many small writes would only cost time."""
 PAUSE_S = 0.02
 
 
 def write_whole(field: Field, size: int, source: RandomSource) -> WriteStyle | None:
-    """Write all at once."""
+    """Send the frame in one write."""
     return WHOLE
 
 
 def half_close(field: Field, size: int, source: RandomSource) -> WriteStyle | None:
-    """Write all at once and end the stream."""
+    """Send the frame in one write, then shut down the sending direction."""
     return HALF_CLOSE
 
 
 def byte_by_byte(field: Field, size: int, source: RandomSource) -> WriteStyle | None:
-    """Write each byte alone."""
+    """Send each byte in a write of its own; None for frames of one byte or more than 300."""
     return BYTE_BY_BYTE if 1 < size <= MOST_WRITES else None
 
 
 def split(field: Field, size: int, source: RandomSource) -> WriteStyle | None:
-    """Cut at a few places."""
+    """Cut the frame at one to six random offsets."""
     offsets = _offsets(size, 1 + source.below(6), source)
     return SplitAt(offsets) if offsets else None
 
 
 def split_before(field: Field, size: int, source: RandomSource) -> WriteStyle | None:
-    """Cut where the field begins."""
+    """Cut the frame where the field begins."""
     return SplitAt((field.start,)) if 0 < field.start < size else None
 
 
 def split_inside(field: Field, size: int, source: RandomSource) -> WriteStyle | None:
-    """Cut within the field."""
+    """Cut the frame at a random offset inside the field."""
     inside = field.end - field.start - 1
     return SplitAt((field.start + 1 + source.below(inside),)) if inside > 0 else None
 
 
 def slow(field: Field, size: int, source: RandomSource) -> WriteStyle | None:
-    """Cut at one place or two, and wait there."""
+    """Cut the frame at one or two random offsets, and pause at each."""
     offsets = _offsets(size, 1 + source.below(2), source)
     return Slow(PAUSE_S, offsets) if offsets else None
 

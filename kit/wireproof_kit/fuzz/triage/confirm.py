@@ -45,7 +45,7 @@ def repeat_finding(
                 if campaign.died:
                     break
             if record and not campaign.died:
-                transcript = campaign.record_exchange(cases)
+                transcript = campaign.record_exchange(cases, finding.violated)
         finally:
             campaign.close()
     return Repetitions(tuple(shown), transcript, campaign.died and finding.violated == DEAD)

@@ -19,6 +19,8 @@ from wireproof_kit.fuzz.oracle.rules import (
 
 ANSWERED = frozenset({WRONG_ANSWER, CLOSED, NONSENSE, LINGERS})
 """Rules whose violation names its case at once; similar cases are still sent."""
+OF_ONE_CASE = frozenset({WRONG_ANSWER, CLOSED, NONSENSE, NO_ANSWER, NOT_CLOSED})
+"""Rules whose violation the connections of one case show by themselves."""
 LATE = frozenset(
     {NO_ANSWER, NOT_CLOSED, DELIVERY, NEIGHBOUR, ROUND_TRIP, HUNG, LINGERS, FILES, MEMORY}
 )

@@ -16,15 +16,17 @@ class Signature:
     """The key of a finding: anomalies with an equal signature are one finding."""
 
     violated: str
-    state: str
     frame_kind: str
     field: str
     answer: str
 
     @property
     def id(self) -> str:
-        """Return the id, which is the same in every campaign."""
-        parts = (self.violated, self.state, self.frame_kind, self.field, self.answer)
+        """Return the id, which is the same in every campaign.
+
+        The state is no part of it: one bug is met in several states, in which one is chance.
+        """
+        parts = (self.violated, self.frame_kind, self.field, self.answer)
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]
 
 
@@ -73,7 +75,6 @@ def signature_of(anomaly: Anomaly, case: Case) -> Signature:
     """Return the signature of an anomaly caused by a case."""
     return Signature(
         anomaly.trouble.violated,
-        case.state,
         case.frame_kind,
         case.field,
         anomaly.answer or anomaly.trouble.violated,

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.case import GRAMMAR, Case
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.consequences import ANSWERED
 from wireproof_kit.fuzz.triage.finding import Finding, Signature, signature_of
+from wireproof_kit.fuzz.triage.generalize import NOTHING_SENT
 from wireproof_kit.wire.transcript import Transcript
 
 
@@ -21,6 +22,10 @@ class Findings:
     report: Callable[[Finding], None]
     by_id: dict[str, Finding] = field(default_factory=dict[str, Finding])
     not_again: int = 0
+    general: dict[tuple[str, str], Signature] = field(
+        default_factory=dict[tuple[str, str], Signature]
+    )
+    """Findings that show without a mutation, by rule and frame kind; `NOTHING_SENT`: any frame."""
 
     @property
     def are_confirmed(self) -> bool:
@@ -30,25 +35,43 @@ class Findings:
     def add(self, finding: Finding) -> None:
         """Add a finding, or replace the one with the same id."""
         self.by_id[finding.id] = finding
+        if finding.is_confirmed and len(finding.cases) == 1 and finding.case.mutation == GRAMMAR:
+            kind = finding.signature.frame_kind
+            self.general[finding.signature.violated, kind] = finding.signature
         self.report(finding)
 
     def is_seen_again(self, signature: Signature) -> bool:
-        """Return True if the signature is known, and count the anomaly then."""
+        """Return True if the signature is known; if so, count the anomaly."""
         known = self.by_id.get(signature.id)
         if known is not None:
             self.add(known.again())
         return known is not None
 
     def is_known(self, anomaly: Anomaly) -> bool:
-        """Return True if an anomaly with a known case repeats a finding, and count it then."""
-        if anomaly.case is None or anomaly.trouble.violated not in ANSWERED:
+        """Return True if an anomaly of a known case repeats a finding; if so, count it."""
+        violated, case = anomaly.trouble.violated, anomaly.case
+        for kind in (NOTHING_SENT, case.frame_kind if case is not None else NOTHING_SENT):
+            if (violated, kind) in self.general:
+                return self.is_seen_again(self.general[violated, kind])
+        if case is None or violated not in ANSWERED:
             return False
-        return self.is_seen_again(signature_of(anomaly, anomaly.case))
+        return self.is_seen_again(signature_of(anomaly, case))
+
+    def count_like(self, anomaly: Anomaly) -> bool:
+        """Return True if a confirmed finding is of the same rule and frame kind; count it."""
+        case = anomaly.case
+        there = (anomaly.trouble.violated, case.frame_kind if case is not None else "")
+        for each in self.by_id.values():
+            signature = each.signature
+            if each.is_confirmed and there == (signature.violated, signature.frame_kind):
+                return self.is_seen_again(signature)
+        return False
 
     def add_once(
         self,
         anomaly: Anomaly,
         cases: tuple[Case, ...],
+        transcript: Transcript,
         *,
         shown: int,
         at_s: float,
@@ -57,5 +80,5 @@ class Findings:
         """Add an unconfirmed finding; `why` says why no run tried to confirm it."""
         signature = signature_of(anomaly, cases[-1])
         if not self.is_seen_again(signature):
-            seen = (signature, anomaly.trouble, self.seed, cases, shown, 1, Transcript(), at_s)
+            seen = (signature, anomaly.trouble, self.seed, cases, shown, 1, transcript, at_s)
             self.add(Finding(*seen, unconfirmed=why))

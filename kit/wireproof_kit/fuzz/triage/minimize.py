@@ -174,10 +174,10 @@ def _cuts(step: Step) -> tuple[int, ...]:
 def confirm(
     prober: Prober, cases: Cases, violated: str, *, told: Callable[[Anomaly], None]
 ) -> tuple[int, int]:
-    """Run cases several times; return how many runs showed the anomaly, and how many there were.
+    """Run cases several times; return how many runs showed the anomaly, and how many were made.
 
-    `told` hears of every time that they did. Where no time is left there are no runs. Memory that
-    climbs now and then is what a process does: unless it does most times, it never did.
+    `told` is called each time the anomaly shows. No runs are made when no time is left. Growing
+    memory must show in most runs: memory of a process grows now and then anyway.
     """
     shown = runs = 0
     for _ in range(FEWER_TIMES if violated in PATIENT else TIMES):

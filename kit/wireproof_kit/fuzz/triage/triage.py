@@ -9,7 +9,7 @@ from wireproof_kit.fuzz.campaign.batches import Batches
 from wireproof_kit.fuzz.campaign.blocklist import is_like_another
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.case import Case
-from wireproof_kit.fuzz.oracle.rules import DEAD, HUNG, LINGERS
+from wireproof_kit.fuzz.oracle.rules import DEAD, FILES, HUNG, LINGERS, MEMORY
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.consequences import (
     ANSWERED,
@@ -21,6 +21,7 @@ from wireproof_kit.fuzz.triage.consequences import (
 )
 from wireproof_kit.fuzz.triage.finding import Finding, signature_of
 from wireproof_kit.fuzz.triage.findings import Findings
+from wireproof_kit.fuzz.triage.generalize import from_the_start, general_forms
 from wireproof_kit.fuzz.triage.minimize import COSTLY, CulpritSearch, confirm
 from wireproof_kit.wire.transcript import Transcript
 
@@ -29,6 +30,10 @@ SEARCH_S: Final = 30.0
 CONFIRM_S: Final = 10.0
 """Seconds reserved to confirm them, even if the search took its whole time: an anomaly seen once
 may come from a busy machine."""
+SHARE: Final = 0.5
+"""The part of a campaign after which anomalies like a confirmed finding are only counted."""
+FREE_S: Final = 20.0
+"""Seconds of triage before that part matters; the first findings of a campaign come at once."""
 SHRINK_S: Final = 15.0
 """Seconds of SEARCH_S at most to minimize the cases; as many are left to confirm them."""
 
@@ -78,8 +83,12 @@ class TriagedCampaign(Protocol):
         """Restart the target if needed; return True if it is healthy."""
         ...
 
-    def record_exchange(self, cases: Sequence[Case]) -> Transcript:
+    def record_exchange(self, cases: Sequence[Case], violated: str) -> Transcript:
         """Send cases once more and return the exchange."""
+        ...
+
+    def plan_exchange(self, cases: Sequence[Case]) -> Transcript:
+        """Return what cases send, without sending it."""
         ...
 
 
@@ -109,7 +118,14 @@ class Triage:
 
     def follow(self, anomaly: Anomaly) -> bool:
         """Triage an anomaly unless it is known; return True if it was seen again."""
-        if self.campaign.findings.is_known(anomaly):
+        campaign = self.campaign
+        if campaign.findings.is_known(anomaly):
+            campaign.heal([anomaly])
+            return True
+        if self._has_spent_its_share() and campaign.findings.count_like(anomaly):
+            if anomaly.case is not None and anomaly.trouble.violated not in ANSWERED:
+                campaign.batches.blocklist.add(anomaly.case)
+            campaign.heal([anomaly])
             return True
         started = time.monotonic()
         self.until = started + SEARCH_S
@@ -126,8 +142,12 @@ class Triage:
         return self.campaign.probe(cases, violated)
 
     def out_of_time(self) -> bool:
-        """Tell whether no more time is left for what the triage is at."""
+        """Return True if no time is left for the present step of the triage."""
         return time.monotonic() > self.until or self.campaign.is_over()
+
+    def _has_spent_its_share(self) -> bool:
+        """Return True if known bugs must not take more time: new inputs would not be sent."""
+        return self.spent_s > max(FREE_S, SHARE * self.campaign.elapsed_s)
 
     def _search(self, anomaly: Anomaly) -> bool:
         search = CulpritSearch(self, anomaly.trouble.violated)
@@ -150,6 +170,7 @@ class Triage:
         if campaign.findings.is_seen_again(signature_of(anomaly, cases[-1])):
             return
         if not (is_known and search.violated in (*COSTLY, LINGERS)):
+            cases = self._generalize(search, cases)
             cases = search.at_leisure(cases)
             cases = self._minimize(search, cases) if campaign.plan.shrink else cases
         again = search.again
@@ -175,7 +196,7 @@ class Triage:
                 cases,
                 shown,
                 runs,
-                campaign.record_exchange(cases),
+                campaign.record_exchange(cases, trouble.violated),
                 round(campaign.elapsed_s, 3),
             )
         )
@@ -190,6 +211,17 @@ class Triage:
             return cases
         self.campaign.batches.blocklist.add_frame(right)
         return (right,)
+
+    def _generalize(self, search: CulpritSearch, cases: tuple[Case, ...]) -> tuple[Case, ...]:
+        """Return a general form of a case if it shows the same, else the case from its start."""
+        generation = self.campaign.batches.generation
+        if generation is None or len(cases) != 1 or search.violated in (MEMORY, FILES):
+            return cases
+        for general in general_forms(cases[0], generation):
+            if search.shows((general,)):
+                return (general,)
+        whole = from_the_start(cases[0], generation)
+        return (whole,) if whole is not None and search.shows((whole,)) else cases
 
     def _minimize(self, search: CulpritSearch, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Minimize cases while enough time is left to confirm them."""
@@ -219,5 +251,7 @@ class Triage:
     def _keep(
         self, anomaly: Anomaly, cases: tuple[Case, ...], *, shown: int, why: str = ""
     ) -> None:
-        at_s = round(self.campaign.elapsed_s, 3)
-        self.campaign.findings.add_once(anomaly, cases, shown=shown, at_s=at_s, why=why)
+        campaign = self.campaign
+        transcript = campaign.plan_exchange(cases)
+        at_s = round(campaign.elapsed_s, 3)
+        campaign.findings.add_once(anomaly, cases, transcript, shown=shown, at_s=at_s, why=why)

@@ -45,6 +45,7 @@ AT_ONCE = 1000
 AT_ONCE_BEFORE = 50
 """Fewer: whatever the cases sent is among them, however large."""
 PAUSE_S = 0.05
+# A server that has just closed a connection may list its client for a moment longer.
 FORGETS_S = 0.1
 REPEATED = int.from_bytes(b"wireproof")
 

@@ -73,9 +73,9 @@ def observe_messages(
     sent: Sequence[SentMessage],
     compare: Callable[[int, SentMessage, PolledMessage], Difference | None] | None = None,
 ) -> Observation:
-    """Compare polled messages with sent ones; ``missing`` when there are too few.
+    """Compare polled messages with sent ones; ``missing`` if there are too few.
 
-    ``compare`` gets the number of the message; left out, what was sent is compared.
+    ``compare`` gets the number of the message; by default the sent fields are compared.
     """
     unread = observe_unread(polled)
     if unread is not None:
@@ -89,7 +89,9 @@ def observe_messages(
     if len(polled.seen) < len(sent):
         return observed(MISSING, overdue=True, note=f"{len(polled.seen)} of {len(sent)} came")
     if len(polled.seen) > len(sent):
-        return observed("delivered:more", note=f"{len(polled.seen)} came, {len(sent)} were due")
+        return observed(
+            "delivered:more", note=f"expected {len(sent)} messages, received {len(polled.seen)}"
+        )
     return observed(AS_SENT)
 
 

@@ -1,8 +1,8 @@
 """Decodes the body of a poll response in any of the known layouts.
 
-Heads and layouts are tried in turn; one under which the messages fill the body to its last byte,
-as many as are declared, is what was sent. So a case learns what came, and not only that it was
-not what was due.
+Heads and layouts are tried in turn. The one that was sent is the one under which the declared
+number of messages fills the body exactly. So a case learns what arrived, not only that it is
+wrong.
 """
 
 from collections.abc import Iterator
@@ -122,7 +122,7 @@ def walk(
     """Decode consecutive messages up to the last byte; offsets start at ``-base``.
 
     Raises:
-        WireError: a message breaks the shape, or the bytes end within one.
+        WireError: a message breaks the layout, or the bytes end inside a message.
     """
     reader = MessageReader(len(data), schema=schema)
     reader.feed(data)

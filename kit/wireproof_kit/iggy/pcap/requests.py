@@ -80,7 +80,7 @@ class SendMessages(Layer):
 
 
 class PollMessages(Layer):
-    """poll_messages; a server ignores what stands behind it."""
+    """poll_messages; a server ignores bytes after it."""
 
     name = "Iggy poll_messages"
     fields_desc: ClassVar = [
@@ -218,7 +218,7 @@ class Request(Enclosing):
         """Refuse a length that has no room for a code, before the code is waited for.
 
         Raises:
-            Refused: the length is less than 4.
+            LayerViolation: the length is less than 4.
         """
         length = int.from_bytes(s[:4], "little")
         if len(s) >= 4 > length:
@@ -233,10 +233,10 @@ class Request(Enclosing):
 
 
 def read_request(data: bytes) -> tuple[Request, bytes]:
-    """Read one request; return it and the bytes behind it.
+    """Read one request; return it and the bytes after it.
 
     Raises:
-        Refused: the code is unknown, or what follows it is not what it needs.
-        Short: the frame is not all there.
+        LayerViolation: the code is unknown, or the payload does not fit it.
+        Short: the frame is incomplete.
     """
     return cut(Request, data)

@@ -1,4 +1,4 @@
-"""Responses: a status, a length, and what the request asked for."""
+"""Responses: a status, a length, and the body for the request."""
 
 from typing import ClassVar
 
@@ -85,7 +85,7 @@ class Client(Layer):
 
 
 class ClientInList(Layer):
-    """One client of many: in how many groups it is, not in which."""
+    """A client in a list: it has the number of its groups, not their names."""
 
     name = "Iggy client in a list"
     fields_desc: ClassVar = [*_CLIENT, LEIntField("groups_count", 0)]
@@ -191,7 +191,7 @@ class Number(Layer):
 
 
 class Member(Layer):
-    """One member of a group, and the partitions it is to poll."""
+    """A member of a group, and the partitions that it polls."""
 
     name = "Iggy member"
     fields_desc: ClassVar = [
@@ -247,13 +247,13 @@ class Response(Enclosing):
 def read_response(
     data: bytes, code: int, *, body: type[Layer] | None = None
 ) -> tuple[Response, bytes]:
-    """Read one response to a request of a code; return it and the bytes behind it.
+    """Read one response to a request with this code; return it and the bytes after it.
 
-    ``body`` is the layer of its body, where another server's is expected.
+    ``body`` is the layer of its body if another server's layout is expected.
 
     Raises:
-        Refused: the body is not what the request asks for.
-        Short: the response is not all there.
+        LayerViolation: the body does not fit the request.
+        Short: the response is incomplete.
     """
     response, behind = cut(Response, data)
     kind = body or BODIES.get(code)

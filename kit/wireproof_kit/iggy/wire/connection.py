@@ -5,21 +5,77 @@ A send to a peer that has gone does not raise: the next receive says Closed.
 
 from socket import socket
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from wireproof_kit.iggy.wire import requests
 from wireproof_kit.iggy.wire.answers import Answer, Done, ErrorStatus
-from wireproof_kit.iggy.wire.incoming import Answers
 from wireproof_kit.runner.patience import ANSWER, Patience, Wait, machine_load
 from wireproof_kit.wire import connection as wire
 from wireproof_kit.wire.http import Address
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.decoding import encode
-from wireproof_spec.iggy.frame import RESPONSE, Response
+from wireproof_spec.iggy.frame import RESPONSE, NeedMore, Response, ResponseReader
 from wireproof_spec.iggy.statuses import OK
 from wireproof_spec.wire_error import WireError
 
+MEGABYTE: Final = 1024 * 1024
+BODY_LIMIT: Final = MEGABYTE
+"""The greatest body that is owed to a case that sent nothing: lists of what there is."""
+BYTES_LIMIT: Final = 4 * MEGABYTE
+# The smallest message takes 25 bytes where it is sent, and 46 where it is polled.
+GROWTH: Final = 2
+POLLS: Final = 4
+"""How often a case may poll all it sent, on one connection."""
+
+
+class Answers:
+    """Reads responses; the limit on received bytes grows with the bytes sent."""
+
+    values = "answers"
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+        self._reader = ResponseReader(BODY_LIMIT)
+        self._bytes = 0
+        self._most_unasked: int | None = None
+
+    @property
+    def bytes_limit(self) -> int:
+        """Return the number of bytes that may have arrived by now."""
+        if self._most_unasked is not None:
+            return self._most_unasked
+        return BYTES_LIMIT + POLLS * GROWTH * self._transcript.sent
+
+    @property
+    def pending(self) -> bytes:
+        """Return the bytes of an incomplete response."""
+        return self._reader.pending
+
+    def expect_little(self) -> None:
+        """Allow few bytes while a request is being sent, since no response is due yet."""
+        self._most_unasked = self._bytes + BODY_LIMIT
+
+    def expect_answers(self) -> None:
+        """From now on, allow as many bytes as the requests sent so far can cause."""
+        self._most_unasked = None
+
+    def feed(self, data: bytes) -> None:
+        """Add received bytes."""
+        self._bytes += len(data)
+        self._reader.feed(data)
+
+    def next(self) -> Response | NeedMore:
+        """Return the next response, or NEED_MORE.
+
+        Raises:
+            WireError: the body is longer than any that is owed.
+        """
+        self._reader.limit = BODY_LIMIT + GROWTH * self._transcript.sent
+        return self._reader.next_response()
+
+
+# As for NSQ: closing a socket with unread bytes would send a reset.
 UNREAD_BYTES = 256 * 1024
 CHECK = "one more ping, to see whether the connection goes on"
 
@@ -86,7 +142,7 @@ class Connection:
         """Return the next response that arrives within the given seconds."""
         response = next(self._wire.values(seconds), None)
         if response is None:
-            return self._wire.nothing(seconds, self._cut_off)
+            return self._wire.explain_nothing(seconds, self._cut_off)
         return self._answer(response)
 
     def seconds(self, wait: Wait) -> float:
@@ -130,6 +186,6 @@ def connect_socket(address: Address) -> socket:
     """Return a socket connected to an address.
 
     Raises:
-        TargetUnreachable: it accepts no connection.
+        TargetUnreachable: no connection is accepted there.
     """
     return wire.connect_socket(address, "iggy")

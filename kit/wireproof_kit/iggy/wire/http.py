@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from wireproof_kit.wire.http import (
+    TOKEN,
     Address,
     Headers,
     Query,
@@ -23,8 +24,6 @@ from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.kinds import PARTITIONING_NAMES
 from wireproof_spec.strict_json import JsonValue
 
-TOKEN = "TOKEN"
-"""Stands in recorded requests for the one that was shown."""
 JSON_TYPE = ("Content-Type", "application/json")
 Body: TypeAlias = "Mapping[str, object] | Sequence[object] | bytes | None"
 JsonObject: TypeAlias = dict[str, JsonValue]
@@ -70,6 +69,8 @@ class HttpClient:
         # Who reads a bundle must not get in with it.
         self._transcript.add("request", name, data=write_request(TOKEN), note=f"{method} {target}")
         answer = transfer(self.address, wire, seconds=self._seconds, method=method)
+        if answer.failure == "silence":
+            self._transcript.add_wait(self._seconds)
         note = answer.failure or str(answer.status)
         self._transcript.add("response", name, data=answer.received, note=note)
         return answer

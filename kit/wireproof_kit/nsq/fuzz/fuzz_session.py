@@ -1,5 +1,8 @@
 """A fuzz session with an NSQ broker: topics for the cases, and copies to watch."""
 
+import contextlib
+import socket
+import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,7 +28,6 @@ from wireproof_kit.nsq.fuzz.health import Bystanders, BystanderSettings
 from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_kit.nsq.fuzz.owed import expect
 from wireproof_kit.nsq.fuzz.posts import read_promise
-from wireproof_kit.nsq.fuzz.query import send_query
 from wireproof_kit.nsq.fuzz.request_tracker import TargetState
 from wireproof_kit.nsq.services import http_address
 from wireproof_kit.nsq.session import NsqSession, open_session
@@ -36,6 +38,26 @@ from wireproof_kit.wire.http import Address
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.nsq import limits, names
 from wireproof_spec.nsq.command import command_line
+
+CHUNK = 65536
+
+
+def send_query(address: Address, data: bytes, seconds: float) -> Answer | None:
+    """Send bytes and return the first answer; None when none arrives in the given seconds."""
+    deadline = time.monotonic() + seconds
+    reader = FrameReader()
+    with contextlib.suppress(OSError), socket.create_connection(address, seconds) as sock:
+        sock.sendall(data)
+        while (left := deadline - time.monotonic()) > 0:
+            sock.settimeout(left)
+            piece = sock.recv(CHUNK)
+            for answer in reader.feed(piece):
+                if answer.kind not in (BEAT, MESSAGE):
+                    return answer
+            if not piece:
+                return None
+    return None
+
 
 _TOKENS = 1 << 40
 OPENING_DIGITS = 3
@@ -101,9 +123,9 @@ def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget
     """Create the topics on a running target and measure the patience it needs.
 
     Raises:
-        UsageFault: the target is one that fuzzing does not speak to.
-        TargetUnreachable: it accepts no connection.
-        TargetSilent: it does not speak NSQ.
+        UsageFault: the target cannot be fuzzed.
+        TargetUnreachable: the target accepts no connection.
+        TargetSilent: the target does not speak NSQ.
         ArrangementFailed: a topic could not be made.
     """
     if target.tls or target.auth_env is not None:

@@ -3,10 +3,22 @@
 from collections.abc import Iterator
 
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
+from wireproof_kit.fuzz.generate.mutations import IN_QUERY
+from wireproof_kit.fuzz.generate.text_traps import Traps, instead, make_append_trap
 from wireproof_kit.nsq.fuzz import extents, frames, http, states
 from wireproof_kit.nsq.fuzz.names import Names
-from wireproof_kit.nsq.fuzz.traps import TRAPS
-from wireproof_spec.nsq import limits
+from wireproof_spec.nsq import limits, names
+from wireproof_spec.nsq.command import command_line
+
+_SUFFIX = {"only the suffix": instead(b"#ephemeral")}
+
+TRAPS: Traps = {
+    "text": _SUFFIX,
+    "fixed": _SUFFIX,
+    "body": {"like a command": instead(b"\n" + command_line(names.NOP))},
+    IN_QUERY: {"more parameters": make_append_trap(b"&topic=&topic=x")},
+}
+
 
 _MESSAGE = (limits.MAX_MSG_SIZE, limits.MAX_MSG_SIZE + 1)
 _BODY = (limits.MAX_BODY_SIZE, limits.MAX_BODY_SIZE + 1)

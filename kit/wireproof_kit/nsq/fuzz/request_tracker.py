@@ -1,4 +1,4 @@
-"""Reads the requests on a connection and collects the answers that a broker owes."""
+"""Reads the requests on a connection and collects the answers that the broker owes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -49,10 +49,10 @@ class ConnectionState:
 
 @dataclass(slots=True)
 class RequestTracker:
-    """A reader of connection bytes that collects the answers required for them.
+    """Reads the bytes of a connection and collects the answers they are owed.
 
-    Not `certain`: what stands from `at` on has no known meaning. `waits`: the bytes end within a
-    request. `opaque`: what is answered from here on cannot be read.
+    If not `certain`, the meaning of the bytes from `at` on is unknown. `waits`: the bytes end
+    inside a request. `opaque`: further answers cannot be read.
     """
 
     target_state: TargetState
@@ -113,7 +113,7 @@ class RequestTracker:
     def topic(self, words: list[bytes]) -> bool | None:
         """Return True if the topic named by a publish is an extended one.
 
-        None, with what is owed, when it names none for certain.
+        Return None, after recording what is owed, if the topic or partition is not certain.
         """
         known = self.target_state.topics.get(words[1]) if len(words) > 1 else None
         if known is None and len(words) > 1 and is_valid_name(words[1].decode("latin-1")):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from wireproof_kit.decoding.printable import printable
-from wireproof_kit.nsq.lookup.errors import LookupRequest, Unusable, read_payload, short
+from wireproof_kit.nsq.lookup.errors import LookupRequest, read_payload, short
 from wireproof_kit.nsq.topics.topic import Address
 from wireproof_kit.nsq.wire.http import HttpAnswer
 from wireproof_spec.strict_json import JsonValue
@@ -65,7 +65,7 @@ def read_topic(answer: HttpAnswer, asked: LookupRequest) -> TopicInfo:
     """Decode an answer of /lookup.
 
     Raises:
-        Unusable: it is none; the sentence says where.
+        Unusable: the answer is invalid; the message says where.
     """
     data = read_payload(answer, asked)
     if not {"partitions", "producers"} & data.keys():
@@ -91,19 +91,11 @@ def read_topic(answer: HttpAnswer, asked: LookupRequest) -> TopicInfo:
     )
 
 
-def read_lookup(answer: HttpAnswer, asked: LookupRequest | None = None) -> TopicInfo | None:
-    """Decode an answer of /lookup; return None when it is not one."""
-    try:
-        return read_topic(answer, asked or LookupRequest(("", 0), "GET /lookup"))
-    except Unusable:
-        return None
-
-
 def read_nodes(answer: HttpAnswer, asked: LookupRequest) -> tuple[Node, ...]:
     """Decode an answer of /nodes.
 
     Raises:
-        Unusable: it is none; the sentence says where.
+        Unusable: the answer is invalid; the message says where.
     """
     data = read_payload(answer, asked)
     if "producers" not in data:
@@ -115,7 +107,7 @@ def read_topics(answer: HttpAnswer, asked: LookupRequest) -> tuple[str, ...]:
     """Decode an answer of /topics.
 
     Raises:
-        Unusable: it is none; the sentence says where.
+        Unusable: the answer is invalid; the message says where.
     """
     data = read_payload(answer, asked)
     if "topics" not in data:
@@ -127,7 +119,7 @@ def read_servers(answer: HttpAnswer, asked: LookupRequest) -> Servers:
     """Decode an answer of /listlookup; real servers send ports as strings.
 
     Raises:
-        Unusable: it is none; the sentence says where.
+        Unusable: the answer is invalid; the message says where.
     """
     data = read_payload(answer, asked)
     if "lookupdnodes" not in data:

@@ -2,17 +2,68 @@
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.lookup.answer import Leader, Node, TopicInfo, read_nodes, read_topic
 from wireproof_kit.nsq.lookup.creations import Creations
 from wireproof_kit.nsq.lookup.errors import LookupRequest, Unusable
-from wireproof_kit.nsq.lookup.registrations import Registrations
 from wireproof_kit.nsq.topics.topic import Address
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.strict_json import JsonValue
+
+EVERY_SECONDS = 0.5
+
+# How many partitions of each topic.
+Registered = Mapping[str, int]
+
+
+class Registrations:
+    """Caches registrations for many waiting threads; queries at most twice a second."""
+
+    def __init__(self, servers: Sequence[HttpClient]) -> None:
+        self._servers = servers
+        self._lock = threading.Lock()
+        self._asked = float("-inf")
+        self._known: Registered | None = None
+
+    def has(self, name: str, partitions: int) -> bool:
+        """Return True if enough partitions are registered, or if no server lists registrations."""
+        known = self._list_registered()
+        return known is None or known.get(name, 0) >= partitions
+
+    def _list_registered(self) -> Registered | None:
+        """Return the registered partitions; None when no server lists them."""
+        with self._lock:
+            if time.monotonic() - self._asked >= EVERY_SECONDS:
+                self._known = self._ask()
+                self._asked = time.monotonic()
+            return self._known
+
+    def _ask(self) -> Registered | None:
+        for server in self._servers:
+            data = server.request("GET", "/nodes", v1=True).data
+            producers = data.get("producers") if isinstance(data, dict) else None
+            nodes = producers if isinstance(producers, list) else []
+            telling = [node for node in nodes if isinstance(node, dict) and "partitions" in node]
+            if telling:
+                led = {entry for node in telling for entry in _entries(node)}
+                return Counter(name for name, _ in led)
+        return None
+
+
+def _entries(node: Mapping[str, JsonValue]) -> list[tuple[str, int]]:
+    topics = node.get("partitions")
+    return [
+        (name, int(str(number)))
+        for name, numbers in (topics.items() if isinstance(topics, dict) else ())
+        for number in (numbers if isinstance(numbers, list) else ())
+        if str(number).isdecimal()
+    ]
+
 
 CREATE_PATHS = ("/topic/create", "/topic/creat")
 UPDATE_PATH = "/topic/meta/update"
@@ -53,10 +104,10 @@ class LookupClient:
             server.close()
 
     def check_hope(self) -> None:
-        """Raise an error when waiting ended because no server gave a usable answer.
+        """Raise an error if waiting is hopeless, because no server gives a usable answer.
 
         Raises:
-            Unusable: what the first of them answered.
+            Unusable: no server gave a usable answer; the message has the answer of the first one.
         """
         if self._doubt.certain is not None:
             raise self._doubt.certain
@@ -75,6 +126,10 @@ class LookupClient:
             name, partitions=partitions, replicas=replicas, extend=extend, ordered=ordered
         )
         answer = self._create(query)
+        if answer.status != 200 and partitions > 1 and not ordered:
+            # Measured: without it a topic needs as many nodes as partitions; no text knows it.
+            query["multipart"] = "true"
+            answer = self._create(query)
         if answer.status == 200:
             self._creations.add(name, query)
         return answer
@@ -115,11 +170,11 @@ class LookupClient:
     ) -> tuple[Leader, ...]:
         """Wait until ``least`` partitions have leaders, one of them the node at ``near``.
 
-        Once all ``partitions`` are led, none of them need be led there. Return the leaders, the
-        nearest first.
+        Once all ``partitions`` have leaders, the node at ``near`` need not be one. Return the
+        leaders, the nearest first.
 
         Raises:
-            ArrangementFailed: they did not appear in time, or no server gives a usable answer.
+            ArrangementFailed: the leaders did not appear in time, or no server answers usably.
         """
         most = 0
 
@@ -147,9 +202,9 @@ class LookupClient:
     def wait_until_registered(
         self, name: str, *, partitions: int, seconds: float = REGISTER_SECONDS
     ) -> bool:
-        """Wait until nodes registered enough partitions, since they may refuse them before.
+        """Wait until nodes have registered enough partitions; earlier they may refuse messages.
 
-        Meanwhile creations are asked for again now and then. False when they never do.
+        Creations are requested again from time to time. False if patience runs out.
         """
 
         def look() -> bool | None:
@@ -175,12 +230,16 @@ class LookupClient:
 
     def node_count(self) -> int:
         """Return the number of registered nodes; 1 when it is unknown."""
+        return self.listed_nodes() or 1
+
+    def listed_nodes(self) -> int | None:
+        """Return the number of nodes that a server lists; None when none lists any."""
         for server in self.servers:
             data = server.request("GET", "/nodes", v1=True).data
             producers = data.get("producers") if isinstance(data, dict) else None
             if isinstance(producers, list) and producers:
                 return len(producers)
-        return 1
+        return None
 
     def _look(self, name: str) -> tuple[TopicInfo | None, Unusable | None]:
         """Look the topic up on one server after another; also return why none could answer.
@@ -269,7 +328,7 @@ def _info(server: HttpClient, name: str) -> TopicInfo:
     """Return a server's lookup answer; empty while the server does not know the topic.
 
     Raises:
-        Unusable: it refuses for another reason, or nobody could use what it says.
+        Unusable: the server refuses for another reason, or its answer is unusable.
     """
     answer = ask_lookup(server, name, access="w")
     if answer.status >= 400:
@@ -282,7 +341,7 @@ def _info(server: HttpClient, name: str) -> TopicInfo:
 class _Doubt:
     """Ends waiting once every server has given only unusable answers for some time.
 
-    All waits share it, so that not each of them has to find out anew.
+    All waits share it, so that only the first of them takes that time.
     """
 
     def __init__(self) -> None:

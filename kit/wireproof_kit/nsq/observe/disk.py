@@ -10,7 +10,7 @@ from pathlib import Path
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.observe.observations import find_difference
+from wireproof_kit.nsq.observe.observations import RESPELLED, find_difference, is_respelled
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.frames import Header, header_bytes
@@ -161,6 +161,8 @@ def _observe_header(stored: StoredRecord, sent: bytes | None) -> Observation:
     found = (extend.data if extend else None) or None
     if found == (sent or None):
         return observed("stored:as-sent")
+    if is_respelled(sent, found):
+        return observed("stored:as-sent", note=RESPELLED)
     difference = find_difference("json_header", expected=sent or b"", found=found or b"")
     return observed(
         "stored:no-header" if found is None else "stored:header-changed", difference=difference

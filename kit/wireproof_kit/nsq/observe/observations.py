@@ -2,15 +2,16 @@
 
 Answers: ``ok``, ``trace``, ``trace:WHAT-IS-WRONG``, ``json``, ``response:TEXT``,
 ``error:CODE``, ``message``, ``closed``, ``silence``, ``nonsense`` (no frame at all).
-Deliveries: ``delivered:as-sent``, ``delivered:header-changed``, ``delivered:body-changed``,
+Deliveries: ``delivered:as-sent``, ``delivered:header-respelled``,
+``delivered:header-changed``, ``delivered:body-changed``,
 ``delivered:no-header``, ``delivered:undecodable``, ``delivered:layout-NAME``, ``missing``;
 ``absent``, ``unwanted``, ``no-sentinel``.
-Deliveries not owed: ``absent``, ``unwanted``, ``no-sentinel``.
 HTTP: ``http:STATUS,ok``, ``http:STATUS,trace``, ``http:STATUS,CODE``, ``http:silence``,
 ``http:closed``, ``http:nonsense``.
 """
 
 import re
+from decimal import Decimal
 
 from wireproof_kit.nsq.observe.delivery import AS_DUE, UNKNOWN, Delivery
 from wireproof_kit.nsq.observe.trace_layout import looks_like_trace, observe_trace
@@ -19,10 +20,12 @@ from wireproof_kit.nsq.wire.frames import Header, header_bytes
 from wireproof_kit.nsq.wire.http import HttpAnswer
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec import strict_json
-from wireproof_spec.nsq.names import OK
+from wireproof_spec.nsq.names import INTERNAL_PREFIX, OK
+from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError
 
 SHOWN = 20
+RESPELLED = "the header has the same JSON value, spelled otherwise"
 STUCK = "stuck"
 
 
@@ -68,12 +71,12 @@ def _observe_response(data: bytes, trace_id: int | None) -> Observation:
 
 
 def observe_delivery(
-    delivery: Delivery | None, *, body: bytes, header: Header | None = None, as_json: bool = False
+    delivery: Delivery | None, *, body: bytes, header: Header | None = None, exact: bool = False
 ) -> Observation:
-    """Compare a delivery with the published message; ``missing`` when there is none.
+    """Compare a delivery with the published message; ``missing`` if there is none.
 
-    ``header=None`` says that none was sent. With ``as_json`` the header may be spelled
-    otherwise if its JSON value is the same.
+    ``header=None`` means that none was sent. A header with the same JSON value in another spelling
+    counts as sent, with a note; with ``exact`` it is ``delivered:header-respelled``.
     """
     if delivery is None:
         return observed("missing", overdue=True)
@@ -84,7 +87,7 @@ def observe_delivery(
     if delivery.body != body:
         found = find_difference("body", expected=body, found=delivery.body)
         return observed("delivered:body-changed", difference=found)
-    return _observe_header(delivery, None if header is None else header_bytes(header), as_json)
+    return _observe_header(delivery, None if header is None else header_bytes(header), exact)
 
 
 def observe_absence(before: list[Delivery] | None, *, of: bytes) -> Observation:
@@ -97,10 +100,12 @@ def observe_absence(before: list[Delivery] | None, *, of: bytes) -> Observation:
     return observed("unwanted" if any(of in delivery.raw for delivery in before) else "absent")
 
 
-def _observe_header(delivery: Delivery, sent: bytes | None, as_json: bool) -> Observation:
+def _observe_header(delivery: Delivery, sent: bytes | None, exact: bool) -> Observation:
     found = delivery.header or None
-    if found == (sent or None) or (as_json and _same_json(sent, found)):
+    if found == (sent or None):
         return observed("delivered:as-sent")
+    if is_respelled(sent, found):
+        return observed(f"delivered:{'header-respelled' if exact else 'as-sent'}", note=RESPELLED)
     difference = find_difference("json_header", expected=sent or b"", found=found or b"")
     word = "no-header" if found is None else "header-changed"
     return observed(f"delivered:{word}", difference=difference)
@@ -134,13 +139,40 @@ def _bytes_at(data: bytes, at: int) -> str:
     return piece.hex(" ") if piece else f"the end after {len(data)} bytes"
 
 
-def _same_json(sent: bytes | None, found: bytes | None) -> bool:
+def is_respelled(sent: bytes | None, found: bytes | None) -> bool:
+    """Return True if a header has the JSON value that was sent, in another spelling.
+
+    The broker may remove its own names, which begin with ##. A number may have lost digits that a
+    64-bit float cannot hold; another case judges that.
+    """
     if sent is None or found is None:
         return False
     try:
-        return strict_json.same_json(strict_json.read(sent).value, strict_json.read(found).value)
+        due, came = strict_json.read(sent).value, strict_json.read(found).value
     except WireError:
         return False
+    return _is_same(due, came) or _is_same(_without_internal(due), came)
+
+
+def _is_same(due: JsonValue, came: JsonValue) -> bool:
+    return strict_json.same_json(_round_number(due), _round_number(came))
+
+
+def _without_internal(value: JsonValue) -> JsonValue:
+    if not isinstance(value, dict):
+        return value
+    return {name: each for name, each in value.items() if not name.startswith(INTERNAL_PREFIX)}
+
+
+def _round_number(value: JsonValue) -> JsonValue:
+    """Return a JSON value whose numbers are those that 64-bit floats hold."""
+    if isinstance(value, dict):
+        return {name: _round_number(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_round_number(each) for each in value]
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return value
+    return Decimal(float(value))
 
 
 def _is_json_object(data: bytes) -> bool:

@@ -14,16 +14,16 @@ from wireproof_spec.nsq.names import OK
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
 from wireproof_spec.wire_error import WireError
 
-PUBLISHED_LENGTH = 30
 FIELDS = ("internal_id", "trace_id", "disk_queue_offset", "disk_queue_data_size")
 LENGTHS = (28, 30, 32, 34)
 # A stored record is at least its 4-byte length, 26 bytes of message head and a body.
 SMALLEST_RECORD = 30
 LARGEST_RECORD = 1 << 27
 LARGEST_NUMBER = 1 << 62
-# A 4-byte size standing before the offset reads as an offset of whole multiples of 4 GiB; no
-# true offset is one beyond this, except once in 4 billion.
-LARGEST_ROUND_OFFSET = 1 << 36
+# A 4-byte size standing before the offset reads as an offset of whole multiples of 4 GiB, and so
+# does a small number in the other byte order; no true offset or internal id is one beyond this,
+# except once in 4 billion.
+LARGEST_ROUND_NUMBER = 1 << 36
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,34 +109,44 @@ def _layouts() -> Iterator[TraceLayout]:
     orders = list(itertools.permutations(FIELDS))
     choices = itertools.product(orders, (True, False), (True, False), (4, 8))
     layouts = [TraceLayout(*choice) for choice in choices]
-    yield from sorted(layouts[1:], key=lambda layout: (layout.name.count("+"), layout.order))
+    yield from sorted(layouts[1:], key=_strangeness)
+
+
+def _strangeness(layout: TraceLayout) -> tuple[int, bool, tuple[str, ...]]:
+    """Order layouts by differences; of one difference, swapped fields can explain most bytes."""
+    return layout.name.count("+"), layout.order != FIELDS, layout.order
 
 
 def _is_possible(numbers: dict[str, int], trace_id: int | None) -> bool:
     return (
         (trace_id is None or numbers["trace_id"] == trace_id)
-        and 0 < numbers["internal_id"] < LARGEST_NUMBER
+        and _is_internal_id(numbers["internal_id"])
         and _is_offset(numbers["disk_queue_offset"])
         and SMALLEST_RECORD <= numbers["disk_queue_data_size"] <= LARGEST_RECORD
     )
 
 
 def _wrong_field(response: TraceResponse, trace_id: int | None) -> Difference | None:
-    if not 0 < response.internal_id < LARGEST_NUMBER:
+    if not _is_internal_id(response.internal_id):
         return Difference("internal_id", 2, "a positive number", str(response.internal_id))
     if trace_id is not None and response.trace_id != trace_id:
         return Difference("trace_id", 10, str(trace_id), str(response.trace_id))
     if not _is_offset(response.disk_queue_offset):
         return Difference("disk_queue_offset", 18, "an offset", str(response.disk_queue_offset))
     size = response.disk_queue_data_size
-    if not SMALLEST_RECORD <= size <= LARGEST_RECORD:
+    if not 0 < size <= LARGEST_RECORD:
         return Difference("disk_queue_data_size", 26, "a record's size", str(size))
     return None
 
 
+def _is_internal_id(number: int) -> bool:
+    return number > 0 and _is_offset(number)
+
+
 def _is_offset(number: int) -> bool:
+    """Return True for a number that is not one of the other byte order, read in this one."""
     is_round = number % (1 << 32) == 0
-    return number < LARGEST_NUMBER and not (is_round and number >= LARGEST_ROUND_OFFSET)
+    return number < LARGEST_NUMBER and not (is_round and number >= LARGEST_ROUND_NUMBER)
 
 
 def _order(layout: TraceLayout) -> str:

@@ -42,7 +42,7 @@ class Error(Layer):
 
 
 class Unknown(Layer):
-    """The data of a message that nobody has read yet, or of a frame of no known type."""
+    """The data of an undecoded message, or of a frame of unknown type."""
 
     name = "NSQ data"
     fields_desc: ClassVar = [StrField("data", b"")]
@@ -66,13 +66,13 @@ class Frame(Enclosing):
 
 
 def read_frame(data: bytes, message: type[Layer] = Message) -> tuple[Frame, bytes]:
-    """Read one frame; return it and the bytes behind it.
+    """Read one frame; return it and the bytes after it.
 
-    ``message`` is the layer of messages; only who knows the subscription can tell.
+    ``message`` is the layer of messages, which depends on the subscription.
 
     Raises:
-        Refused: size or message are none.
-        Short: it is not all there.
+        LayerViolation: the size or the message is invalid.
+        Short: the frame is incomplete.
     """
     frame, behind = cut(Frame, data)
     if frame.frame_type == MESSAGE:

@@ -1,6 +1,6 @@
-"""Probes that show what a target can do. Each docstring lists the words it can return.
+"""Probes of a target's capabilities. Each docstring lists the words it can return.
 
-Any of them is ``unavailable`` when what it needs (a topic, an address) cannot be had.
+Every probe returns ``unavailable`` if it cannot get what it needs (a topic, an address).
 """
 
 from collections.abc import Mapping
@@ -24,13 +24,13 @@ ABSENT_PARTITION = 1000
 
 
 def ext(bench: ProbeContext) -> Observation:
-    """Publish with a header on an ext topic: any answer's word, then the state after it."""
+    """Publish with a header on an ext topic; return the answer's word and the state after it."""
     topic = bench.topic("ext_topic")
     return bench.ask(topic, frames.pub_ext(topic, {"k": "v"}, bench.broker.unique_body()))
 
 
 def trace(bench: ProbeContext) -> Observation:
-    """Publish under a trace id with PUB_TRACE: any answer's word, then the state after it."""
+    """Publish with a trace id by PUB_TRACE; return the answer's word and the state after it."""
     topic = bench.topic("plain_topic", "ext_topic")
     with bench.broker.connect(topic=topic) as client:
         answer = client.ask(frames.pub_trace(topic, TRACE_ID, bench.broker.unique_body()))
@@ -38,7 +38,7 @@ def trace(bench: ProbeContext) -> Observation:
 
 
 def order(bench: ProbeContext) -> Observation:
-    """Subscribe in order to a topic made ordered: any answer's word."""
+    """Subscribe in order to an ordered topic; return the word of the answer."""
     topic = bench.topic("fresh_ordered_topic")
     seen = observed(UNAVAILABLE)
     for command in (names.SUB_ORDERED, names.SUB_ORDER):
@@ -93,11 +93,17 @@ def lookup(bench: ProbeContext) -> Observation:
 
 
 def partition(bench: ProbeContext) -> Observation:
-    """Publish to both partitions of a topic: ``ok``, or the word of what is not.
+    """Publish to both partitions of a topic: ``ok``, or the first word that is not ``ok``.
 
-    ``ignored`` when the word for the partition is read by no command, as by a classic broker.
+    ``ignored``: commands ignore the word for the partition, as on a classic broker. ``one``: the
+    cluster has one node, and the lookup server refuses several partitions on it.
     """
-    topic = bench.topic("partitioned_topic")
+    try:
+        topic = bench.topic("partitioned_topic")
+    except ArrangementFailed:
+        if _is_alone(bench):
+            return observed("one")
+        raise
     seen = [
         observe(bench.broker.publish(topic.at(place.partition), bench.broker.unique_body())).value
         for place in topic.places
@@ -109,7 +115,7 @@ def partition(bench: ProbeContext) -> Observation:
 
 
 def _partitions_are_ignored(bench: ProbeContext, topic: Topic) -> bool:
-    """Tell whether partitions that cannot be are published and subscribed to all the same."""
+    """Return True if publishing and subscribing to partitions that cannot exist succeeds."""
     body, absent = bench.broker.unique_body(), replace(topic, partition=ABSENT_PARTITION)
     asked = (
         frames.pub(topic, body, partition=b"none"),
@@ -123,17 +129,55 @@ def _partitions_are_ignored(bench: ProbeContext, topic: Topic) -> bool:
     return True
 
 
+def batch(bench: ProbeContext) -> Observation:
+    """Publish two messages with MPUB; return the word of the answer."""
+    topic = bench.topic("plain_topic", "ext_topic")
+    bodies = [bench.broker.unique_body(), bench.broker.unique_body()]
+    with bench.broker.connect(topic=topic) as client:
+        return observe(client.ask(frames.mpub(topic, bodies)))
+
+
+def touch(bench: ProbeContext) -> Observation:
+    """TOUCH a message in flight: ``open``, the word of a refusal, or ``closed``."""
+    return touch_on(bench, bench.topic("plain_topic", "ext_topic"))
+
+
+def touch_on(bench: ProbeContext, topic: Topic) -> Observation:
+    """TOUCH a message in flight of a topic; words as of `touch`."""
+    body = bench.broker.unique_body()
+    with bench.broker.subscribe(topic) as consumer:
+        bench.broker.publish_accepted(topic, body)
+        delivery = consumer.take(body)
+        if delivery is None or delivery.message_id is None:
+            return observed("missing", overdue=True)
+        consumer.connection.send(frames.touch(delivery.message_id))
+        return observed(consumer.connection.goes_on(topic))
+
+
 def cluster(bench: ProbeContext) -> Observation:
     """Ask a lookup server for the nodes: ``ok`` when there are two or more, else ``one``."""
     if bench.lookup is None:
         raise ArrangementFailed("no lookup server was given")
-    return observed("ok" if bench.lookup.node_count() > 1 else "one")
+    count = bench.lookup.listed_nodes()
+    if count is None:
+        raise ArrangementFailed("no lookup server lists a node")
+    return observed("ok" if count > 1 else "one")
 
 
 def replica(bench: ProbeContext) -> Observation:
-    """Publish to a topic that two nodes keep: the word of the answer."""
+    """Publish to a topic with two replicas: the word of the answer.
+
+    ``one``: the cluster has only one node.
+    """
+    if _is_alone(bench):
+        return observed("one")
     topic = bench.topic("replicated_topic")
     return observe(bench.broker.publish(topic, bench.broker.unique_body()))
+
+
+def _is_alone(bench: ProbeContext) -> bool:
+    """Return True if the lookup servers list only one node."""
+    return bench.lookup is not None and bench.lookup.listed_nodes() == 1
 
 
 def tls(bench: ProbeContext) -> Observation:
@@ -154,6 +198,8 @@ CAPABILITY_PROBES: Mapping[str, Probe] = {
     "upgrade": upgrade,
     "lookup": lookup,
     "partition": partition,
+    "batch": batch,
+    "touch": touch,
     "cluster": cluster,
     "replica": replica,
     "tls": tls,

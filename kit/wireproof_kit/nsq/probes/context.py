@@ -30,7 +30,7 @@ class ProbeContext:
         """Return the probes' topic of the first kind there is a way to.
 
         Raises:
-            ArrangementFailed: there is no way to any of them.
+            ArrangementFailed: no method leads to any such topic.
         """
         failures: list[str] = []
         for argument in arguments:
@@ -45,7 +45,7 @@ class ProbeContext:
     def ask(
         self, topic: Topic, outgoing: Outgoing, *, identify: Mapping[str, object] | None = None
     ) -> Observation:
-        """Send on a connection of its own; name the answer and the state after it."""
+        """Send a request on a new connection; return the answer and the state after it."""
         with self.broker.connect(identify=identify or {}, topic=topic) as client:
             return observe(client.ask(outgoing), then=client.goes_on(topic))
 

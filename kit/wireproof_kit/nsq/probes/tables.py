@@ -2,13 +2,21 @@
 
 from collections.abc import Mapping
 
-from wireproof_kit.nsq.probes import capability, cluster, delivery, lookup, publish
+from wireproof_kit.nsq.probes import (
+    capability,
+    cluster,
+    delivery,
+    lookup,
+    publish,
+    witnesses,
+)
 from wireproof_kit.nsq.probes.context import Probe
 
 CAPABILITY_PROBES: Mapping[str, Probe] = {
     **capability.CAPABILITY_PROBES,
     **lookup.LOOKUP_CAPABILITY_PROBES,
     **cluster.CLUSTER_PROBES,
+    **witnesses.WITNESSES,
 }
 
 READING_PROBES: Mapping[str, Probe] = {

@@ -8,6 +8,7 @@ from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.http import HttpClient
 
 DELETE_PATH = "/channel/delete"
+# A target that refused to delete this many channels refuses all; asking on only costs time.
 REFUSALS = 3
 EPHEMERAL = "#ephemeral"
 

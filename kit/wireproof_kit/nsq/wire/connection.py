@@ -10,7 +10,7 @@ from collections import deque
 from itertools import islice
 from socket import socket
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from wireproof_kit.nsq.topics.topic import Address, Topic
 from wireproof_kit.nsq.wire import frames
@@ -24,7 +24,6 @@ from wireproof_kit.nsq.wire.answers import (
     Silent,
     refusal,
 )
-from wireproof_kit.nsq.wire.incoming import Frames
 from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.runner.patience import ANSWER, Patience, Wait, machine_load
 from wireproof_kit.wire.connection import Wire
@@ -36,10 +35,48 @@ from wireproof_spec.nsq.frame import (
     FRAME_TYPE_MESSAGE,
     FRAME_TYPE_RESPONSE,
     SERVER_FRAME,
+    FrameReader,
+    NeedMore,
     ServerFrame,
 )
 from wireproof_spec.nsq.names import HEARTBEAT, OK
 from wireproof_spec.wire_error import WireError
+
+# Beyond what real brokers allow in one message (1 MiB by default) and in one body (5 MiB).
+FRAME_LIMIT: Final = 16 * 1024 * 1024
+BYTES_LIMIT: Final = 64 * 1024 * 1024
+
+
+class Frames:
+    """Reads frames; the limit on received bytes is constant."""
+
+    values = "frames"
+
+    def __init__(self) -> None:
+        self._reader = FrameReader(FRAME_LIMIT)
+
+    @property
+    def bytes_limit(self) -> int:
+        """Return the number of bytes that may have arrived by now."""
+        return BYTES_LIMIT
+
+    @property
+    def pending(self) -> bytes:
+        """Return the bytes of an incomplete frame."""
+        return self._reader.pending
+
+    def feed(self, data: bytes) -> None:
+        """Add received bytes."""
+        self._reader.feed(data)
+
+    def next(self) -> ServerFrame | NeedMore:
+        """Return the next frame, or NEED_MORE.
+
+        Raises:
+            WireError: the size is below 4 or over the limit.
+        """
+        return self._reader.next_frame()
+
 
 __all__ = [
     "GOES_ON",
@@ -54,6 +91,8 @@ __all__ = [
 ]
 
 GOES_ON = b"wp:goes-on"
+# Closing a socket with unread bytes sends a reset, which could destroy what the target has
+# yet to read; so up to this much is read first, and some of it is recorded.
 UNREAD_BYTES = 1024 * 1024
 UNREAD_FRAMES = 20
 # A cluster that could not write a message makes the partition unwritable while it checks it.
@@ -64,7 +103,7 @@ PAUSE_SECONDS = 0.05
 class Connection:
     """A client connection of one case; not thread-safe.
 
-    ``heartbeats`` is how many have come so far.
+    ``heartbeats`` is how many have come so far; they are answered while ``answers_heartbeats``.
     """
 
     def __init__(
@@ -79,6 +118,7 @@ class Connection:
         self._is_within_frame = False
         self._nops_owed = 0
         self.heartbeats = 0
+        self.answers_heartbeats = True
         self._address = address
         self.identified: Answer | None = None
         self.name = self._wire.name
@@ -114,7 +154,7 @@ class Connection:
 
         Raises:
             TimeoutError: the handshake is not done within so many seconds.
-            OSError: it failed; ssl.SSLCertVerificationError when the certificate did.
+            OSError: the handshake failed; ssl.SSLCertVerificationError for a bad certificate.
         """
         self._wire.secure(context, seconds)
 
@@ -138,10 +178,10 @@ class Connection:
             self._kept.append(answer)
 
     def goes_on(self, topic: Topic) -> str:
-        """Publish again on this connection: ``open``, ``closed``, ``broken`` or ``stuck``.
+        """Publish on this connection again: ``open``, ``closed``, ``broken`` or ``stuck``.
 
-        ``broken`` means that the answer is not that of the frame just sent. A partition that
-        cannot be written for a while is asked again, as the published text expects of clients.
+        ``broken`` means that the answer is not one to the frame just sent. If the partition is not
+        writable for a while, the publish is repeated, as the published text expects of clients.
         """
         deadline = time.monotonic() + WRITABLE_SECONDS
         answer = self._one_more(topic)
@@ -190,7 +230,7 @@ class Connection:
             answer = self._answer(frame)
             if answer is not None:
                 return answer
-        return self._wire.nothing(seconds, _cut_off)
+        return self._wire.explain_nothing(seconds, _cut_off)
 
     def _answer(self, frame: ServerFrame) -> Answer | None:
         """Turn a frame into an answer; reply to a heartbeat and return None for it."""
@@ -212,7 +252,7 @@ class Connection:
         return Nonsense(_unknown_type(frame.frame_type))
 
     def _answer_heartbeats(self) -> None:
-        if self._is_within_frame or self._half_closed:
+        if self._is_within_frame or self._half_closed or not self.answers_heartbeats:
             return
         while self._nops_owed:
             self._nops_owed -= 1

@@ -42,6 +42,7 @@ from wireproof_spec.nsq.publish import (
 )
 from wireproof_spec.wire_error import WireError
 
+# The header length is a 2-byte field; what exceeds it becomes part of the body.
 HEADER_LIMIT = 0xFFFF
 
 Word = str | bytes | int

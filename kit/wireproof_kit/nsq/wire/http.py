@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from wireproof_kit.wire.http import TOKEN, ConnectionPool, TransferResult, request_bytes, transfer
 from wireproof_kit.wire.http import Address as Address
-from wireproof_kit.wire.http import ConnectionPool, TransferResult, request_bytes, transfer
 from wireproof_kit.wire.http import Headers as Headers
 from wireproof_kit.wire.http import Query as Query
 from wireproof_kit.wire.http import path_with_query as path_with_query
@@ -17,10 +17,10 @@ TRACE_FIELDS = frozenset({"status", "id", "trace_id", "queue_offset", "rawsize"}
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """An HTTP response, or in ``failure`` the reason why there is none.
+    """An HTTP response, or in ``failure`` why there is none.
 
-    ``failure`` is ``silence``, ``closed``, ``nonsense`` or ``unreachable``; ``status`` is then
-    0. ``json`` is None when the body is no JSON.
+    ``failure`` is ``silence``, ``closed``, ``nonsense`` or ``unreachable``; ``status`` is then 0.
+    ``json`` is None if the body is not JSON.
     """
 
     status: int
@@ -88,9 +88,11 @@ class HttpClient:
         transcript: Transcript,
         seconds: float,
         line: ConnectionPool | None = None,
+        token: str = "",
     ) -> None:
         self.address = address
         self._line = line
+        self._token = token
         self._transcript = transcript
         self._seconds = seconds
 
@@ -102,7 +104,9 @@ class HttpClient:
 
     def record_to(self, transcript: Transcript) -> "HttpClient":
         """Return a client that records in another transcript and keeps no connection open."""
-        return HttpClient(self.address, transcript=transcript, seconds=self._seconds)
+        return HttpClient(
+            self.address, transcript=transcript, seconds=self._seconds, token=self._token
+        )
 
     def close(self) -> None:
         """Close the connection that is kept open, if any."""
@@ -126,19 +130,28 @@ class HttpClient:
         target = path_with_query(path, query)
         asked = [("Accept", V1_ACCEPT)] if v1 and not _names(headers, "accept") else []
         held = [("Connection", "keep-alive")] if self._line is not None else []
+        shown = [("Authorization", f"Bearer {TOKEN}")] if self._token else []
         wire = request_bytes(
-            method, target, self.address, headers=[*held, *asked, *headers], body=body
+            method, target, self.address, headers=[*held, *asked, *shown, *headers], body=body
         )
         return self.send(wire, what=f"{method} {target}")
 
     def send(self, data: bytes, *, what: str = "raw request", method: str = "POST") -> HttpAnswer:
-        """Send any bytes as a request and return the response."""
+        """Send any bytes as a request and return the response.
+
+        The client's token, if it has one, stands in the place of ``TOKEN``; the transcript keeps
+        the latter, for who reads a bundle must not get in with it.
+        """
         name = self._transcript.connection_label()
         self._transcript.add("request", name, data=data, note=what)
+        if self._token:
+            data = data.replace(TOKEN.encode(), self._token.encode(), 1)
         if self._line is None:
             came = transfer(self.address, data, seconds=self._seconds, method=method)
         else:
             came = self._line.transfer(data, seconds=self._seconds, method=method)
+        if came.failure == "silence":
+            self._transcript.add_wait(self._seconds)
         note = came.failure or str(came.status)
         self._transcript.add("response", name, data=came.received, note=note)
         return _convert_answer(came)

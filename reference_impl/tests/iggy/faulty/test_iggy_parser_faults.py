@@ -3,14 +3,31 @@
 import base64
 import itertools
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
-import pytest
-from faulty_broker import DEADLINE_S, POLL_S, Peer, Running, running
-from iggy_bench import OK, STREAM, TOPIC, frame, polling, sending, sent, u32
+from check_each import check_each
+from faulty_broker import Peer, Running, running
+from iggy_bench import OK, STREAM, TOPIC, frame, polling, sending, u32
+from iggy_bench import sent as message
+from parser_triggers import (
+    CHANGED,
+    DEAD,
+    HANGS,
+    HOARDS,
+    LEAKS,
+    LOOK_S,
+    NEIGHBOUR,
+    OUT_OF_STEP,
+    SIGNS,
+    SILENT,
+    TAKEN,
+    Serving,
+    Trigger,
+    parser_faults,
+    sent,
+    until,
+)
 
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.core.server import Server, ServerEnvironment
@@ -20,41 +37,13 @@ from wireproof_reference_impl.iggy.link import ServerSource, connector
 from wireproof_reference_impl.iggy.presets import FAULTS, build, overrides
 from wireproof_reference_impl.iggy.streams.storage import MemoryStorage
 from wireproof_reference_impl.overrides import apply_overrides
-from wireproof_reference_impl.preset import PARSER
 from wireproof_spec.iggy import commands
 
-SILENT_S = 0.3
-LINGER_S = 2.0
 PING = frame(commands.PING)
 NOTHING_IN_IT = frame(commands.POLL_MESSAGES, polling(count=0))
 ONES = b"\xff" * 8
 CREATED = b"HTTP/1.1 201"
 WHOLE = b"four"
-
-DEAD = "the server dies"
-HANGS = "the server answers nobody"
-SILENT = "the connection is not answered, and not ended"
-OUT_OF_STEP = "the connection is out of step"
-TAKEN = "a frame that is not all here is answered"
-LOST = "what was answered is not kept"
-CHANGED = "what was answered is not kept as it came"
-NEIGHBOUR = "a neighbour's connection is ended"
-LEAKS = "the connection is never let go of"
-HOARDS = "memory is never let go of"
-
-
-@dataclass(frozen=True, slots=True)
-class Trigger:
-    """Bytes in pieces, and what they show of the fault."""
-
-    shows: str
-    pieces: tuple[bytes, ...]
-    ends: bool = False
-    http: bool = False
-
-
-def _sent(shows: str, *pieces: bytes) -> Trigger:
-    return Trigger(shows, pieces)
 
 
 def _posted(payload: bytes) -> bytes:
@@ -75,47 +64,62 @@ def _named(name: bytes) -> bytes:
 
 
 TRIGGERS = {
-    "parser-length-low-bits": _sent(TAKEN, u32((1 << 16) + 4) + u32(commands.PING)),
-    "parser-length-zero-sticks": _sent(HANGS, u32(0)),
-    "parser-length-short-halts": _sent(DEAD, u32(3) + b"\1\0\0"),
-    "parser-length-huge-hoards": _sent(HOARDS, u32(1 << 30)),
-    "parser-length-sign-closes-another": _sent(NEIGHBOUR, u32(1 << 31)),
-    "parser-code-far-halts": _sent(DEAD, frame(1 << 31)),
-    "parser-code-unknown-leaks": _sent(LEAKS, frame(9999)),
-    "parser-name-no-text-halts": _sent(DEAD, _named(b"\xff")),
-    "parser-name-longest-sticks": _sent(HANGS, _named(b"n" * 255)),
-    "parser-name-nul-deafens": _sent(SILENT, _named(b"s\0")),
-    "parser-count-far-sticks": _sent(HANGS, frame(commands.POLL_MESSAGES, polling(count=1 << 31))),
-    "parser-ones-lost": _sent(LOST, frame(commands.SEND_MESSAGES, sending(sent(ONES)))),
-    "parser-partition-desyncs": _sent(
+    "parser-length-low-bits": sent(TAKEN, u32((1 << 16) + 4) + u32(commands.PING)),
+    "parser-length-zero-sticks": sent(HANGS, u32(0)),
+    "parser-length-short-halts": sent(DEAD, u32(3) + b"\1\0\0"),
+    "parser-length-huge-hoards": sent(HOARDS, u32(1 << 30)),
+    "parser-length-sign-closes-another": sent(NEIGHBOUR, u32(1 << 31)),
+    "parser-code-far-halts": sent(DEAD, frame(1 << 31)),
+    "parser-code-unknown-leaks": sent(LEAKS, frame(9999)),
+    "parser-name-no-text-halts": sent(DEAD, _named(b"\xff")),
+    "parser-name-longest-sticks": sent(HANGS, _named(b"n" * 255)),
+    "parser-name-nul-deafens": sent(SILENT, _named(b"s\0")),
+    "parser-count-far-sticks": sent(HANGS, frame(commands.POLL_MESSAGES, polling(count=1 << 31))),
+    "parser-ones-lost": sent(CHANGED, frame(commands.SEND_MESSAGES, sending(message(ONES)))),
+    "parser-partition-desyncs": sent(
         OUT_OF_STEP, frame(commands.POLL_MESSAGES, polling(partition=9))
     ),
-    "parser-poll-nothing-closes-another": _sent(NEIGHBOUR, NOTHING_IN_IT),
-    "parser-refused-hoards": _sent(HOARDS, NOTHING_IN_IT),
-    "parser-split-length-desyncs": _sent(OUT_OF_STEP, PING[:2], PING[2:]),
+    "parser-poll-nothing-closes-another": sent(NEIGHBOUR, NOTHING_IN_IT),
+    "parser-refused-hoards": sent(HOARDS, NOTHING_IN_IT),
+    "parser-split-length-desyncs": sent(OUT_OF_STEP, PING[:2], PING[2:]),
     "parser-cut-leaks": Trigger(LEAKS, (PING[:6],), ends=True),
     "parser-http-padding-zeros": Trigger(CHANGED, (_posted(WHOLE),), http=True),
 }
-NAMES = [preset.name for preset in FAULTS.values() if preset.kind == PARSER]
+NAMES = parser_faults(FAULTS.values())
 
 
-@dataclass(slots=True)
-class Serving:
-    """A server with at most one fault, and a client beside."""
+class _Served(Serving):
+    """A server, and a client beside that has made a topic."""
 
-    shell: Running
-    server: Server
-    beside: Peer
+    ok = OK
 
-    def connect(self, *, over_http: bool = False) -> Peer:
-        """Return a client."""
-        return Peer(self.shell.addresses[over_http])
+    def __init__(self, shell: Running, server: Server) -> None:
+        super().__init__(shell, harm.hoard)
+        self.server = server
+        self.maker = Peer(shell.addresses[0])
+        self.maker.send(frame(commands.CREATE_STREAM, u32(1) + b"s"))
+        self.maker.send(frame(commands.CREATE_TOPIC, STREAM + u32(1) + u32(1) + b"t"))
+        assert self.maker.reads(OK * 2)
 
-    def is_served(self, peer: Peer, within_s: float = DEADLINE_S) -> bool:
-        """Return True if a client's ping is answered."""
-        peer.came = b""
+    @property
+    def beside(self) -> tuple[Peer, ...]:
+        return (self.maker,)
+
+    def connect(self, trigger: Trigger | None = None) -> Peer:
+        return Peer(self.shell.addresses[trigger is not None and trigger.http])
+
+    def ask(self, peer: Peer) -> None:
         peer.send(PING)
-        return peer.reads(OK, within_s)
+
+    def is_changed(self, trigger: Trigger, peer: Peer) -> bool:
+        """Poll what was posted; of a frame, count what is kept."""
+        if not trigger.http:
+            return peer.reads(OK) and not self.kept
+        assert peer.reads(CREATED)
+        self.maker.came = b""
+        self.maker.send(frame(commands.POLL_MESSAGES, polling()))
+        assert self.maker.reads(WHOLE[:-1])
+        return not self.comes(lambda: self.maker.reads(WHOLE, LOOK_S))
 
     @property
     def kept(self) -> int:
@@ -124,7 +128,7 @@ class Serving:
 
 
 @contextmanager
-def _serving(*faults: str) -> Iterator[Serving]:
+def _serving(*faults: str) -> Iterator[_Served]:
     behaviour = build("published", "published", fault_names=faults, variant_names=())
     around = ServerEnvironment(storage=MemoryStorage(), new_id=itertools.count(1 << 100).__next__)
     server = Server(behaviour, around)
@@ -139,95 +143,11 @@ def _serving(*faults: str) -> Iterator[Serving]:
     ]
     harm.hoard.clear()
     with apply_overrides(overrides(faults)), running(behaviour.pacing, places) as shell:
-        beside = Peer(shell.addresses[0])
-        beside.send(frame(commands.CREATE_STREAM, u32(1) + b"s"))
-        beside.send(frame(commands.CREATE_TOPIC, STREAM + u32(1) + u32(1) + b"t"))
-        assert beside.reads(OK * 2)
+        served = _Served(shell, server)
         try:
-            yield Serving(shell, server, beside)
+            yield served
         finally:
-            beside.sock.close()
-
-
-def _until(is_so: Callable[[], bool], within_s: float = DEADLINE_S) -> bool:
-    deadline = time.monotonic() + within_s
-    while not is_so():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(POLL_S)
-    return True
-
-
-def _is_shown(serving: Serving, trigger: Trigger) -> bool:
-    """Send the bytes of a trigger and tell whether they show what they should."""
-    before = serving.shell.connections
-    with serving.connect(over_http=trigger.http) as peer:
-        peer.send_apart(trigger.pieces, serving.shell)
-        if trigger.ends:
-            peer.sock.close()
-            peer.ended = True
-        return SIGNS[trigger.shows](serving, peer, before)
-
-
-def _dies(serving: Serving, peer: Peer, before: int) -> bool:
-    return _until(lambda: serving.shell.is_dead, SILENT_S)
-
-
-def _hangs(serving: Serving, peer: Peer, before: int) -> bool:
-    with serving.connect() as other:
-        return not serving.is_served(other, SILENT_S)
-
-
-def _is_silent(serving: Serving, peer: Peer, before: int) -> bool:
-    return not peer.reads(bytes(3), SILENT_S) and not peer.ended and not peer.came
-
-
-def _is_out_of_step(serving: Serving, peer: Peer, before: int) -> bool:
-    return not serving.is_served(peer, SILENT_S)
-
-
-def _is_taken(serving: Serving, peer: Peer, before: int) -> bool:
-    return peer.reads(OK, SILENT_S)
-
-
-def _is_lost(serving: Serving, peer: Peer, before: int) -> bool:
-    return peer.reads(OK) and not serving.kept
-
-
-def _is_changed(serving: Serving, peer: Peer, before: int) -> bool:
-    assert peer.reads(CREATED)
-    serving.beside.came = b""
-    serving.beside.send(frame(commands.POLL_MESSAGES, polling()))
-    assert serving.beside.reads(WHOLE[:-1])
-    return not serving.beside.reads(WHOLE, SILENT_S)
-
-
-def _ends_neighbour(serving: Serving, peer: Peer, before: int) -> bool:
-    return serving.beside.ends(SILENT_S)
-
-
-def _leaks(serving: Serving, peer: Peer, before: int) -> bool:
-    peer.settle(serving.shell)
-    peer.sock.close()
-    return not _until(lambda: serving.shell.connections <= before, LINGER_S)
-
-
-def _hoards(serving: Serving, peer: Peer, before: int) -> bool:
-    return _until(lambda: sum(map(len, harm.hoard)) >= 1 << 20, SILENT_S)
-
-
-SIGNS: dict[str, Callable[[Serving, Peer, int], bool]] = {
-    DEAD: _dies,
-    HANGS: _hangs,
-    SILENT: _is_silent,
-    OUT_OF_STEP: _is_out_of_step,
-    TAKEN: _is_taken,
-    LOST: _is_lost,
-    CHANGED: _is_changed,
-    NEIGHBOUR: _ends_neighbour,
-    LEAKS: _leaks,
-    HOARDS: _hoards,
-}
+            served.close()
 
 
 def test_every_fault_has_its_bytes() -> None:
@@ -236,28 +156,30 @@ def test_every_fault_has_its_bytes() -> None:
     assert {trigger.shows for trigger in TRIGGERS.values()} == set(SIGNS)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@check_each(NAMES)
 def test_certain_bytes_show_the_fault(name: str) -> None:
     with _serving(name) as serving:
-        assert _is_shown(serving, TRIGGERS[name])
+        assert serving.shows(TRIGGERS[name])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@check_each(NAMES)
 def test_the_same_bytes_do_a_sound_server_nothing(name: str) -> None:
     with _serving() as serving:
-        assert not _is_shown(serving, TRIGGERS[name])
+        assert not serving.shows(TRIGGERS[name])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@check_each(NAMES)
 def test_ordinary_traffic_does_not_show_it(name: str) -> None:
     with _serving(name) as serving:
         with serving.connect() as client:
             client.send(PING + frame(commands.GET_TOPIC, STREAM + TOPIC))
-            client.send(frame(commands.SEND_MESSAGES, sending(sent(b"a"), sent(b"b", number=2))))
+            client.send(
+                frame(commands.SEND_MESSAGES, sending(message(b"a"), message(b"b", number=2)))
+            )
             client.send(frame(commands.POLL_MESSAGES, polling()))
             assert client.reads(b"b")
             assert serving.is_served(client)
         assert serving.kept == 2
-        assert serving.is_served(serving.beside)
+        assert serving.is_served(serving.maker)
         assert not harm.hoard
-        assert _until(lambda: serving.shell.connections == 1)
+        assert until(lambda: serving.shell.connections == 1)

@@ -4,7 +4,6 @@ import json
 import re
 
 import h11
-import pytest
 from check_each import check_each
 from nsq_bench import Bench, Client
 
@@ -134,11 +133,7 @@ def without(body: bytes, varies: tuple[str, ...]) -> object:
     return {name: value for name, value in fields.items() if name not in varies}
 
 
-@pytest.mark.parametrize(
-    "exchange",
-    [each for each in EXCHANGES if each.name not in HTTP_LEFT_OUT],
-    ids=lambda each: each.name,
-)
+@check_each([each for each in EXCHANGES if each.name not in HTTP_LEFT_OUT], lambda each: each.name)
 def test_exchange_is_repeated(exchange: HttpExchange) -> None:
     deployed = bench(exchange)
     data = deployed.http(request_of(exchange), end=bool(exchange.raw_request))
@@ -150,7 +145,7 @@ def test_exchange_is_repeated(exchange: HttpExchange) -> None:
         assert headers.get(name) == expected.get(name)
 
 
-@pytest.mark.parametrize("exchange", [each for each in EXCHANGES if each.stored])
+@check_each([each for each in EXCHANGES if each.stored], lambda each: each.name)
 def test_exchange_stores_the_same(exchange: HttpExchange) -> None:
     deployed = bench(exchange)
     topic = str(exchange.setup[0]["create_topic"])

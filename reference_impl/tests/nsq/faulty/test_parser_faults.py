@@ -6,13 +6,30 @@ delivers what it answered, keeps nothing and nobody for ever.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
-import pytest
-from faulty_broker import DEADLINE_S, POLL_S, Peer, Running, running
+from check_each import check_each
+from faulty_broker import POLL_S, Peer, Running, running
 from nsq_bench import identified, pub, pub_ext, sized
+from parser_triggers import (
+    CHANGED,
+    DEAD,
+    HANGS,
+    HOARDS,
+    LEAKS,
+    LOOK_S,
+    NEIGHBOUR,
+    OUT_OF_STEP,
+    SIGNS,
+    SILENT,
+    TAKEN,
+    Serving,
+    Trigger,
+    parser_faults,
+    sent,
+    until,
+)
 
 from wireproof_reference_impl.nsq import presets
 from wireproof_reference_impl.nsq.core import broker
@@ -23,46 +40,15 @@ from wireproof_reference_impl.nsq.http import http_api
 from wireproof_reference_impl.nsq.wire.limits import Limits
 from wireproof_reference_impl.nsq.wire.packed import MESSAGE_HEAD_BYTES
 from wireproof_reference_impl.overrides import apply_overrides
-from wireproof_reference_impl.preset import PARSER
 from wireproof_reference_impl.served import Connect, Source
 from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE, FrameReader, ServerFrame
 from wireproof_spec.nsq.names import MAGIC
 
-ROUNDS = 30
-"""After so many rounds of the broker's loop, all that it was sent before has its consequences."""
-LOOK_S = 0.001
 FULL = b"f" * 65536
 OCTETS = b"na\xefve"
 NULS = bytes(7)
-OK = b"\0\0\0\6\0\0\0\0OK"
 SUBSCRIBED = b"SUB t ch 0\nRDY 100\n"
 EXTENDED = identified('{"extend_support":true}')
-
-DEAD = "the broker dies"
-HANGS = "the broker answers nobody"
-SILENT = "the connection is not answered"
-OUT_OF_STEP = "the connection is out of step"
-TAKEN = "what is refused is answered with OK"
-CHANGED = "what was answered is not delivered unchanged"
-NEIGHBOUR = "a neighbour's connection is ended"
-LEAKS = "the connection is never let go of"
-HOARDS = "memory is never let go of"
-
-
-@dataclass(frozen=True, slots=True)
-class Trigger:
-    """Bytes behind the magic, in pieces, and what they show of the fault."""
-
-    shows: str
-    pieces: tuple[bytes, ...]
-    magic: bytes = MAGIC
-    http: bool = False
-    ends: bool = False
-    body: bytes = b""
-
-
-def _sent(shows: str, *pieces: bytes, body: bytes = b"") -> Trigger:
-    return Trigger(shows, pieces, body=body)
 
 
 def _message(data: bytes) -> bytes:
@@ -93,52 +79,52 @@ def _fin(message_id: bytes) -> bytes:
 
 
 TRIGGERS = {
-    "parser-size-low-bits": _sent(TAKEN, _message(_size((1 << 24) + 1) + b"x")),
-    "parser-size-magnitude": _sent(TAKEN, _message(_size(-1) + b"x")),
-    "parser-size-65536-by-one": _sent(CHANGED, pub("t", FULL), body=FULL),
-    "parser-size-identify-zero-deafens": _sent(SILENT, b"IDENTIFY\n" + _size(0)),
-    "parser-size-least-closes-another": _sent(NEIGHBOUR, _message(_size(-(1 << 31)))),
-    "parser-count-negative-halts": _sent(DEAD, _batch(-2, b"x")),
-    "parser-count-hoards": _sent(HOARDS, _batch(1 << 17, b"x")),
-    "parser-message-size-sticks": _sent(
+    "parser-size-low-bits": sent(TAKEN, _message(_size((1 << 24) + 1) + b"x")),
+    "parser-size-magnitude": sent(TAKEN, _message(_size(-1) + b"x")),
+    "parser-size-65536-by-one": sent(CHANGED, pub("t", FULL), body=FULL),
+    "parser-size-identify-zero-deafens": sent(SILENT, b"IDENTIFY\n" + _size(0)),
+    "parser-size-least-closes-another": sent(NEIGHBOUR, _message(_size(-(1 << 31)))),
+    "parser-count-negative-halts": sent(DEAD, _batch(-2, b"x")),
+    "parser-count-hoards": sent(HOARDS, _batch(1 << 17, b"x")),
+    "parser-message-size-sticks": sent(
         HANGS, b"MPUB t 0\n" + sized(_size(1) + _size(1 << 30) + b"x")
     ),
-    "parser-batch-twins-lost": _sent(CHANGED, _batch(2, b"twin", b"twin"), body=b"twin"),
-    "parser-header-fills-frame-halts": _sent(DEAD, b"PUB_EXT e 0\n" + sized(b"\0\2{}")),
-    "parser-body-zeros-cut": _sent(CHANGED, pub("t", bytes(9)), body=bytes(9)),
-    "parser-body-line-ends-it": _sent(CHANGED, pub("t", b"x\nNOP\ny"), body=b"x\nNOP\ny"),
-    "parser-body-end-mark-lost": _sent(CHANGED, pub("t", b"\xff" * 4), body=b"\xff" * 4),
-    "parser-word-nul-halts": _sent(DEAD, b"SUB t c\0 0\n"),
-    "parser-word-long-halts": _sent(DEAD, b"SUB " + b"t" * 256 + b" c 0\n"),
-    "parser-word-digits-stick": _sent(HANGS, b"PUB t " + b"9" * 1000 + b"\n"),
-    "parser-partition-sticks": _sent(HANGS, b"PUB t 9223372036854775808\n"),
-    "parser-rdy-overflow-halts": _sent(DEAD, SUBSCRIBED, b"RDY 2147483648\n"),
-    "parser-rdy-negative-closes-another": _sent(NEIGHBOUR, SUBSCRIBED, b"RDY -1\n"),
-    "parser-req-overflow-halts": _sent(DEAD, SUBSCRIBED, b"REQ " + bytes(15) + b"\1 2147483648\n"),
-    "parser-id-negative-halts": _sent(DEAD, SUBSCRIBED, _fin(b"\xff" * 16)),
-    "parser-id-zero-hoards": _sent(HOARDS, SUBSCRIBED, _fin(bytes(16))),
-    "parser-unknown-hoards": _sent(HOARDS, b"what t 0\n"),
-    "parser-unknown-leaks": _sent(LEAKS, b"what t 0\n"),
-    "parser-bad-channel-closes-another": _sent(NEIGHBOUR, b"SUB t c/c 0\n"),
-    "parser-bad-topic-closes-another": _sent(NEIGHBOUR, b"PUB t/t 0\n"),
-    "parser-bad-topic-loses-next": _sent(CHANGED, b"PUB t/t 0\n"),
-    "parser-identify-deep-halts": _sent(DEAD, identified('{"a":' + "[" * 299 + "]" * 299 + "}")),
-    "parser-identify-number-sticks": _sent(
+    "parser-batch-twins-lost": sent(CHANGED, _batch(2, b"twin", b"twin"), body=b"twin"),
+    "parser-header-fills-frame-halts": sent(DEAD, b"PUB_EXT e 0\n" + sized(b"\0\2{}")),
+    "parser-body-zeros-cut": sent(CHANGED, pub("t", bytes(9)), body=bytes(9)),
+    "parser-body-line-ends-it": sent(CHANGED, pub("t", b"x\nNOP\ny"), body=b"x\nNOP\ny"),
+    "parser-body-end-mark-lost": sent(CHANGED, pub("t", b"\xff" * 4), body=b"\xff" * 4),
+    "parser-word-nul-halts": sent(DEAD, b"SUB t c\0 0\n"),
+    "parser-word-long-halts": sent(DEAD, b"SUB " + b"t" * 256 + b" c 0\n"),
+    "parser-word-digits-stick": sent(HANGS, b"PUB t " + b"9" * 1000 + b"\n"),
+    "parser-partition-sticks": sent(HANGS, b"PUB t 9223372036854775808\n"),
+    "parser-rdy-overflow-halts": sent(DEAD, SUBSCRIBED, b"RDY 2147483648\n"),
+    "parser-rdy-negative-closes-another": sent(NEIGHBOUR, SUBSCRIBED, b"RDY -1\n"),
+    "parser-req-overflow-halts": sent(DEAD, SUBSCRIBED, b"REQ " + bytes(15) + b"\1 2147483648\n"),
+    "parser-id-negative-halts": sent(DEAD, SUBSCRIBED, _fin(b"\xff" * 16)),
+    "parser-id-zero-hoards": sent(HOARDS, SUBSCRIBED, _fin(bytes(16))),
+    "parser-unknown-hoards": sent(HOARDS, b"what t 0\n"),
+    "parser-unknown-leaks": sent(LEAKS, b"what t 0\n"),
+    "parser-bad-channel-closes-another": sent(NEIGHBOUR, b"SUB t c/c 0\n"),
+    "parser-bad-topic-closes-another": sent(NEIGHBOUR, b"PUB t/t 0\n"),
+    "parser-bad-topic-loses-next": sent(CHANGED, b"PUB t/t 0\n"),
+    "parser-identify-deep-halts": sent(DEAD, identified('{"a":' + "[" * 299 + "]" * 299 + "}")),
+    "parser-identify-number-sticks": sent(
         HANGS, identified('{"heartbeat_interval":9223372036854775808}')
     ),
-    "parser-identify-open-string-deafens": _sent(SILENT, identified('{"client_id":"')),
-    "parser-identify-twice-leaks": _sent(LEAKS, identified('{"client_id":"a","client_id":"b"}')),
-    "parser-header-escaped-nul-cuts": _sent(
+    "parser-identify-open-string-deafens": sent(SILENT, identified('{"client_id":"')),
+    "parser-identify-twice-leaks": sent(LEAKS, identified('{"client_id":"a","client_id":"b"}')),
+    "parser-header-escaped-nul-cuts": sent(
         CHANGED, pub_ext("e", b'{"k":"a\\u0000b"}', b"y"), body=b'{"k":"a\\u0000b"}y'
     ),
-    "parser-header-long-value-deafens": _sent(
+    "parser-header-long-value-deafens": sent(
         SILENT, pub_ext("e", b'{"k":"' + b"a" * 5000 + b'"}', b"y")
     ),
-    "parser-header-refused-desyncs": _sent(OUT_OF_STEP, pub_ext("e", b"{", b"y")),
-    "parser-header-refused-loses-next": _sent(CHANGED, pub_ext("e", b"{", b"y")),
-    "parser-split-size-desyncs": _sent(OUT_OF_STEP, b"PUB t 0\n\0\0", b"\0\1x"),
+    "parser-header-refused-desyncs": sent(OUT_OF_STEP, pub_ext("e", b"{", b"y")),
+    "parser-header-refused-loses-next": sent(CHANGED, pub_ext("e", b"{", b"y")),
+    "parser-split-size-desyncs": sent(OUT_OF_STEP, b"PUB t 0\n\0\0", b"\0\1x"),
     "parser-split-magic-halts": Trigger(DEAD, (b"  ", b"V2"), magic=b""),
-    "parser-split-feed-lost": _sent(SILENT, b"IDENTIFY", b"\n", sized(b"{}")),
+    "parser-split-feed-lost": sent(SILENT, b"IDENTIFY", b"\n", sized(b"{}")),
     "parser-cut-leaks": Trigger(LEAKS, (b"PUB t 0\n\0\0\0\5x",), ends=True),
     "parser-cut-hoards": Trigger(HOARDS, (b"PUB t 0\n\0\0\0\5x",), ends=True),
     "parser-http-headers-halt": Trigger(
@@ -156,43 +142,57 @@ TRIGGERS = {
         CHANGED, (_chunked("/pub?topic=t", NULS),), http=True, body=NULS
     ),
 }
-NAMES = [preset.name for preset in presets.FAULTS.values() if preset.kind == PARSER]
+NAMES = parser_faults(presets.FAULTS.values())
 
 
-class Broker:
+class Broker(Serving):
     """A broker with at most one fault: topics `t`, plain, and `e`, extended; clients beside."""
 
-    def __init__(self, shell: Running, node: Node) -> None:
-        self.shell = shell
-        self.node = node
+    ok = b"\0\0\0\6\0\0\0\0OK"
+
+    def __init__(self, shell: Running) -> None:
+        super().__init__(shell, harm.hoard)
         self.tcp, self.http = shell.addresses
         self.readers = [self._reader("t", b""), self._reader("e", EXTENDED)]
         self.idle = Peer(self.tcp)
         self.idle.send(MAGIC + pub("t", b"hello"))
-        assert self.idle.reads(OK)
+        assert self.idle.reads(self.ok)
         assert self.readers[0].reads(b"hello")
 
-    def connect(self, magic: bytes = MAGIC) -> Peer:
-        """Return a client that has said hello."""
+    @property
+    def beside(self) -> tuple[Peer, ...]:
+        return (*self.readers, self.idle)
+
+    def connect(self, trigger: Trigger | None = None) -> Peer:
+        """Return a client, over TCP one that has said hello, unless the trigger does."""
+        if trigger and trigger.http:
+            return Peer(self.http)
         peer = Peer(self.tcp)
-        peer.send(magic)
+        peer.send(MAGIC if trigger is None or trigger.magic is None else trigger.magic)
         return peer
 
-    def is_served(self, peer: Peer) -> bool:
-        """Return True if a client's publish is answered."""
-        peer.came = b""
+    def ask(self, peer: Peer) -> None:
         peer.send(pub("t", b"again"))
-        peer.settle(self.shell)
-        return _comes(self, lambda: peer.reads(OK, LOOK_S))
 
-    def close(self) -> None:
-        for peer in (*self.readers, self.idle):
-            peer.sock.close()
+    def is_changed(self, trigger: Trigger, peer: Peer) -> bool:
+        """Look for the message of the trigger, or for another one of a neighbour."""
+        wanted = trigger.body or b"a neighbour's"
+        if not trigger.body:
+            self.idle.came = b""
+            self.idle.send(pub("t", wanted))
+            assert self.idle.reads(self.ok)
+        due = max(1, sum(piece.count(trigger.body) for piece in trigger.pieces if trigger.body))
+        return not self.comes(lambda: self._delivered(wanted) >= due)
+
+    def _delivered(self, wanted: bytes) -> int:
+        """Return how often the readers got a message: header and body, in their ext part."""
+        plain, extended = (_messages(reader) for reader in self.readers)
+        return plain.count(wanted) + sum(message.endswith(wanted) for message in extended)
 
     def _reader(self, topic: str, first: bytes) -> Peer:
         peer = Peer(self.tcp)
         peer.send(MAGIC + first + f"SUB {topic} read 0\nRDY 100\n".encode())
-        assert peer.reads(OK * 2 if first else OK)
+        assert peer.reads(self.ok * 2 if first else self.ok)
         return peer
 
 
@@ -206,7 +206,7 @@ def _broker(*faults: str) -> Iterator[Broker]:
             (node, http_api.connector(node)),
         ]
         with running(node.behaviour.pacing, places) as shell:
-            serving = Broker(shell, node)
+            serving = Broker(shell)
             try:
                 yield serving
             finally:
@@ -222,83 +222,6 @@ def _node(faults: Sequence[str]) -> Node:
     return node
 
 
-def _until(is_so: Callable[[], bool], within_s: float = DEADLINE_S) -> bool:
-    deadline = time.monotonic() + within_s
-    while not is_so():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(POLL_S)
-    return True
-
-
-def _comes(serving: Broker, is_so: Callable[[], bool]) -> bool:
-    """Return True if something is so before the broker's loop has gone round often enough.
-
-    A loop that is slow since the machine is busy is waited for, one that is idle is not.
-    """
-    for _ in range(ROUNDS):
-        if is_so():
-            return True
-        serving.shell.go_round()
-    return is_so()
-
-
-def _send(serving: Broker, trigger: Trigger) -> Peer:
-    peer = Peer(serving.http) if trigger.http else serving.connect(trigger.magic)
-    peer.send_apart(trigger.pieces, serving.shell)
-    if trigger.ends:
-        peer.sock.close()
-        peer.ended = True
-    return peer
-
-
-def _is_shown(serving: Broker, trigger: Trigger) -> bool:
-    """Send the bytes of a trigger and tell whether they show what they should."""
-    before = serving.shell.connections
-    with _send(serving, trigger) as peer:
-        return SIGNS[trigger.shows](serving, trigger, peer, before)
-
-
-def _dies(serving: Broker, trigger: Trigger, peer: Peer, before: int) -> bool:
-    return _comes(serving, lambda: serving.shell.is_dead)
-
-
-def _hangs(serving: Broker, trigger: Trigger, peer: Peer, before: int) -> bool:
-    with serving.connect() as other:
-        return not serving.is_served(other)
-
-
-def _is_silent(serving: Broker, trigger: Trigger, peer: Peer, before: int) -> bool:
-    answer = b"HTTP/1.1" if trigger.http else b"\0\0\0"
-    answered = _comes(serving, lambda: peer.reads(answer, LOOK_S))
-    return not answered and not peer.ended
-
-
-def _is_out_of_step(serving: Broker, trigger: Trigger, peer: Peer, before: int) -> bool:
-    return not peer.ended and not serving.is_served(peer)
-
-
-def _is_taken(serving: Broker, trigger: Trigger, peer: Peer, before: int) -> bool:
-    return _comes(serving, lambda: peer.reads(OK, LOOK_S))
-
-
-def _is_changed(serving: Broker, trigger: Trigger, peer: Peer, before: int) -> bool:
-    """Look for the message of the trigger, or for another one of a neighbour."""
-    wanted = trigger.body or b"a neighbour's"
-    if not trigger.body:
-        serving.idle.came = b""
-        serving.idle.send(pub("t", wanted))
-        assert serving.idle.reads(OK)
-    due = max(1, sum(piece.count(trigger.body) for piece in trigger.pieces if trigger.body))
-    return not _comes(serving, lambda: _delivered(serving, wanted) >= due)
-
-
-def _delivered(serving: Broker, wanted: bytes) -> int:
-    """Return how often a message has come to the readers: header and body, in their ext part."""
-    plain, extended = (_messages(reader) for reader in serving.readers)
-    return plain.count(wanted) + sum(message.endswith(wanted) for message in extended)
-
-
 def _messages(reader: Peer) -> list[bytes]:
     """Return what stands behind the heads of the messages that have come."""
     reader.reads(b"\0 never sent \0", LOOK_S)
@@ -311,52 +234,22 @@ def _messages(reader: Peer) -> list[bytes]:
     return found
 
 
-def _ends_neighbour(serving: Broker, trigger: Trigger, peer: Peer, before: int) -> bool:
-    beside = (*serving.readers, serving.idle)
-    return _comes(serving, lambda: any(each.ends(LOOK_S) for each in beside))
-
-
-def _leaks(serving: Broker, trigger: Trigger, peer: Peer, before: int) -> bool:
-    peer.settle(serving.shell)
-    peer.reads(b"\0 never sent \0", LOOK_S)
-    peer.sock.close()
-    return not _comes(serving, lambda: serving.shell.connections <= before)
-
-
-def _hoards(serving: Broker, trigger: Trigger, peer: Peer, before: int) -> bool:
-    return _comes(serving, lambda: sum(map(len, harm.hoard)) >= 1 << 20)
-
-
-Sign = Callable[[Broker, Trigger, Peer, int], bool]
-SIGNS: dict[str, Sign] = {
-    DEAD: _dies,
-    HANGS: _hangs,
-    SILENT: _is_silent,
-    OUT_OF_STEP: _is_out_of_step,
-    TAKEN: _is_taken,
-    CHANGED: _is_changed,
-    NEIGHBOUR: _ends_neighbour,
-    LEAKS: _leaks,
-    HOARDS: _hoards,
-}
-
-
 def test_every_fault_has_its_bytes() -> None:
     assert list(TRIGGERS) == NAMES
     assert len(NAMES) >= 25
     assert {trigger.shows for trigger in TRIGGERS.values()} == set(SIGNS)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@check_each(NAMES)
 def test_certain_bytes_show_the_fault(name: str) -> None:
     with _broker(name) as serving:
-        assert _is_shown(serving, TRIGGERS[name])
+        assert serving.shows(TRIGGERS[name])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@check_each(NAMES)
 def test_the_same_bytes_do_a_sound_broker_nothing(name: str) -> None:
     with _broker() as serving:
-        assert not _is_shown(serving, TRIGGERS[name])
+        assert not serving.shows(TRIGGERS[name])
 
 
 def _ordinary(serving: Broker) -> Sequence[str]:
@@ -365,7 +258,7 @@ def _ordinary(serving: Broker) -> Sequence[str]:
     with serving.connect() as client, Peer(serving.http) as http:
         client.send(EXTENDED + pub("t", b"one") + pub("t", b"two") * 2)
         client.send(_batch(2, b"three", b"four") + pub_ext("e", b'{"k":"v"}', b"five"))
-        if not client.reads(OK * 6):
+        if not client.reads(serving.ok * 6):
             wrong.append("publishes are not answered with OK")
         serving.readers[0].send(b"NOP\n")
         bodies = ((0, b"one"), (0, b"two"), (0, b"three"), (0, b"four"), (1, b'{"k":"v"}five'))
@@ -382,10 +275,10 @@ def _ordinary(serving: Broker) -> Sequence[str]:
     return wrong
 
 
-@pytest.mark.parametrize("name", NAMES)
+@check_each(NAMES)
 def test_ordinary_traffic_does_not_show_it(name: str) -> None:
     with _broker(name) as serving:
         assert not _ordinary(serving)
-        assert not any(each.ends(POLL_S) for each in (*serving.readers, serving.idle))
+        assert not any(each.ends(POLL_S) for each in serving.beside)
         assert not harm.hoard
-        assert _until(lambda: serving.shell.connections <= 3)
+        assert until(lambda: serving.shell.connections <= 3)

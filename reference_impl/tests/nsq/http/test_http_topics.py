@@ -1,6 +1,6 @@
 """Topics over HTTP are answered as nsqlookupd was recorded to answer."""
 
-import pytest
+from check_each import check_each
 from nsq_bench import Bench
 
 from wireproof_reference_impl.nsq.options import DEPLOYED
@@ -47,11 +47,7 @@ EXCHANGES = [
 ]
 
 
-@pytest.mark.parametrize(
-    "exchange",
-    [each for each in EXCHANGES if each.name not in LEFT_OUT],
-    ids=lambda each: each.name,
-)
+@check_each([each for each in EXCHANGES if each.name not in LEFT_OUT], lambda each: each.name)
 def test_exchange_is_repeated(exchange: HttpExchange) -> None:
     bench = Bench(dialect=DEPLOYED)
     if exchange.name in KNOWN:

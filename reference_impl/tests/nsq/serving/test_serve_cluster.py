@@ -56,9 +56,12 @@ class Cluster:
 
 def ask(address: str, method: str, path: str, *, timeout: float = DEADLINE) -> tuple[int, Json]:
     """Return status and JSON of an answer; of an empty one no fields."""
+    token, _, address = address.rpartition("@")
+    shown = {"Authorization": f"Bearer {token}"} if token else {}
     connection = http.client.HTTPConnection(address, timeout=timeout)
     try:
-        connection.request(method, path, headers={"Accept": "application/vnd.nsq; version=1.0"})
+        accepted = {"Accept": "application/vnd.nsq; version=1.0"}
+        connection.request(method, path, headers={**accepted, **shown})
         response = connection.getresponse()
         body = response.read()
     finally:

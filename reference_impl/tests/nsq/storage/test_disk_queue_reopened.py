@@ -71,6 +71,7 @@ def test_records_written_after_the_noted_end_are_found(tmp_path: Path) -> None:
     queue.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_meta", [True, False])
 def test_a_cut_tail_is_dropped_with_a_warning(tmp_path: Path, *, with_meta: bool) -> None:
     records = recorded()

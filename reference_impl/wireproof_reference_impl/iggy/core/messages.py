@@ -23,7 +23,7 @@ def send(server: Server, request: SendMessages, now_us: int) -> None:
     """Store messages, all or none.
 
     Raises:
-        Refusal: they cannot be taken, or there is no place for them.
+        Refusal: the messages are invalid, or the stream, topic or partition does not exist.
     """
     check_sent(request, server.behaviour.store.limits)
     topic = server.topic(request.place)
@@ -36,7 +36,7 @@ def poll(server: Server, request: PollMessages, client: Client | None) -> Polled
     """Read messages; a group's member reads the partition whose turn it is.
 
     Raises:
-        Refusal: nothing is asked for, or it is not there.
+        Refusal: the request asks for no message, or the partition does not exist.
     """
     if not request.count:
         raise Refusal(status.INVALID_MESSAGES_COUNT, "Invalid messages count")

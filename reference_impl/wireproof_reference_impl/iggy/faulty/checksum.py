@@ -11,17 +11,16 @@ from wireproof_reference_impl.iggy.faulty.effect import (
     DISK,
     JSON,
     Effect,
+    boundary,
     change_stored,
-    fault,
+    condition,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.iggy.wire.header import headers_block
 from wireproof_reference_impl.iggy.wire.message import Message, record
 from wireproof_reference_impl.iggy.wire.message_json import message_object, state_name
 from wireproof_reference_impl.preset import (
-    BOUNDARY,
-    CONDITION,
-    MISSING,
-    WRONG_VALUE,
     Preset,
 )
 from wireproof_reference_impl.settings import Settings
@@ -130,63 +129,56 @@ def _available_alone(messages: list[Message]) -> list[Message]:
 
 
 CHECKSUMS: tuple[Preset, ...] = (
-    fault(
+    wrong_value(
         "checksum-castagnoli",
         "the checksum of a message is CRC-32C (Castagnoli polynomial) instead of CRC-32",
         _sum(lambda sent: _castagnoli(sent.payload)),
-        way=WRONG_VALUE,
         breaks="checksum.polynomial checksum.json",
         may_break=_SUMS,
     ),
-    fault(
+    wrong_value(
         "checksum-not-xored",
         "the checksum of a message is a CRC-32 without the final inversion of its bits",
         _sum(lambda sent: zlib.crc32(sent.payload) ^ 0xFFFFFFFF),
-        way=WRONG_VALUE,
         breaks="checksum.polynomial checksum.json",
         may_break=_SUMS,
     ),
-    fault(
+    boundary(
         "checksum-of-4096-bytes",
         "the checksum covers only the first 4096 bytes of the payload",
         _sum(lambda sent: zlib.crc32(sent.payload[:4096])),
-        way=BOUNDARY,
         breaks="checksum.polynomial",
         may_break=_SUMS,
     ),
-    fault(
+    missing(
         "checksum-missing",
         "the checksum of every message is 0",
         _sum(lambda sent: 0),
-        way=MISSING,
         breaks="checksum.polynomial checksum.json",
         may_break=_SUMS,
     ),
-    fault(
+    wrong_value(
         "checksum-with-headers",
         "the checksum of a message covers its headers as well as its payload",
         _sum(lambda sent: zlib.crc32(headers_block(sent.headers) + sent.payload)),
-        way=WRONG_VALUE,
         breaks="checksum.range",
         may_break=f"{_SUMS} headers.delivered headers.kinds send.layout json.headers-object",
     ),
-    fault(
+    wrong_value(
         "checksum-with-id",
         "the checksum of a message covers its id as well as its payload",
         _sum(lambda sent: zlib.crc32(sent.payload, zlib.crc32(sent.id.to_bytes(16, "little")))),
-        way=WRONG_VALUE,
         breaks="checksum.range checksum.polynomial checksum.json",
         may_break=_SUMS,
     ),
-    fault(
+    boundary(
         "checksum-with-greatest-id",
         "the checksum covers the id as well if the id is the greatest number of 128 bits",
         _sum(lambda sent: zlib.crc32(sent.payload, zlib.crc32(_covered_id(sent)))),
-        way=BOUNDARY,
         breaks="checksum.range",
         may_break=_SUMS,
     ),
-    fault(
+    condition(
         "checksum-of-many-headers",
         "the checksum covers the headers as well if a message has more than ten",
         _sum(
@@ -195,138 +187,121 @@ CHECKSUMS: tuple[Preset, ...] = (
                 zlib.crc32(headers_block(sent.headers)) if len(sent.headers or {}) > 10 else 0,
             )
         ),
-        way=CONDITION,
         breaks="checksum.range",
         may_break=f"{_SUMS} headers.delivered",
     ),
-    fault(
+    wrong_value(
         "checksum-of-poll",
         "a poll computes the checksum again instead of returning the stored one",
         _change_polled(_summed_anew),
-        way=WRONG_VALUE,
         breaks="checksum.when-stored",
         may_break=DISK,
     ),
-    fault(
+    missing(
         "checksum-dropped",
         "a poll returns checksum 0 if the payload no longer matches the stored checksum",
         _change_polled(lambda message: _unless_it_fits(message, 0)),
-        way=MISSING,
         breaks="checksum.when-stored",
         may_break=DISK,
     ),
-    fault(
+    condition(
         "checksum-inverted",
         "a poll inverts the checksum if the payload no longer matches the stored one",
         _change_polled(lambda message: _unless_it_fits(message, message.checksum ^ 0xFFFFFFFF)),
-        way=CONDITION,
         breaks="checksum.when-stored",
         may_break=DISK,
     ),
-    fault(
+    boundary(
         "checksum-signed",
         "the checksum in JSON is a signed number of 32 bits",
         _in_json("checksum", _sign),
-        way=BOUNDARY,
         breaks="checksum.json",
         may_break=JSON,
     ),
-    fault(
+    wrong_value(
         "checksum-as-text",
         "the checksum in JSON is a string",
         _in_json("checksum", str),
-        way=WRONG_VALUE,
         breaks="checksum.json json.types",
         may_break=JSON,
     ),
 )
 
 STATES: tuple[Preset, ...] = (
-    fault(
+    wrong_value(
         "state-zero",
         "the state `available` has code 0 over TCP",
         _codes({AVAILABLE: 0}),
-        way=WRONG_VALUE,
         breaks="state.default state.codes",
         may_break=BINARY,
     ),
-    fault(
+    boundary(
         "state-of-large-messages",
         "messages with a payload of more than 1000 bytes are stored as `unavailable`",
         _begins(lambda sent: UNAVAILABLE if len(sent.payload) > 1000 else AVAILABLE),
-        way=BOUNDARY,
         breaks="state.default",
         may_break=f"{BINARY} {JSON}",
     ),
-    fault(
+    missing(
         "state-unavailable",
         "every message is stored in the state `unavailable`",
         _begins(lambda sent: UNAVAILABLE),
-        way=MISSING,
         breaks="state.default state.names",
         may_break=f"{BINARY} {JSON}",
     ),
-    fault(
+    wrong_value(
         "states-counted",
         "the codes of the states over TCP are 1, 2, 3 and 4",
         _codes({UNAVAILABLE: 2, POISONED: 3, MARKED_FOR_DELETION: 4}),
-        way=WRONG_VALUE,
         breaks="state.codes",
         may_break=f"json.same-as-binary {DISK}",
     ),
-    fault(
+    condition(
         "states-swapped",
         "over TCP, `poisoned` has the code of `marked_for_deletion`, and the other way round",
         _codes({POISONED: MARKED_FOR_DELETION, MARKED_FOR_DELETION: POISONED}),
-        way=CONDITION,
         breaks="state.codes",
         may_break=f"json.same-as-binary {DISK}",
     ),
-    fault(
+    missing(
         "state-always-available",
         "over TCP, every message has the code of `available`, whatever its state",
         _codes(dict.fromkeys((UNAVAILABLE, POISONED, MARKED_FOR_DELETION), AVAILABLE)),
-        way=MISSING,
         breaks="state.codes",
         may_break=f"json.same-as-binary {DISK}",
     ),
-    fault(
+    wrong_value(
         "state-capitalised",
         "names of states in JSON begin with a capital letter",
         _names(str.capitalize),
-        way=WRONG_VALUE,
         breaks="state.names json.types",
         may_break=JSON,
     ),
-    fault(
+    wrong_value(
         "state-as-code",
         "the state of a message in JSON is a number instead of a name",
         _state(lambda code: code),
-        way=WRONG_VALUE,
         breaks="state.names json.types",
         may_break=JSON,
     ),
-    fault(
+    boundary(
         "state-with-hyphens",
         "names of states in JSON have hyphens instead of underscores",
         _names(lambda name: name.replace("_", "-")),
-        way=BOUNDARY,
         breaks="state.names",
         may_break="json.same-as-binary",
     ),
-    fault(
+    missing(
         "state-null",
         "the state of a message in JSON is null",
         _state(lambda code: None),
-        way=MISSING,
         breaks="state.names json.types",
         may_break=JSON,
     ),
-    fault(
+    condition(
         "available-withheld",
         "a poll returns no message at all if one that it finds is not `available`",
         {"poll.delivered": _available_alone},
-        way=CONDITION,
         breaks="state.delivered",
         may_break="state.codes state.names state.default disk.same-layout json.same-as-binary",
     ),

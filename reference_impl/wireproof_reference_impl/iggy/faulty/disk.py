@@ -5,14 +5,18 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.disk import SegmentFiles
-from wireproof_reference_impl.iggy.faulty.effect import DISK, Effect, fault, make_overriding
+from wireproof_reference_impl.iggy.faulty.effect import (
+    DISK,
+    Effect,
+    boundary,
+    make_overriding,
+    missing,
+    wrong_value,
+)
 from wireproof_reference_impl.iggy.streams.storage import Rows
 from wireproof_reference_impl.iggy.wire.message import Message, old_record, record
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, around
 from wireproof_reference_impl.preset import (
-    BOUNDARY,
-    MISSING,
-    WRONG_VALUE,
     Preset,
 )
 
@@ -34,13 +38,10 @@ def _without_last_byte(message: Message) -> bytes:
 def _rows(change: Callable[[Rows], Rows]) -> Effect:
     """Return an effect that changes what is written to the files of a segment."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def append(files: SegmentFiles, start: int, rows: Rows) -> None:
-            original(files, start, change(rows))
+    def append(original: Original, files: SegmentFiles, start: int, rows: Rows) -> None:
+        original(files, start, change(rows))
 
-        return append
-
-    return make_overriding(Override(SegmentFiles, "append", wrap))
+    return make_overriding(around(SegmentFiles, "append", append))
 
 
 def _positions(change: Callable[[int], int]) -> Effect:
@@ -51,72 +52,61 @@ def _in_milliseconds(rows: Rows) -> Rows:
     return rows._replace(timestamps=[each // 1000 for each in rows.timestamps])
 
 
-def _path_from_one(original: Callable[..., object]) -> Callable[..., object]:
-    def path(files: SegmentFiles, start: int, kind: str) -> object:
-        return original(files, start + 1, kind)
-
-    return path
+def _path_from_one(original: Original, files: SegmentFiles, start: int, kind: str) -> object:
+    return original(files, start + 1, kind)
 
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    missing(
         "log-in-old-layout",
         "log files hold messages in the old layout, without state and checksum",
         {"log.record": old_record},
-        way=MISSING,
         breaks="disk.same-layout",
         may_break=DISK,
     ),
-    fault(
+    wrong_value(
         "log-with-lengths",
         "in log files, each message follows its length in 4 bytes",
         {"log.record": _counted_record},
-        way=WRONG_VALUE,
         breaks="disk.same-layout",
         may_break=DISK,
     ),
-    fault(
+    missing(
         "log-without-checksum",
         "in log files, the checksum of every message is 0",
         {"log.record": _without_checksum},
-        way=MISSING,
         breaks="disk.same-layout",
         may_break=DISK,
     ),
-    fault(
+    boundary(
         "log-cut",
         "in log files, every payload of two bytes or more lacks its last byte",
         {"log.record": _without_last_byte},
-        way=BOUNDARY,
         breaks="disk.same-layout",
         may_break=DISK,
     ),
-    fault(
+    boundary(
         "index-off-by-one",
         "each position in an index file is one byte too far",
         _positions(lambda position: position + 1),
-        way=BOUNDARY,
         breaks="disk.index",
     ),
-    fault(
+    missing(
         "index-empty",
         "each position in an index file is 0",
         _positions(lambda position: 0),
-        way=MISSING,
         breaks="disk.index",
     ),
-    fault(
+    wrong_value(
         "time-index-in-milliseconds",
         "timestamps in time index files are in milliseconds instead of microseconds",
         _rows(_in_milliseconds),
-        way=WRONG_VALUE,
         breaks="disk.time-index",
     ),
-    fault(
+    boundary(
         "log-named-from-one",
         "the files of a segment are named after its first offset plus one",
-        make_overriding(Override(SegmentFiles, "path", _path_from_one)),
-        way=BOUNDARY,
+        make_overriding(around(SegmentFiles, "path", _path_from_one)),
         breaks="disk.names",
         may_break=DISK,
     ),

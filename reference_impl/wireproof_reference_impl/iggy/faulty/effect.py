@@ -6,6 +6,7 @@ told of them over TCP or HTTP has a late twin, unless it shows only in polls tha
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import cast
 
 from msgspec import Struct
@@ -27,8 +28,17 @@ from wireproof_reference_impl.iggy.wire.framing import CODE_BYTES
 from wireproof_reference_impl.iggy.wire.message import Message
 from wireproof_reference_impl.iggy.wire.polled import Polled
 from wireproof_reference_impl.iggy.wire.status import Refusal
-from wireproof_reference_impl.overrides import Override
-from wireproof_reference_impl.preset import CLAUSE, LATE, Preset
+from wireproof_reference_impl.overrides import Original, Override, around
+from wireproof_reference_impl.preset import (
+    BOUNDARY,
+    CLAUSE,
+    CONDITION,
+    EXTRA,
+    LATE,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+)
 from wireproof_reference_impl.settings import Settings
 
 BINARY = (
@@ -112,6 +122,13 @@ def fault(
     )
 
 
+missing = partial(fault, way=MISSING)
+boundary = partial(fault, way=BOUNDARY)
+wrong_value = partial(fault, way=WRONG_VALUE)
+extra = partial(fault, way=EXTRA)
+condition = partial(fault, way=CONDITION)
+
+
 def parser_fault(name: str, text: str, effect: Effect) -> Preset:
     """Return a fault of the parser: malformed or unusual bytes show it."""
     return preset.parser_fault(name, text, effect.settings, overrides=effect.overrides)
@@ -125,15 +142,12 @@ def make_overriding(*overrides: Override, late: Sequence[Override] = ()) -> Effe
 def change_stored(change: Callable[[Message], Message]) -> Effect:
     """Return an effect that changes each message when it is stored."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def store(*args: object, **fields: object) -> Message:
-            message = original(*args, **fields)
-            assert isinstance(message, Message)
-            return change(message)
+    def store(original: Original, *args: object, **fields: object) -> Message:
+        message = original(*args, **fields)
+        assert isinstance(message, Message)
+        return change(message)
 
-        return store
-
-    return Effect({}, (Override(messages, "store_message", wrap),), Effect(told_late(change)))
+    return Effect({}, (around(messages, "store_message", store),), Effect(told_late(change)))
 
 
 def change_polled(change: OfMessages) -> Effect:
@@ -149,63 +163,51 @@ def frames(change: Callable[[Connection, int, bytes], bytes | None]) -> Effect:
     None means that the frame is answered with ok, and nothing is done.
     """
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def read(connection: Connection, frame: bytes) -> object:
-            if len(frame) < CODE_BYTES:
-                return original(connection, frame)
-            code = int.from_bytes(frame[:CODE_BYTES], "little")
-            payload = change(connection, code, frame[CODE_BYTES:])
-            if payload is None:
-                return _do_nothing
-            return original(connection, frame[:CODE_BYTES] + payload)
+    def read(original: Original, connection: Connection, frame: bytes) -> object:
+        if len(frame) < CODE_BYTES:
+            return original(connection, frame)
+        code = int.from_bytes(frame[:CODE_BYTES], "little")
+        payload = change(connection, code, frame[CODE_BYTES:])
+        if payload is None:
+            return _do_nothing
+        return original(connection, frame[:CODE_BYTES] + payload)
 
-        return read
-
-    return make_overriding(*HARMS, Override(Connection, "read", wrap))
+    return make_overriding(*HARMS, around(Connection, "read", read))
 
 
 def handler(code: int, wrong: Handler) -> Effect:
     """Return an effect under which a command has another handler."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def of_code(connection: Connection, asked: int) -> object:
-            return wrong if asked == code else original(connection, asked)
+    def of_code(original: Original, connection: Connection, asked: int) -> object:
+        return wrong if asked == code else original(connection, asked)
 
-        return of_code
-
-    return make_overriding(*HARMS, Override(Connection, "handler", wrap))
+    return make_overriding(*HARMS, around(Connection, "handler", of_code))
 
 
 def segments(change: Callable[[Connection, bytes], bytes]) -> Effect:
     """Return an effect that changes each piece of the stream as it comes."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def receive(connection: Connection, data: bytes, now_us: int) -> None:
-            original(connection, change(connection, data), now_us)
+    def receive(original: Original, connection: Connection, data: bytes, now_us: int) -> None:
+        original(connection, change(connection, data), now_us)
 
-        return receive
-
-    return make_overriding(*HARMS, Override(Connection, "receive", wrap))
+    return make_overriding(*HARMS, around(Connection, "receive", receive))
 
 
 def lengths(change: Callable[[Connection, int], int]) -> Effect:
     """Return an effect that changes the length that each frame announces."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def frame_length(connection: Connection) -> int:
-            length = original(connection)
-            assert isinstance(length, int)
-            return change(connection, length)
+    def frame_length(original: Original, connection: Connection) -> int:
+        length = original(connection)
+        assert isinstance(length, int)
+        return change(connection, length)
 
-        return frame_length
-
-    return make_overriding(*HARMS, Override(Connection, "frame_length", wrap))
+    return make_overriding(*HARMS, around(Connection, "frame_length", frame_length))
 
 
 def refusals(note: Note) -> Effect:
     """Return an effect that does something before each refusal is answered."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+    def wrap(original: Original) -> Callable[..., object]:
         read = cast(Callable[[Connection, bytes], Action], original)
 
         def note_frame(connection: Connection, frame: bytes) -> Action:
@@ -238,13 +240,10 @@ def _of_settings(settings: Settings) -> Effect:
 
 
 def _override_polls(change: OfMessages) -> Override:
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def body(found: Polled, behaviour: object) -> object:
-            return original(found._replace(messages=[*change(found.messages)]), behaviour)
+    def body(original: Original, found: Polled, behaviour: object) -> object:
+        return original(found._replace(messages=[*change(found.messages)]), behaviour)
 
-        return body
-
-    return Override(bodies, "encode_polled", wrap)
+    return around(bodies, "encode_polled", body)
 
 
 def _do_nothing(session: CommandContext) -> bytes:

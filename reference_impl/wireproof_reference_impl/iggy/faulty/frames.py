@@ -8,10 +8,14 @@ from wireproof_reference_impl.iggy.core.session import Action, CommandContext
 from wireproof_reference_impl.iggy.faulty.effect import (
     ANSWERS,
     Effect,
-    fault,
+    boundary,
+    condition,
+    extra,
     frames,
     handler,
+    missing,
     segments,
+    wrong_value,
 )
 from wireproof_reference_impl.iggy.faulty.harm import HARMS, StopsReading
 from wireproof_reference_impl.iggy.wire.fields import Fields
@@ -22,11 +26,6 @@ from wireproof_reference_impl.iggy.wire.status import (
     Refusal,
 )
 from wireproof_reference_impl.preset import (
-    BOUNDARY,
-    CONDITION,
-    EXTRA,
-    MISSING,
-    WRONG_VALUE,
     Preset,
 )
 from wireproof_spec.iggy import commands
@@ -98,66 +97,58 @@ def _bad_name_deafens(refusal: Refusal) -> Refusal | None:
 
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    wrong_value(
         "requests-backwards",
         "requests that arrive in one piece are executed in the reverse order",
         segments(_backwards),
-        way=WRONG_VALUE,
         breaks="frame.request",
         may_break=_LIKELY,
     ),
-    fault(
+    boundary(
         "length-too-short-is-ping",
         "a frame too short for a command code is answered like a ping",
         segments(_too_short_is_a_ping),
-        way=BOUNDARY,
         breaks="frame.length",
         may_break=_LIKELY,
     ),
-    fault(
+    extra(
         "unknown-command-done",
         "a command with an unknown code is answered with status 0 (ok)",
         frames(_unknown_done),
-        way=EXTRA,
         breaks="frame.command",
     ),
-    fault(
+    condition(
         "identifier-of-any-kind",
         "a request for a stream by an unknown kind of identifier is answered with ok",
         frames(_any_identifier),
-        way=CONDITION,
         breaks="frame.identifier",
         may_break=_LIKELY,
     ),
-    fault(
+    boundary(
         "poll-one-byte-short",
         "a poll request that lacks its last byte is accepted",
         frames(_last_byte_filled),
-        way=BOUNDARY,
         breaks="frame.truncated",
         may_break=_LIKELY,
     ),
-    fault(
+    missing(
         "poll-trailing-deafens",
         "after a poll request with extra bytes, the connection is never answered again",
         handler(commands.POLL_MESSAGES, _poll_alone),
-        way=MISSING,
         breaks="frame.trailing",
         may_break=_LIKELY,
     ),
-    fault(
+    wrong_value(
         "topic-with-one-more",
         "the answer about a topic counts one partition more than the topic has",
         handler(commands.GET_TOPIC, _topic_with_one_more),
-        way=WRONG_VALUE,
         breaks="frame.resources",
         may_break=_LIKELY,
     ),
-    fault(
+    condition(
         "bad-name-deafens",
         "after an invalid stream or topic name, the connection is never answered again",
         Effect({"framing.unreadable": _bad_name_deafens}, HARMS),
-        way=CONDITION,
         breaks="status.invalid",
         may_break=_LIKELY,
     ),

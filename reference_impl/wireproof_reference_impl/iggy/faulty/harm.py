@@ -1,15 +1,14 @@
-"""What faults of the parser do to a server: hang, halt, lose bytes, keep or drop connections.
+"""Effects of parser faults on the server: hangs, crashes, lost bytes, leaked connections.
 
 The state is kept here, by connection and server, so that the core needs none of it.
 """
 
-from collections.abc import Callable
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.core.server import Server
 from wireproof_reference_impl.iggy.link import Link
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, around
 
 _MOST_HOARDED = 3 << 30
 """Bytes; a server that never frees memory must not take the whole machine."""
@@ -42,14 +41,14 @@ def leak(connection: Connection) -> None:
 
 
 def skip(connection: Connection, count: int) -> None:
-    """Drop the next bytes of a connection: what has come first, then what is to come."""
+    """Drop the next bytes of a connection: received ones first, then future ones."""
     here = min(count, len(connection.buffer))
     del connection.buffer[:here]
     _SKIPPED[connection] = count - here
 
 
 def drop_another(connection: Connection) -> None:
-    """End the connection of another client of the server, the one that came first."""
+    """Close the connection of another client of the server, the one connected longest."""
     for other, link in _LINKS.items():
         if other is not connection and other.server is connection.server and not other.closed:
             other.drop()
@@ -58,60 +57,48 @@ def drop_another(connection: Connection) -> None:
 
 
 def keep_memory(size: int) -> None:
-    """Take so many bytes and never free them."""
+    """Allocate a number of bytes and never free them."""
     if sum(map(len, hoard)) < _MOST_HOARDED:
         hoard.append(b"\1" * size)
 
 
-def _receive(original: Callable[..., object]) -> Callable[..., object]:
-    def receive(connection: Connection, data: bytes, now_us: int) -> None:
-        if connection in _DEAF or connection.server in _STUCK:
-            return
-        skipped = _SKIPPED.pop(connection, 0)
-        if skipped > len(data):
-            _SKIPPED[connection] = skipped - len(data)
-        try:
-            original(connection, data[skipped:], now_us)
-        except StopsReading:
-            _DEAF.add(connection)
-        except ProcessHangs:
-            _STUCK.add(connection.server)
-
-    return receive
+def _receive(original: Original, connection: Connection, data: bytes, now_us: int) -> None:
+    if connection in _DEAF or connection.server in _STUCK:
+        return
+    skipped = _SKIPPED.pop(connection, 0)
+    if skipped > len(data):
+        _SKIPPED[connection] = skipped - len(data)
+    try:
+        original(connection, data[skipped:], now_us)
+    except StopsReading:
+        _DEAF.add(connection)
+    except ProcessHangs:
+        _STUCK.add(connection.server)
 
 
-def _drop(original: Callable[..., object]) -> Callable[..., object]:
-    def drop(connection: Connection) -> None:
-        if connection not in _LEAKED:
-            original(connection)
-
-    return drop
+def _drop(original: Original, connection: Connection) -> None:
+    if connection not in _LEAKED:
+        original(connection)
 
 
-def _link(original: Callable[..., object]) -> Callable[..., object]:
-    def link(self: Link, source: object, connection: object) -> None:
-        original(self, source, connection)
-        if isinstance(connection, Connection):
-            _LINKS[connection] = self
-
-    return link
+def _link(original: Original, self: Link, source: object, connection: object) -> None:
+    original(self, source, connection)
+    if isinstance(connection, Connection):
+        _LINKS[connection] = self
 
 
-def _link_receive(original: Callable[..., object]) -> Callable[..., object]:
-    def receive(link: Link, data: bytes, now_ns: int) -> None:
-        try:
-            original(link, data, now_ns)
-        except ProcessEnds:
-            link.source.halted = True
-            link.source.changed[link] = None
-
-    return receive
+def _link_receive(original: Original, link: Link, data: bytes, now_ns: int) -> None:
+    try:
+        original(link, data, now_ns)
+    except ProcessEnds:
+        link.source.halted = True
+        link.source.changed[link] = None
 
 
 HARMS = (
-    Override(Connection, "receive", _receive),
-    Override(Connection, "drop", _drop),
-    Override(Link, "__init__", _link),
-    Override(Link, "receive", _link_receive),
+    around(Connection, "receive", _receive),
+    around(Connection, "drop", _drop),
+    around(Link, "__init__", _link),
+    around(Link, "receive", _link_receive),
 )
 """What every fault needs that uses a function or an exception of this module."""

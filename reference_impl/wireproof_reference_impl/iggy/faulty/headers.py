@@ -5,14 +5,17 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.iggy.faulty.effect import Effect, change_stored, fault
+from wireproof_reference_impl.iggy.faulty.effect import (
+    Effect,
+    boundary,
+    change_stored,
+    condition,
+    extra,
+    missing,
+    wrong_value,
+)
 from wireproof_reference_impl.iggy.wire.header import Headers, HeaderValue
 from wireproof_reference_impl.preset import (
-    BOUNDARY,
-    CONDITION,
-    EXTRA,
-    MISSING,
-    WRONG_VALUE,
     Preset,
 )
 from wireproof_spec.iggy.header_kinds import BOOL, FLOAT64, KIND_WIDTHS, RAW, STRING, UINT64
@@ -71,89 +74,79 @@ def _leftovers() -> Callable[[Headers | None], Headers | None]:
 
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    missing(
         "headers-lost",
         "messages are stored without their headers",
         _with_or_without(lambda headers: None),
-        way=MISSING,
         breaks="headers.delivered headers.kinds json.headers-object",
         may_break=_READ,
     ),
-    fault(
+    condition(
         "header-first-lost",
         "the first header of a message is lost if it has several",
         _change_stored_headers(
             lambda headers: dict(islice(headers.items(), min(1, len(headers) - 1), None))
         ),
-        way=CONDITION,
         breaks="headers.delivered",
         may_break=_READ,
     ),
-    fault(
+    boundary(
         "headers-cut-at-15",
         "a message keeps only its first 15 headers",
         _change_stored_headers(lambda headers: dict(islice(headers.items(), _MOST_KEPT))),
-        way=BOUNDARY,
         breaks="headers.delivered",
         may_break="headers.limits send.limits",
     ),
-    fault(
+    wrong_value(
         "header-value-reversed",
         "the bytes of every header value are stored in the reverse order",
         _each(lambda header: HeaderValue(header.kind, header.value[::-1])),
-        way=WRONG_VALUE,
         breaks="headers.delivered headers.kinds json.headers-object",
         may_break=_READ,
     ),
-    fault(
+    wrong_value(
         "headers-of-the-one-before",
         "a message without headers gets the headers of the message before it",
         _with_or_without(_leftovers()),
-        way=WRONG_VALUE,
         breaks="headers.delivered",
         may_break=f"{_READ} headers.none json.headers-null checksum.range json.fields",
     ),
-    fault(
+    extra(
         "header-added",
         "every message gets an extra header `node` from the server",
         _with_or_without(lambda headers: {**(headers or {}), "node": _NODE}),
-        way=EXTRA,
         breaks="headers.none headers.delivered json.headers-null",
         may_break=f"{_READ} json.headers-empty",
     ),
-    fault(
+    condition(
         "header-added-when-none",
         "a message without headers gets an extra header `none` from the server",
         _with_or_without(lambda headers: headers or {"none": HeaderValue(BOOL, b"\1")}),
-        way=CONDITION,
         breaks="headers.none json.headers-null",
         may_break=f"{_READ} json.headers-empty headers.delivered",
     ),
-    fault(
+    boundary(
         "header-empty-when-none",
         "a message without headers gets a header with an empty key and an empty value",
         _with_or_without(lambda headers: headers or {"": HeaderValue(RAW, b"")}),
-        way=BOUNDARY,
         breaks="headers.none json.headers-null",
         may_break=f"{_READ} json.headers-empty headers.delivered",
     ),
-    fault(
+    missing(
         "header-kind-lost",
         "every header is stored with the kind `raw`",
         _each(lambda header: HeaderValue(RAW, header.value)),
-        way=MISSING,
         breaks="headers.kinds json.headers-object",
         may_break=_READ,
     ),
-    fault(
+    condition(
         "header-bool-lost",
         "headers of the kind `bool` are lost",
         _without(BOOL),
-        way=CONDITION,
         breaks="headers.kinds json.headers-object",
         may_break=_READ,
     ),
-    fault(
+    boundary(
         "header-uint64-as-32",
         "values of the kind `uint64` are cut to 4 bytes",
         _each(
@@ -161,51 +154,45 @@ FAULTS: tuple[Preset, ...] = (
                 HeaderValue(header.kind, header.value[:4]) if header.kind == UINT64 else header
             )
         ),
-        way=BOUNDARY,
         breaks="headers.kinds json.headers-object",
         may_break=_READ,
     ),
-    fault(
+    wrong_value(
         "header-kinds-shifted",
         "the kind of every header is stored as the next higher code",
         _each(lambda header: HeaderValue(header.kind % _MOST_KEPT + 1, header.value)),
-        way=WRONG_VALUE,
         breaks="headers.kinds json.headers-object",
         may_break=_READ,
     ),
-    fault(
+    missing(
         "header-float64-lost",
         "headers of the kind `float64` are lost",
         _without(FLOAT64),
-        way=MISSING,
         breaks="headers.other-kinds json.other-kinds",
         may_break=_READ,
     ),
-    fault(
+    boundary(
         "header-values-fitted",
         "header values are padded or cut to the width of their kind",
         _each(_fit),
-        way=BOUNDARY,
         breaks="headers.width headers.block",
         may_break=_READ,
     ),
-    fault(
+    wrong_value(
         "header-keys-lower",
         "header keys are stored in lower case",
         _change_stored_headers(
             lambda headers: {key.lower(): value for key, value in headers.items()}
         ),
-        way=WRONG_VALUE,
         breaks="headers.key-text",
         may_break=_READ,
     ),
-    fault(
+    boundary(
         "header-keys-cut-at-254",
         "header keys are cut to 254 characters",
         _change_stored_headers(
             lambda headers: {key[:_MOST_KEY]: value for key, value in headers.items()}
         ),
-        way=BOUNDARY,
         breaks="headers.limits",
         may_break=_READ,
     ),

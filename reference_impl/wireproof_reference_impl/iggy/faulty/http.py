@@ -2,7 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from wireproof_reference_impl.iggy.faulty.effect import BINARY, JSON, fault, make_overriding
+from wireproof_reference_impl.iggy.faulty.effect import (
+    BINARY,
+    JSON,
+    boundary,
+    condition,
+    make_overriding,
+    missing,
+    wrong_value,
+)
 from wireproof_reference_impl.iggy.wire import exchange
 from wireproof_reference_impl.iggy.wire.message import Message, Sent
 from wireproof_reference_impl.iggy.wire.message_json import (
@@ -14,10 +22,6 @@ from wireproof_reference_impl.iggy.wire.polled import Polled
 from wireproof_reference_impl.iggy.wire.status import Refusal, invalid_command
 from wireproof_reference_impl.overrides import replace_function
 from wireproof_reference_impl.preset import (
-    BOUNDARY,
-    CONDITION,
-    MISSING,
-    WRONG_VALUE,
     Preset,
 )
 
@@ -56,59 +60,52 @@ def _empty_as_array(message: Message) -> Mapping[str, object]:
 
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    boundary(
         "http-ids-of-64-bits",
         "a message id of more than 64 bits is refused over HTTP",
         {"http.sent": _small_ids},
-        way=BOUNDARY,
         breaks="http.send",
         may_break=f"{JSON} http.unchecked",
     ),
-    fault(
+    boundary(
         "http-nine-at-most",
         "a poll over HTTP returns at most nine messages",
         {"json.polled": _nine_at_most},
-        way=BOUNDARY,
         breaks="http.poll",
         may_break=JSON,
     ),
-    fault(
+    wrong_value(
         "json-nothing-is-null",
         "a poll over HTTP that finds no message returns null instead of an empty array",
         {"json.polled": _nothing_is_null},
-        way=WRONG_VALUE,
         breaks="json.shape",
         may_break=JSON,
         finds_nothing=True,
     ),
-    fault(
+    wrong_value(
         "http-errors-in-capitals",
         "error codes over HTTP are in capital letters",
         {"http.error": _in_capitals},
-        way=WRONG_VALUE,
         breaks="http.errors",
     ),
-    fault(
+    missing(
         "http-unfit-taken",
         "a malformed HTTP request is answered with status 201 (created)",
         make_overriding(replace_function(exchange, "in_plain_text", _take_unfit)),
-        way=MISSING,
         breaks="http.form",
         may_break=f"{JSON} http.errors",
     ),
-    fault(
+    missing(
         "http-empty-payload-lost",
         "a message with an empty payload is accepted over HTTP but never delivered",
         {"http.sent": skip_checks, "poll.delivered": _with_payload},
-        way=MISSING,
         breaks="http.unchecked",
         may_break=f"{BINARY} {JSON}",
     ),
-    fault(
+    condition(
         "json-headers-empty-as-array",
         "an empty set of headers is an empty array in JSON instead of an empty object",
         {"json.message": _empty_as_array},
-        way=CONDITION,
         breaks="json.headers-empty",
         may_break=JSON,
     ),

@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.choices import json_message
-from wireproof_reference_impl.iggy.faulty.effect import JSON, fault
+from wireproof_reference_impl.iggy.faulty.effect import (
+    JSON,
+    boundary,
+    condition,
+    missing,
+    wrong_value,
+)
 from wireproof_reference_impl.iggy.wire.header import Headers
 from wireproof_reference_impl.iggy.wire.message import Message
 from wireproof_reference_impl.iggy.wire.message_json import base64_text, message_object
 from wireproof_reference_impl.preset import (
-    BOUNDARY,
-    CONDITION,
-    MISSING,
-    WRONG_VALUE,
     Preset,
 )
 from wireproof_reference_impl.settings import Settings
@@ -71,31 +73,28 @@ def _without_null(message: Message, fields: Object) -> Object:
 _FIELDS = "json.fields json.types"
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    missing(
         "json-without-checksum",
         "a message in JSON has no field `checksum`",
         _without("checksum"),
-        way=MISSING,
         breaks=f"{_FIELDS} checksum.json",
         may_break=JSON,
     ),
-    fault(
+    missing(
         "json-without-state",
         "a message in JSON has no field `state`",
         _without("state"),
-        way=MISSING,
         breaks=f"{_FIELDS} state.names",
         may_break=JSON,
     ),
-    fault(
+    wrong_value(
         "json-timestamp-renamed",
         "the field `timestamp` of a message in JSON is called `time`",
         _rename_key("timestamp", "time"),
-        way=WRONG_VALUE,
         breaks=_FIELDS,
         may_break=JSON,
     ),
-    fault(
+    boundary(
         "json-offset-only-when-not-zero",
         "a message with offset 0 has no field `offset` in JSON",
         _object(
@@ -105,102 +104,90 @@ FAULTS: tuple[Preset, ...] = (
                 else {name: value for name, value in fields.items() if name != "offset"}
             )
         ),
-        way=BOUNDARY,
         breaks=_FIELDS,
         may_break=JSON,
     ),
-    fault(
+    wrong_value(
         "json-timestamp-as-text",
         "the timestamp of a message in JSON is a string",
         _field("timestamp", lambda message: str(message.timestamp)),
-        way=WRONG_VALUE,
         breaks="json.types",
         may_break=JSON,
     ),
-    fault(
+    wrong_value(
         "json-id-as-text",
         "the id of a message in JSON is a string",
         _field("id", lambda message: str(message.id)),
-        way=WRONG_VALUE,
         breaks="json.id json.types",
         may_break=JSON,
     ),
-    fault(
+    boundary(
         "json-id-rounded",
         "the id of a message in JSON is rounded to a double-precision number",
         _field("id", lambda message: int(float(message.id))),
-        way=BOUNDARY,
         breaks="json.id",
         may_break=JSON,
     ),
-    fault(
+    boundary(
         "json-id-signed",
         "the id of a message in JSON is a signed number of 128 bits",
         _field(
             "id",
             lambda message: message.id - (1 << 128) if message.id >> 127 else message.id,
         ),
-        way=BOUNDARY,
         breaks="json.id",
         may_break=JSON,
     ),
-    fault(
+    condition(
         "json-payload-url-safe",
         "the payload in JSON is in the URL-safe alphabet of base64",
         _field("payload", lambda message: urlsafe_b64encode(message.payload).decode()),
-        way=CONDITION,
         breaks="json.payload",
         may_break=JSON,
     ),
-    fault(
+    boundary(
         "json-payload-not-padded",
         "the payload in JSON is in base64 without padding",
         _field("payload", lambda message: base64_text(message.payload).rstrip("=")),
-        way=BOUNDARY,
         breaks="json.payload",
         may_break=JSON,
     ),
-    fault(
+    wrong_value(
         "json-payload-as-text",
         "the payload in JSON is plain text instead of base64",
         _field("payload", lambda message: message.payload.decode("latin-1")),
-        way=WRONG_VALUE,
         breaks="json.payload",
         may_break=JSON,
     ),
-    fault(
+    wrong_value(
         "json-payload-as-array",
         "the payload in JSON is an array of numbers instead of base64",
         _field("payload", lambda message: list(message.payload)),
-        way=WRONG_VALUE,
         breaks="json.payload json.types",
         may_break=JSON,
     ),
-    fault(
+    wrong_value(
         "json-headers-empty-when-none",
         "the headers of a message without any are an empty object in JSON instead of null",
         _without_headers({}),
-        way=WRONG_VALUE,
         breaks="json.headers-null",
         may_break=JSON,
     ),
-    fault(
+    wrong_value(
         "json-headers-array-when-none",
         "the headers of a message without any are an empty array in JSON instead of null",
         _without_headers([]),
-        way=WRONG_VALUE,
         breaks="json.headers-null json.types",
         may_break=JSON,
     ),
-    fault(
+    missing(
         "json-null-left-out",
         "a message without headers has no field `headers` in JSON",
         _object(_without_null),
-        way=MISSING,
         breaks="json.fields",
         may_break=JSON,
     ),
-    fault(
+    wrong_value(
         "json-header-kind-as-code",
         "the kind of a header in JSON is a number instead of a name",
         _headers(
@@ -209,11 +196,10 @@ FAULTS: tuple[Preset, ...] = (
                 for key, header in headers.items()
             }
         ),
-        way=WRONG_VALUE,
         breaks="json.headers-object json.types",
         may_break=JSON,
     ),
-    fault(
+    wrong_value(
         "json-headers-as-array",
         "headers in JSON are an array of objects instead of an object by key",
         _headers(
@@ -222,11 +208,10 @@ FAULTS: tuple[Preset, ...] = (
                 for key, header in headers.items()
             ]
         ),
-        way=WRONG_VALUE,
         breaks="json.headers-object json.types",
         may_break=JSON,
     ),
-    fault(
+    missing(
         "json-header-kind-left-out",
         "headers in JSON have no field `kind`",
         _headers(
@@ -234,31 +219,27 @@ FAULTS: tuple[Preset, ...] = (
                 key: {"value": base64_text(header.value)} for key, header in headers.items()
             }
         ),
-        way=MISSING,
         breaks="json.headers-object json.types",
         may_break=JSON,
     ),
-    fault(
+    boundary(
         "json-offset-from-one",
         "the offset of every message in JSON is one too high",
         _message(lambda message: replace(message, offset=message.offset + 1)),
-        way=BOUNDARY,
         breaks="json.same-as-binary",
         may_break="json.payload http.poll http.send",
     ),
-    fault(
+    wrong_value(
         "json-timestamp-in-milliseconds",
         "timestamps in JSON are in milliseconds instead of microseconds",
         _message(lambda message: replace(message, timestamp=message.timestamp // 1000)),
-        way=WRONG_VALUE,
         breaks="json.same-as-binary",
         may_break="json.types http.poll",
     ),
-    fault(
+    missing(
         "json-without-headers",
         "the headers of every message in JSON are null",
         _message(lambda message: replace(message, headers=None)),
-        way=MISSING,
         breaks="json.same-as-binary json.headers-object",
         may_break=JSON,
     ),

@@ -6,15 +6,19 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.iggy.faulty.effect import BINARY, change_polled, change_stored, fault
+from wireproof_reference_impl.iggy.faulty.effect import (
+    BINARY,
+    boundary,
+    change_polled,
+    change_stored,
+    condition,
+    extra,
+    missing,
+    wrong_value,
+)
 from wireproof_reference_impl.iggy.wire.header import headers_block
 from wireproof_reference_impl.iggy.wire.message import Message, old_record, record
 from wireproof_reference_impl.preset import (
-    BOUNDARY,
-    CONDITION,
-    EXTRA,
-    MISSING,
-    WRONG_VALUE,
     Preset,
 )
 from wireproof_reference_impl.settings import Settings
@@ -156,235 +160,206 @@ _LAYOUT = "message.layout"
 _ALL = "message.layout message.places"
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    wrong_value(
         "state-behind-timestamp",
         "over TCP, the state of a message follows its timestamp",
         _reorder("otsnc"),
-        way=WRONG_VALUE,
         breaks=_ALL,
         may_break=BINARY,
     ),
-    fault(
+    wrong_value(
         "state-at-the-end",
         "over TCP, the state of a message follows its checksum",
         _reorder("otncs"),
-        way=WRONG_VALUE,
         breaks=_ALL,
         may_break=BINARY,
     ),
-    fault(
+    wrong_value(
         "checksum-before-id",
         "over TCP, the checksum of a message precedes its id",
         _reorder("ostcn"),
-        way=WRONG_VALUE,
         breaks=_ALL,
         may_break=BINARY,
     ),
-    fault(
+    condition(
         "checksum-before-id-without-headers",
         "over TCP, the checksum precedes the id in messages without headers",
         _layout(_checksum_first_without_headers),
-        way=CONDITION,
         breaks=_ALL,
         may_break=BINARY,
     ),
-    fault(
+    wrong_value(
         "id-before-timestamp",
         "over TCP, the id of a message precedes its timestamp",
         _reorder("osntc"),
-        way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=BINARY,
     ),
-    fault(
+    condition(
         "length-before-headers",
         "over TCP, the length of the payload precedes the headers",
         _layout(_length_before_headers),
-        way=CONDITION,
         breaks=_LAYOUT,
         may_break=BINARY,
     ),
-    fault(
+    extra(
         "message-padded",
         "over TCP, each message is padded with zeros to a multiple of 4 bytes",
         _layout(_pad),
-        way=EXTRA,
         breaks=_LAYOUT,
         may_break=BINARY,
     ),
-    fault(
+    wrong_value(
         "numbers-big-endian",
         "over TCP, all numbers of a message are big-endian",
         _layout(_numbers_big_endian),
-        way=WRONG_VALUE,
         breaks=f"{_LAYOUT} message.byte-order message.length message.id",
         may_break=BINARY,
     ),
-    fault(
+    missing(
         "old-layout",
         "over TCP, messages have the old layout, without state and checksum",
         _layout(old_record),
-        way=MISSING,
         breaks=f"message.old-layout {_ALL} state.default checksum.polynomial",
         may_break=BINARY,
     ),
-    fault(
+    boundary(
         "old-layout-at-first",
         "over TCP, the first message of a partition has the old layout",
         _layout(_old_at_first),
-        way=BOUNDARY,
         breaks="message.old-layout",
         may_break=BINARY,
     ),
-    fault(
+    condition(
         "old-layout-without-headers",
         "over TCP, messages without headers have the old layout",
         _layout(_old_without_headers),
-        way=CONDITION,
         breaks="message.old-layout",
         may_break=BINARY,
     ),
-    fault(
+    boundary(
         "offset-from-one",
         "over TCP, the offset of every message is one too high",
         _change_polled(lambda message: replace(message, offset=message.offset + 1)),
-        way=BOUNDARY,
         breaks="message.offset message.offset-sequence",
         may_break=BINARY,
     ),
-    fault(
+    missing(
         "offset-zero",
         "over TCP, the offset of every message is 0",
         _change_polled(lambda message: replace(message, offset=0)),
-        way=MISSING,
         breaks="message.offset",
         may_break=BINARY,
     ),
-    fault(
+    wrong_value(
         "offset-by-poll",
         "over TCP, offsets count from 0 in each poll",
         change_polled(_numbered_by_poll),
-        way=WRONG_VALUE,
         breaks="message.offset",
         may_break=BINARY,
     ),
-    fault(
+    wrong_value(
         "timestamp-of-poll",
         "over TCP, the timestamp of a message changes with each poll",
         _change_polled(_make_growing()),
-        way=WRONG_VALUE,
         breaks="message.timestamp",
         may_break=BINARY,
     ),
-    fault(
+    boundary(
         "timestamp-of-poll-at-its-end",
         "over TCP, the timestamp of the last message of a poll changes with each poll",
         change_polled(_last_growing()),
-        way=BOUNDARY,
         breaks="message.timestamp",
         may_break=BINARY,
     ),
-    fault(
+    condition(
         "timestamp-cut-by-turns",
         "over TCP, timestamps of messages with an odd offset lose their low 4 bytes",
         _change_polled(_hours_by_turns),
-        way=CONDITION,
         breaks="message.timestamp",
         may_break=BINARY,
     ),
-    fault(
+    wrong_value(
         "timestamp-backwards",
         "later messages have earlier timestamps",
         change_stored(lambda message: replace(message, timestamp=(1 << 63) - message.timestamp)),
-        way=WRONG_VALUE,
         breaks="message.timestamp",
         may_break=f"{BINARY} poll.strategy-timestamp",
     ),
-    fault(
+    boundary(
         "timestamp-cut-at-16-bits",
         "over TCP, timestamps keep only their low 16 bits",
         _change_polled(lambda message: replace(message, timestamp=message.timestamp & 0xFFFF)),
-        way=BOUNDARY,
         breaks="message.timestamp-unit",
         may_break=BINARY,
     ),
-    fault(
+    boundary(
         "id-cut-at-64-bits",
         "message ids are cut to their low 64 bits",
         change_stored(lambda message: replace(message, id=message.id & ((1 << 64) - 1))),
-        way=BOUNDARY,
         breaks="message.id json.id",
         may_break=f"{BINARY} json.payload",
     ),
-    fault(
+    wrong_value(
         "id-reversed",
         "over TCP, message ids are big-endian",
         _change_polled(_reversed_id),
-        way=WRONG_VALUE,
         breaks="message.id",
         may_break=BINARY,
     ),
-    fault(
+    missing(
         "id-always-generated",
         "every message gets an id from the server, even if its sender gave one",
         change_stored(_renumber),
-        way=MISSING,
         breaks="message.id json.id",
         may_break=f"{BINARY} json.payload",
     ),
-    fault(
+    condition(
         "length-with-headers",
         "over TCP, the payload length of a message counts its headers as well",
         _length_told(lambda message: len(message.payload) + len(headers_block(message.headers))),
-        way=CONDITION,
         breaks=_LAYOUT,
         may_break=BINARY,
     ),
-    fault(
+    wrong_value(
         "length-with-itself",
         "over TCP, the payload length of a message counts its own 4 bytes as well",
         _length_told(lambda message: len(message.payload) + 4),
-        way=WRONG_VALUE,
         breaks=f"message.length {_LAYOUT}",
         may_break=BINARY,
     ),
-    fault(
+    boundary(
         "length-cut-at-16-bits",
         "over TCP, the payload length of a message keeps only its low 16 bits",
         _length_told(lambda message: len(message.payload) & 0xFFFF),
-        way=BOUNDARY,
         breaks="message.length",
         may_break=BINARY,
     ),
-    fault(
+    missing(
         "length-zero",
         "over TCP, the payload length of every message is 0",
         _length_told(lambda message: 0),
-        way=MISSING,
         breaks=f"message.length {_LAYOUT}",
         may_break=BINARY,
     ),
-    fault(
+    missing(
         "headers-length-missing",
         "over TCP, a message has no headers length",
         _layout(_without_headers_length),
-        way=MISSING,
         breaks=f"message.headers-length {_LAYOUT}",
         may_break=BINARY,
     ),
-    fault(
+    boundary(
         "headers-length-missing-when-none",
         "over TCP, a message without headers has no headers length",
         _layout(_without_headers_length_when_none),
-        way=BOUNDARY,
         breaks=f"message.headers-length {_LAYOUT}",
         may_break=BINARY,
     ),
-    fault(
+    wrong_value(
         "headers-counted",
         "over TCP, the headers length is the number of headers instead of their bytes",
         _headers_length_told(lambda message, length: len(message.headers or {})),
-        way=WRONG_VALUE,
         breaks="message.headers-length",
         may_break=BINARY,
     ),

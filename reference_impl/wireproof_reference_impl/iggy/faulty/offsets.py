@@ -1,15 +1,16 @@
 """Faults of where polls begin and of stored consumer offsets."""
 
-from collections.abc import Callable
-
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.faulty.effect import (
     ANSWERS,
     BINARY,
     JSON,
-    fault,
+    boundary,
+    condition,
     frames,
     make_overriding,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.iggy.streams.partition import Partition
 from wireproof_reference_impl.iggy.streams.strategy import STARTS, Start, at_timestamp
@@ -17,12 +18,8 @@ from wireproof_reference_impl.iggy.wire import message_json
 from wireproof_reference_impl.iggy.wire.message import Message
 from wireproof_reference_impl.iggy.wire.requests import PollMessages
 from wireproof_reference_impl.iggy.wire.status import PARTITION_NOT_FOUND, Refusal, invalid_command
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, around
 from wireproof_reference_impl.preset import (
-    BOUNDARY,
-    CONDITION,
-    MISSING,
-    WRONG_VALUE,
     Preset,
 )
 from wireproof_reference_impl.settings import Settings
@@ -93,84 +90,72 @@ def _join_not_done(connection: Connection, code: int, payload: bytes) -> bytes |
     return None if code == commands.JOIN_CONSUMER_GROUP else payload
 
 
-def _one_too_high(original: Callable[..., object]) -> Callable[..., object]:
-    def offset_object(consumer: int, stored: int | None) -> object:
-        return original(consumer, (stored or 0) + 1)
-
-    return offset_object
+def _one_too_high(original: Original, consumer: int, stored: int | None) -> object:
+    return original(consumer, (stored or 0) + 1)
 
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    boundary(
         "poll-behind-time",
         "a poll by timestamp begins one message too late",
         {"poll.starts": {**STARTS, TIMESTAMP: _behind_time}},
-        way=BOUNDARY,
         breaks="poll.strategy-timestamp",
         may_break="http.poll",
     ),
-    fault(
+    condition(
         "poll-first-by-value",
         "a poll for the first messages begins at the offset in its value field",
         {"poll.starts": {**STARTS, FIRST: _first_by_value}},
-        way=CONDITION,
         breaks="poll.strategy-first http.poll",
         may_break=f"{BINARY} {JSON}",
     ),
-    fault(
+    missing(
         "poll-empty-refused",
         "a poll of an empty partition is refused",
         _every(_not_empty),
-        way=MISSING,
         breaks="poll.empty",
         may_break=f"{BINARY} {JSON} {ANSWERS} frame.malformed frame.response http.form",
         finds_nothing=True,
     ),
-    fault(
+    missing(
         "unknown-state-spoils-all",
         "one message in an unknown state makes every poll of its partition an error",
         _every(_every_state_known),
-        way=MISSING,
         breaks="state.unknown-alone",
         may_break=f"{BINARY} {JSON}",
     ),
-    fault(
+    boundary(
         "state-zero-known",
         "messages in the unknown state 0 are delivered; other unknown states are errors",
         {"log.is_known": _known_or_zero},
-        way=BOUNDARY,
         breaks="state.unknown",
         may_break=f"{BINARY} {JSON}",
     ),
-    fault(
+    wrong_value(
         "stored-offsets-even",
         "consumer offsets are stored without their lowest bit",
         frames(_even),
-        way=WRONG_VALUE,
         breaks="poll.stored-offset disk.offsets",
         may_break="poll.consumer poll.strategy-next http.offsets status.refused poll.empty",
     ),
-    fault(
+    condition(
         "consumers-one",
         "all consumers share one stored offset",
         frames(_one_consumer),
-        way=CONDITION,
         breaks="poll.consumer",
         may_break="disk.offsets poll.stored-offset poll.strategy-next http.offsets",
     ),
-    fault(
+    missing(
         "join-not-done",
         "joining a consumer group is answered with ok but has no effect",
         frames(_join_not_done),
-        way=MISSING,
         breaks="poll.group",
         may_break=ANSWERS,
     ),
-    fault(
+    boundary(
         "json-stored-offset-high",
         "a stored consumer offset is one too high over HTTP",
-        make_overriding(Override(message_json, "offset_object", _one_too_high)),
-        way=BOUNDARY,
+        make_overriding(around(message_json, "offset_object", _one_too_high)),
         breaks="http.offsets",
     ),
 )

@@ -1,7 +1,5 @@
 """Faults of the parsers of frames and fields, for fuzzing to find."""
 
-from collections.abc import Callable
-
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.faulty.effect import (
     frames,
@@ -27,7 +25,7 @@ from wireproof_reference_impl.iggy.wire.status import (
     PARTITION_NOT_FOUND,
     Refusal,
 )
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, around
 from wireproof_reference_impl.preset import Preset
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.identifier import STRING
@@ -101,7 +99,7 @@ def _unknown_code_leaks(connection: Connection, code: int, payload: bytes) -> by
 
 
 def _name(code: int, payload: bytes) -> bytes | None:
-    """Return the name of the stream that a command names."""
+    """Return the stream name in a command."""
     if code not in _NAMING or payload[:1] != bytes([STRING]):
         return None
     return payload[2 : 2 + payload[1]] if len(payload) > 1 else b""
@@ -157,23 +155,17 @@ def _split_length_loses_begin(connection: Connection, data: bytes) -> bytes:
     return data
 
 
-def _cut_leaks(original: Callable[..., object]) -> Callable[..., object]:
-    def end(connection: Connection) -> None:
-        if connection.buffer and not connection.closed:
-            leak(connection)
-        original(connection)
-
-    return end
+def _cut_leaks(original: Original, connection: Connection) -> None:
+    if connection.buffer and not connection.closed:
+        leak(connection)
+    original(connection)
 
 
-def _padding_zeros(original: Callable[..., object]) -> Callable[..., object]:
-    def base64(fields: Fields, name: str) -> object:
-        data = original(fields, name)
-        assert isinstance(data, bytes)
-        is_wrong = name == "payload" and len(data) % _UNPADDED
-        return data[:-1] + b"\0" if is_wrong else data
-
-    return base64
+def _padding_zeros(original: Original, fields: Fields, name: str) -> object:
+    data = original(fields, name)
+    assert isinstance(data, bytes)
+    is_wrong = name == "payload" and len(data) % _UNPADDED
+    return data[:-1] + b"\0" if is_wrong else data
 
 
 FAULTS: tuple[Preset, ...] = (
@@ -260,11 +252,11 @@ FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "cut-leaks",
         "a connection that ends in the middle of a frame is never closed by the server",
-        make_overriding(*HARMS, Override(Connection, "end", _cut_leaks)),
+        make_overriding(*HARMS, around(Connection, "end", _cut_leaks)),
     ),
     parser_fault(
         "http-padding-zeros",
         "the last byte of a payload whose base64 has padding is read as 0",
-        make_overriding(Override(Fields, "base64", _padding_zeros)),
+        make_overriding(around(Fields, "base64", _padding_zeros)),
     ),
 )

@@ -8,8 +8,10 @@ from wireproof_reference_impl.iggy.faulty.effect import (
     ANSWERS,
     BINARY,
     JSON,
-    fault,
+    boundary,
+    extra,
     make_overriding,
+    missing,
 )
 from wireproof_reference_impl.iggy.faulty.lateness import holds_old
 from wireproof_reference_impl.iggy.streams.partition import Partition
@@ -24,11 +26,8 @@ from wireproof_reference_impl.iggy.wire import framing
 from wireproof_reference_impl.iggy.wire.polled import Polled
 from wireproof_reference_impl.iggy.wire.requests import Consumer, PollMessages
 from wireproof_reference_impl.iggy.wire.status import Refusal, Status
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_reference_impl.preset import (
-    BOUNDARY,
-    EXTRA,
-    MISSING,
     Preset,
 )
 from wireproof_reference_impl.settings import Settings
@@ -58,24 +57,20 @@ def _one_before_last(partition: Partition, request: PollMessages) -> int | None:
 
 
 def _one_more(is_wrong: Callable[[Partition], bool]) -> Override:
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def read(partition: Partition, start: int, count: int) -> object:
-            return original(partition, start, count + is_wrong(partition))
+    def read(original: Original, partition: Partition, start: int, count: int) -> object:
+        return original(partition, start, count + is_wrong(partition))
 
-        return read
-
-    return Override(Partition, "read", wrap)
+    return around(Partition, "read", read)
 
 
 def _always(partition: Partition) -> bool:
     return True
 
 
-def _commit_zero(original: Callable[..., object]) -> Callable[..., object]:
-    def commit(partition: Partition, consumer: Consumer, offset: int) -> None:
-        original(partition, consumer, 0)
-
-    return commit
+def _commit_zero(
+    original: Original, partition: Partition, consumer: Consumer, offset: int
+) -> None:
+    original(partition, consumer, 0)
 
 
 def _no_head(found: Polled) -> bytes:
@@ -86,18 +81,12 @@ def _one_too_many(found: Polled) -> bytes:
     return struct.pack("<I", len(found.messages) + 1)
 
 
-def _refusal_with_body(original: Callable[..., object]) -> Callable[..., object]:
-    def response(status: int, body: bytes) -> object:
-        return original(status, b"refused" if status else body)
-
-    return response
+def _refusal_with_body(original: Original, status: int, body: bytes) -> object:
+    return original(status, b"refused" if status else body)
 
 
-def _refusal_as_ok(original: Callable[..., object]) -> Callable[..., object]:
-    def response(status: int, body: bytes) -> object:
-        return original(OK, body)
-
-    return response
+def _refusal_as_ok(original: Original, status: int, body: bytes) -> object:
+    return original(OK, body)
 
 
 def _take_refused(refusal: Refusal) -> Refusal:
@@ -105,83 +94,73 @@ def _take_refused(refusal: Refusal) -> Refusal:
 
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    missing(
         "poll-without-head",
         "over TCP, the messages of a poll come without the count in front",
         {"message.head": _no_head},
-        way=MISSING,
         breaks="poll.head poll.count",
         may_break=BINARY,
     ),
-    fault(
+    boundary(
         "poll-count-off-by-one",
         "over TCP, the message count of a poll is one too high",
         {"message.head": _one_too_many},
-        way=BOUNDARY,
         breaks="poll.count",
         may_break=BINARY,
     ),
-    fault(
+    boundary(
         "poll-one-more",
         "a poll returns one message more than it asks for",
         make_overriding(_one_more(_always), late=[_one_more(holds_old)]),
-        way=BOUNDARY,
         breaks="poll.request",
         may_break=f"{BINARY} {JSON} poll.stored-offset poll.empty",
     ),
-    fault(
+    boundary(
         "poll-behind-offset",
         "a poll by offset begins one message too late, unless the offset is 0",
         _start(OFFSET, _behind_offset),
-        way=BOUNDARY,
         breaks="poll.strategy-offset",
         may_break=f"{BINARY} {JSON}",
     ),
-    fault(
+    boundary(
         "poll-next-again",
         "a poll for the next messages begins at the stored offset instead of after it",
         _start(NEXT, _at_stored),
-        way=BOUNDARY,
         breaks="poll.strategy-next poll.auto-commit",
         may_break="poll.group poll.consumer poll.empty",
     ),
-    fault(
+    boundary(
         "poll-last-off-by-one",
         "a poll for the last messages begins one message too early",
         _start(LAST, _one_before_last),
-        way=BOUNDARY,
         breaks="poll.strategy-last",
         may_break="http.poll",
     ),
-    fault(
+    missing(
         "commit-of-zero",
         "auto commit stores offset 0 instead of the last polled offset",
-        make_overriding(Override(messages, "commit", _commit_zero)),
-        way=MISSING,
+        make_overriding(around(messages, "commit", _commit_zero)),
         breaks="poll.auto-commit",
         may_break="poll.group poll.strategy-next poll.empty poll.stored-offset",
     ),
-    fault(
+    extra(
         "refusal-with-body",
         "the answer to a refused request has a body",
-        make_overriding(Override(framing, "response", _refusal_with_body)),
-        way=EXTRA,
+        make_overriding(around(framing, "response", _refusal_with_body)),
         breaks="frame.response",
         may_break=ANSWERS,
     ),
-    fault(
+    missing(
         "refusal-as-ok",
         "a request that cannot be executed is answered with status 0 (ok)",
-        make_overriding(Override(framing, "response", _refusal_as_ok)),
-        way=MISSING,
+        make_overriding(around(framing, "response", _refusal_as_ok)),
         breaks="status.unknown status.taken status.refused",
         may_break=f"{ANSWERS} frame.response poll.group state.unknown send.partitioning",
     ),
-    fault(
+    missing(
         "malformed-taken",
         "a malformed frame is answered with status 0 (ok)",
         {"framing.unreadable": _take_refused},
-        way=MISSING,
         breaks="frame.malformed",
         may_break=f"{ANSWERS} headers.limits headers.key-text send.all-or-nothing",
     ),

@@ -15,9 +15,13 @@ from wireproof_reference_impl.iggy.faulty.effect import (
     BINARY,
     JSON,
     Effect,
-    fault,
+    boundary,
+    condition,
+    extra,
     frames,
     handler,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.iggy.streams.partitioning import chosen_partition
 from wireproof_reference_impl.iggy.streams.topic import Topic
@@ -28,11 +32,6 @@ from wireproof_reference_impl.iggy.wire.message import Message, Sent
 from wireproof_reference_impl.iggy.wire.requests import Partitioning, SendMessages
 from wireproof_reference_impl.iggy.wire.status import Refusal
 from wireproof_reference_impl.preset import (
-    BOUNDARY,
-    CONDITION,
-    EXTRA,
-    MISSING,
-    WRONG_VALUE,
     Preset,
 )
 from wireproof_spec.iggy import commands
@@ -148,65 +147,57 @@ def _repeated_renamed() -> Block:
 
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    wrong_value(
         "key-hash-from-one",
         "a message key selects partition hash modulo count plus one",
         {"store.choose": _first_for_zero},
-        way=WRONG_VALUE,
         breaks="send.partitioning",
     ),
-    fault(
+    missing(
         "send-half",
         "if a message of a request is malformed, the messages before it are still stored",
         handler(commands.SEND_MESSAGES, _what_can_be_read),
-        way=MISSING,
         breaks="send.all-or-nothing",
         may_break=f"{BINARY} {ANSWERS} frame.malformed",
     ),
-    fault(
+    boundary(
         "send-limit-one-less",
         "the size limit for the payloads of one request is one byte too low",
         {"store.limits": SendLimits(MAX_PAYLOADS_SIZE - 1, MAX_HEADER_VALUES_SIZE)},
-        way=BOUNDARY,
         breaks="send.limits",
     ),
-    fault(
+    wrong_value(
         "poll-backwards",
         "a poll returns its messages in the reverse order",
         {"poll.delivered": _backwards},
-        way=WRONG_VALUE,
         breaks="send.order send.layout",
         may_break=f"{BINARY} {JSON} poll.stored-offset poll.empty",
     ),
-    fault(
+    extra(
         "same-ids-twice",
         "a poll returns messages that share an id twice",
         {"poll.delivered": _same_ids_twice},
-        way=EXTRA,
         breaks="message.repeated-id",
         may_break=f"{BINARY} {JSON}",
     ),
-    fault(
+    condition(
         "new-ids-alike",
         "the server generates the same id for every message sent without one",
         number("log.new_id", lambda random: 1),
-        way=CONDITION,
         breaks="message.generated-id",
         may_break=f"{BINARY} {JSON}",
     ),
-    fault(
+    missing(
         "header-kind-unknown-taken",
         "a header of an unknown kind is accepted as `raw`",
         _blocks(_unknown_as_raw),
-        way=MISSING,
         breaks="headers.unknown-kind",
         may_break=f"{ANSWERS} frame.malformed send.all-or-nothing",
     ),
-    fault(
+    extra(
         "header-key-repeated-renamed",
         "a header that repeats a key is accepted under another key",
         _blocks(_repeated_renamed()),
-        way=EXTRA,
         breaks="headers.repeated-key",
         may_break=f"{ANSWERS} frame.malformed",
     ),

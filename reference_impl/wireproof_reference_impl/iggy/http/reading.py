@@ -19,7 +19,7 @@ def json_object(exchange: Exchange[object]) -> "Fields":
     """Return the JSON object in a body.
 
     Raises:
-        Unfit: 415 without its content type, 400 when it is no JSON, 422 when it is no object.
+        Unfit: 415 for a wrong content type, 400 for invalid JSON, 422 for another JSON value.
     """
     kind = exchange.content_type.partition(";")[0].strip().lower()
     if kind != "application/json" and not (
@@ -83,7 +83,7 @@ class Fields:
         return value
 
     def one_of(self, name: str, words: Mapping[str, int]) -> int:
-        """Return the value that a word stands for."""
+        """Return the value that a word denotes."""
         word = self.text(name)
         if word not in words:
             known = ", ".join(f"`{each}`" for each in words)
@@ -167,7 +167,7 @@ class Query:
         return word == "true"
 
     def one_of(self, name: str, words: Mapping[str, int], default: str) -> int:
-        """Return the value that a word stands for."""
+        """Return the value that a word denotes."""
         word = self._values.get(name, default)
         if word not in words:
             raise bad_query("Invalid command")

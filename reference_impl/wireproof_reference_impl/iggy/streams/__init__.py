@@ -1,1 +1,1 @@
-"""What the server keeps: streams, topics, partitions, groups and clients, and who reads where."""
+"""The server's data: streams, topics, partitions, groups, clients, and consumer offsets."""

@@ -1,4 +1,4 @@
-"""One partition: its messages in segments, and how far consumers have read."""
+"""One partition: its messages in segments, and the stored offsets of consumers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
@@ -25,10 +25,10 @@ class Segment(Struct, eq=False):
 
 
 class Partition:
-    """The messages of one partition, the oldest first.
+    """The messages of one partition, oldest first.
 
-    A message that was found on the disk is read when it is asked for: until then nobody knows
-    whether it can be.
+    A message found on disk is decoded when it is first requested; only then does it show whether
+    it is readable.
     """
 
     def __init__(
@@ -57,14 +57,14 @@ class Partition:
 
     @property
     def size(self) -> int:
-        """Return how many bytes the messages are in the log."""
+        """Return the size of the messages in the log, in bytes."""
         return sum(each.size for each in self.segments)
 
     def append(self, sent: Sequence[Sent], now_us: int, new_id: Callable[[], int]) -> None:
         """Store messages, all or none; each has a later timestamp than the one before it.
 
         Raises:
-            OSError: they could not be kept.
+            OSError: the messages could not be stored.
         """
         segment = self._open_segment()
         first_us = max(now_us, self._next_us)
@@ -88,7 +88,7 @@ class Partition:
         """Return up to `count` messages from an offset on.
 
         Raises:
-            Refusal: one of them cannot be read, or has a state that is none.
+            Refusal: a message cannot be read, or has an unknown state.
         """
         return [self.message(offset) for offset in range(start, min(start + count, self.count))]
 
@@ -96,7 +96,7 @@ class Partition:
         """Return one message.
 
         Raises:
-            Refusal: it cannot be read, or has a state that is none.
+            Refusal: the message cannot be read, or has an unknown state.
         """
         message = self.get_stored(offset)
         if not self._behaviour.is_known(message):
@@ -107,7 +107,7 @@ class Partition:
         """Return one message, even in an unknown state.
 
         Raises:
-            Refusal: it cannot be read.
+            Refusal: the message cannot be read.
         """
         found = self._messages[offset]
         return read_record(found) if isinstance(found, bytes) else found
@@ -116,8 +116,8 @@ class Partition:
         """Change a message in place; its length in the log stays the same.
 
         Raises:
-            Refusal: it cannot be read.
-            OSError: it could not be written.
+            Refusal: the message cannot be read.
+            OSError: the message could not be written.
         """
         message = change(self.get_stored(offset))
         start = self.segment_of(offset).start
@@ -144,8 +144,8 @@ class Partition:
         """Store the offset of a consumer or a group.
 
         Raises:
-            Refusal: beyond the last message.
-            OSError: it could not be kept.
+            Refusal: the offset is beyond the last message.
+            OSError: the offset could not be stored.
         """
         if offset > self.current_offset:
             raise Refusal(status.INVALID_OFFSET, f"Invalid offset: {offset}")

@@ -8,10 +8,10 @@ Make = Callable[[int], Partition]
 
 
 class Partitions(Mapping[int, Partition]):
-    """Partitions from 1 on without gaps; each is opened when it is first asked for.
+    """Partitions from 1 on without gaps; each is opened when it is first used.
 
-    A client may ask for a hundred thousand at a time, and others must not wait for that. `opened`
-    are those in which something was kept or looked for; all others are empty.
+    A client may create a hundred thousand at a time, and others must not wait for that. `opened`
+    are those that were written or looked up; all others are empty.
     """
 
     def __init__(self, open_one: Make, blank: Make, *, used: Iterable[int] = (), count: int = 0):
@@ -47,12 +47,12 @@ class Partitions(Mapping[int, Partition]):
 
     @property
     def size(self) -> int:
-        """Return how many bytes the messages in them are."""
+        """Return the size of all messages in these partitions, in bytes."""
         return sum(each.size for each in self.opened.values())
 
     @property
     def messages(self) -> int:
-        """Return how many messages are in them."""
+        """Return the number of messages in these partitions."""
         return sum(each.count for each in self.opened.values())
 
     @property

@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 
 class KeptTopic(NamedTuple):
-    """A topic found on the disk; partitions in which nothing was ever kept are not `used`."""
+    """A topic found on disk; partitions that never stored anything are not `used`."""
 
     id: int
     name: str
@@ -23,7 +23,7 @@ class KeptStream(NamedTuple):
 
 
 class KeptSegment(NamedTuple):
-    """A segment found on the disk: its first offset, its size, its records as they stand there."""
+    """A segment found on disk: its first offset, its size, and its raw records."""
 
     start: int
     size: int
@@ -31,7 +31,7 @@ class KeptSegment(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """What is to be written of some messages: records, their positions, their timestamps."""
+    """The data to write for messages: records, their positions, their timestamps."""
 
     records: Sequence[bytes]
     positions: Sequence[int]
@@ -53,21 +53,21 @@ class PartitionFiles(Protocol):
         """Write messages to the segment that starts there, all or none.
 
         Raises:
-            OSError: they could not be written.
+            OSError: the messages could not be written.
         """
 
     def rewrite(self, start: int, position: int, record: bytes) -> None:
         """Overwrite a record with one of the same length.
 
         Raises:
-            OSError: it could not be written.
+            OSError: the record could not be written.
         """
 
     def save_offset(self, kind: int, consumer: int, offset: int) -> None:
         """Store the offset of a consumer or of a group.
 
         Raises:
-            OSError: it could not be written.
+            OSError: the offset could not be written.
         """
 
 
@@ -75,7 +75,7 @@ class Storage(Protocol):
     """Stores streams. Every method that writes may raise `OSError`."""
 
     def streams(self) -> Sequence[KeptStream]:
-        """Return what is there."""
+        """Return the stored streams."""
         ...
 
     def add_stream(self, stream: int, name: str) -> None:
@@ -91,7 +91,7 @@ class Storage(Protocol):
         """Delete a topic with all its messages."""
 
     def partition(self, stream: int, topic: int, partition: int) -> PartitionFiles:
-        """Return the files of a partition; there are none before something is kept."""
+        """Return the files of a partition; there are none before something is stored in it."""
         ...
 
     def resize_topic(self, stream: int, topic: int, partitions: int) -> None:

@@ -1,6 +1,6 @@
-"""What a poll asks for: the offset that it starts at by its strategy, and how many messages.
+"""The polling strategies: each returns the offset a poll starts at, and how many messages.
 
-No offset means that there is nothing.
+No offset means that no message is found.
 """
 
 from collections.abc import Callable, Mapping
@@ -45,12 +45,12 @@ def at_first(partition: Partition, request: PollMessages) -> int | None:
 
 
 def at_last(partition: Partition, request: PollMessages) -> int | None:
-    """Start where exactly the last messages follow, as many as the request asks for."""
+    """Start so that exactly the requested number of messages follows."""
     return max(0, partition.count - request.count)
 
 
 def at_next(partition: Partition, request: PollMessages) -> int | None:
-    """Start behind the stored offset, or with the first message."""
+    """Start after the stored offset, or with the first message."""
     consumer = request.consumer
     stored = partition.stored_offset(consumer.kind, consumer_number(consumer))
     return 0 if stored is None else stored + 1

@@ -70,7 +70,7 @@ def in_plain_text(unfit: Unfit) -> Answer:
 
 
 def as_they_are(fields: HeaderFields) -> HeaderFields:
-    """Return what was given."""
+    """Return the header fields unchanged."""
     return fields
 
 
@@ -88,7 +88,7 @@ def split_path(path: bytes) -> tuple[str, ...]:
     """Return the unescaped segments of a path.
 
     Raises:
-        Unfit: an escape that is none.
+        Unfit: an escape is malformed.
     """
     return tuple(_unescape(word) for word in path.strip(b"/").split(b"/"))
 
@@ -97,7 +97,7 @@ def split_query(query: bytes) -> dict[str, str]:
     """Return the parameters of a query, unescaped.
 
     Raises:
-        Unfit: one is there twice, or an escape is none.
+        Unfit: a parameter occurs twice, or an escape is malformed.
     """
     found: dict[str, str] = {}
     for pair in query.split(b"&"):

@@ -1,1 +1,1 @@
-"""Several nodes in one process: who leads which partition, who follows, what is away."""
+"""Several nodes in one process: which leads a partition, which follow it, which are away."""

@@ -1,7 +1,8 @@
-"""Where the ledger of a cluster lies: `cluster.jsonl`, beside the directories of its nodes.
+"""The file with the topics of a cluster: `cluster.jsonl`, beside the directories of its nodes.
 
-A line is an object of rows by topic, and stands above what earlier lines say of the same topics.
-A line without an end was never promised to anybody.
+Each line is an object of rows by topic, and replaces what earlier lines have for these topics. A
+line without a line end was never acknowledged. A change appends a line: writing all topics at
+every change took a time that grew with the square of their number.
 """
 
 import json
@@ -19,14 +20,14 @@ from wireproof_reference_impl.nsq.storage.queue_position import QueueFault
 
 
 class ClusterFile:
-    """The file, which need not be there."""
+    """The file, which may not exist yet."""
 
     def __init__(self, directory: Path, *, synced: bool) -> None:
         self._path = directory / "cluster.jsonl"
         self._synced = synced
 
     def load(self, members: Sequence[Member]) -> list[ClusterTopic]:
-        """Return the topics that were kept, and leave in the file nothing else.
+        """Return the stored topics, and rewrite the file with only their present rows.
 
         Raises:
             QueueFault: the file is no ledger of these nodes.
@@ -45,7 +46,7 @@ class ClusterFile:
         return topics
 
     def save(self, rows: ledger.Rows) -> None:
-        """Write one more line."""
+        """Append a line."""
         with self._path.open("ab", buffering=0) as file:
             file.write(_line(rows))
             if self._synced:

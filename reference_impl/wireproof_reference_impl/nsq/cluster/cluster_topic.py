@@ -1,4 +1,4 @@
-"""Where the partitions of a topic lie."""
+"""A topic of the cluster, and the nodes that hold its partitions."""
 
 from collections.abc import Iterable, Sequence
 
@@ -25,12 +25,12 @@ class Settings(Struct, frozen=True):
 
     @property
     def wanted(self) -> TopicDemand:
-        """Return how much room the topic asks for."""
+        """Return the number of replicas and partitions that the topic needs."""
         return TopicDemand(self.partitions, self.replicas, self.ordered or self.multi_part)
 
 
 class PartitionReplicas:
-    """One partition: the nodes that hold it, the leader first, and who has every record."""
+    """The nodes that hold one partition, the leader first, and which of them have every record."""
 
     def __init__(self, number: int, replicas: Sequence[Member]) -> None:
         self.number = number
@@ -40,14 +40,14 @@ class PartitionReplicas:
 
     @property
     def leader(self) -> Member | None:
-        """Return the node that leads; None when no node that has every record is there."""
+        """The node that leads; None if no node with every record is up."""
         for each in self.replicas:
             if each.node.open and each in self.in_sync:  # not `up`: a list of nodes asks thousands
                 return each
         return None
 
     def lead_first(self) -> None:
-        """Name the node that leads first, if one does."""
+        """Move the leading node, if there is one, to the front of the replicas."""
         leader = self.leader
         if leader is not None:
             self.replicas.sort(key=lambda each: each is not leader)
@@ -56,7 +56,7 @@ class PartitionReplicas:
 class ClusterTopic:
     """A topic of the whole cluster.
 
-    `registered` are the channels made by name where subscribing makes none.
+    `registered` are the channels created by name, for topics where subscribing creates none.
     """
 
     def __init__(self, name: str, settings: Settings, places: Iterable[PartitionReplicas]) -> None:
@@ -67,7 +67,7 @@ class ClusterTopic:
         self.registered: list[str] = []
 
     def upgrade(self) -> None:
-        """Have the extend feature from now on."""
+        """Add the extend feature."""
         self.settings = replace(self.settings, extend=True)
 
     def partition(self, place: PartitionReplicas, member: Member) -> Partition:
@@ -80,7 +80,7 @@ class ClusterTopic:
 
 
 def spread(members: Sequence[Member], settings: Settings, first: int) -> list[PartitionReplicas]:
-    """Return places round-robin: a leader each, its followers on the nodes after it."""
+    """Return replicas assigned round-robin: a leader each, its followers on the next nodes."""
     return [
         PartitionReplicas(
             number,

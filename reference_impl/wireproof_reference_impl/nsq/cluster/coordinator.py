@@ -1,13 +1,13 @@
-"""The coordinator: which node leads and which follows each partition of each topic.
+"""The coordinator: decides which node leads and which nodes follow each partition.
 
-It lives in the process of the nodes and holds them as objects. There is no etcd, no election
-and no protocol between nodes and lookup servers: what a real cluster finds out by messages is
-known here at once. A leader hands every record to its followers before the publish is
-answered, so a follower that was never away can lead at any moment without losing anything
-acknowledged. When the leader moves, the channels go with it, from the place up to which each
-has finished everything; clients of the old leader are sent away, and what they held comes
-again. A node that was away copies what it missed from the leader before it counts again.
-Like everything in the core it is told the time and opens nothing.
+It runs in the process of the nodes and holds them as objects. There is no etcd, no election and no
+protocol between nodes and lookup servers: what a real cluster finds out by messages is known here
+at once. A leader passes every record to its followers before the publish is answered, so a
+follower that was never away can become the leader at any time without losing acknowledged
+messages. When the leader moves, the channels move with it, each from the offset up to which it has
+finished everything. Clients of the old leader are disconnected, and the messages they held are
+delivered again. A node that was away copies the missing records from the leader before it counts
+as in sync. Like everything in the core, it is told the time and does no I/O.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from wireproof_reference_impl.nsq.cluster.member import Member
 
 
 class Writes(Enum):
-    """For which topics lookups tell producers of no node; the values are those of the API."""
+    """The topics for which lookups give producers no node; the values are those of the API."""
 
     NONE = "none"
     ORDERED = "ordered"
@@ -40,7 +40,7 @@ class NoRoom(Exception):
 
 
 class Impossible(Exception):
-    """The cluster cannot be changed like that; the text says why."""
+    """The cluster cannot be changed in this way; the text says why."""
 
 
 class Coordinator:
@@ -69,11 +69,11 @@ class Coordinator:
         return all(member.up for member in self.members)
 
     def create(self, name: str, settings: Settings) -> None:
-        """Make a topic.
+        """Create a topic.
 
         Raises:
-            NoRoom: it asks for more nodes than there are.
-            OSError: it could not be kept; no node holds anything of it.
+            NoRoom: the topic needs more nodes than the cluster has.
+            OSError: the topic could not be stored; no node keeps any part of it.
         """
         up = [member for member in self.members if member.up]
         if not up or not rules.enough_nodes(settings.wanted, len(up)):
@@ -115,10 +115,10 @@ class Coordinator:
     def move_leader(
         self, topic: ClusterTopic, place: PartitionReplicas, to: Member | None, now_ns: int
     ) -> None:
-        """Let another node lead: the one named, else the next replica, else the next node.
+        """Make another node the leader: the given one, else the next replica, else the next node.
 
         Raises:
-            Impossible: there is no leader, no other node, or the one named cannot lead.
+            Impossible: there is no leader or no other node, or the given node cannot lead.
         """
         old = place.leader
         if old is None:
@@ -146,7 +146,7 @@ class Coordinator:
         new: Member,
         now_ns: int,
     ) -> None:
-        """Let another node hold a partition instead of one that follows.
+        """Move a follower's copy of a partition to another node.
 
         Raises:
             Impossible: the partition has no leader to copy from.
@@ -182,7 +182,7 @@ class Coordinator:
         self._save(topic)
 
     def change(self, topic: ClusterTopic, settings: Settings, now_ns: int) -> None:
-        """Keep a topic otherwise: in more or fewer copies, its channels made or registered."""
+        """Change a topic's number of replicas, and whether subscribing creates channels."""
         topic.settings = settings
         self._save(topic)
         for member in self.members:
@@ -196,7 +196,7 @@ class Coordinator:
         self._save(topic)
 
     def register(self, topic: ClusterTopic, channel: str) -> None:
-        """Make a channel on every partition of a topic."""
+        """Create a channel on every partition of a topic."""
         topic.registered.append(channel)
         self._save(topic)
         for place in topic.places.values():
@@ -205,7 +205,7 @@ class Coordinator:
                 place.leader.node.channel(led, channel)
 
     def unregister(self, topic: ClusterTopic, channel: str, now_ns: int) -> None:
-        """Remove a channel from every partition of a topic, and send its clients away."""
+        """Remove a channel from every partition of a topic, and disconnect its clients."""
         topic.registered.remove(channel)
         self._save(topic)
         for place in topic.places.values():
@@ -217,13 +217,13 @@ class Coordinator:
     def set_writable(
         self, topic: ClusterTopic, place: PartitionReplicas, *, writable: bool
     ) -> None:
-        """Let a partition take messages, or no more."""
+        """Make a partition writable or read-only."""
         place.writable = writable
         copies.assign(topic, place)
         self._save(topic)
 
     def take_down(self, member: Member, now_ns: int) -> None:
-        """Stop a node; nodes with all its records become leaders in its place."""
+        """Stop a node; nodes in sync take over its partitions."""
         if not member.up:
             return
         held = self._list_held(member)
@@ -242,7 +242,7 @@ class Coordinator:
         self._settle(now_ns)
 
     def bring_up(self, member: Member, now_ns: int) -> None:
-        """Bring a node back; it copies what it missed."""
+        """Start a stopped node; it copies the records it missed."""
         member.node.be_reachable(True)
         changed: dict[ClusterTopic, None] = {}
         for topic, place in self._list_held(member):
@@ -253,9 +253,9 @@ class Coordinator:
         self._settle(now_ns)
 
     def restore(self, topics: Sequence[ClusterTopic], now_ns: int) -> None:
-        """Take up the topics of an earlier run; what nodes hold besides is removed.
+        """Restore the topics of an earlier run; other data on the nodes is removed.
 
-        A node whose queue is longest leads: the others were cut off when the run ended.
+        The node with the longest queue leads: the others were cut off when the run ended.
         """
         self._created = len(topics)
         self.topics = {topic.name: topic for topic in topics}
@@ -277,7 +277,7 @@ class Coordinator:
         ]
 
     def _fill(self, topic: ClusterTopic, place: PartitionReplicas) -> None:
-        """Add copies until there are as many as wanted, or as there are nodes."""
+        """Add replicas up to the wanted number, or to the number of nodes."""
         led = topic.get_leading(place)
         if led is None:
             return
@@ -307,7 +307,7 @@ class Coordinator:
         return [each for each in self.places() if member in each[1].replicas]
 
     def _give_up(self, topic: ClusterTopic) -> None:
-        """Forget a new topic that not every node could keep."""
+        """Remove a new topic that not every node could store."""
         del self.topics[topic.name]
         with suppress(OSError):
             self._keep({topic.name: None})

@@ -1,4 +1,4 @@
-"""The copies of a partition: who holds one, who leads, and how the others keep up."""
+"""The copies of a partition: which nodes hold one, which leads, how the others catch up."""
 
 from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic, PartitionReplicas
 from wireproof_reference_impl.nsq.cluster.member import Member
@@ -6,7 +6,7 @@ from wireproof_reference_impl.nsq.core.topic import Partition
 
 
 def hold(topic: ClusterTopic, place: PartitionReplicas, member: Member) -> None:
-    """Let a node hold a copy of a partition."""
+    """Give a node a copy of a partition."""
     settings = topic.settings
     numbers = range(place.number, place.number + 1)
     held = member.node.create(
@@ -18,7 +18,7 @@ def hold(topic: ClusterTopic, place: PartitionReplicas, member: Member) -> None:
 
 
 def assign(topic: ClusterTopic, place: PartitionReplicas) -> None:
-    """Set leader or follower on every node that holds a partition."""
+    """Make each node that holds a partition its leader or a follower."""
     leader = place.leader
     followers = [each for each in place.replicas if each is not leader]
     for member in followers:
@@ -33,7 +33,7 @@ def assign(topic: ClusterTopic, place: PartitionReplicas) -> None:
 
 
 def add(topic: ClusterTopic, place: PartitionReplicas, member: Member, *, led: Partition) -> None:
-    """Let one more node hold a partition, with every record of the leader's copy."""
+    """Give one more node a copy of a partition, with every record of the leader."""
     hold(topic, place, member)
     copy_missing(led, topic.partition(place, member))
     place.replicas.append(member)
@@ -58,7 +58,7 @@ def leave_behind(place: PartitionReplicas, member: Member) -> bool:
 
 
 def catch_up(topic: ClusterTopic, place: PartitionReplicas) -> bool:
-    """Bring every copy up to date that is there and lags behind the leader's; tell if one did."""
+    """Append missing records to copies on nodes that are up; return True if any was missing."""
     led = topic.get_leading(place)
     if led is None:
         return False
@@ -70,7 +70,7 @@ def catch_up(topic: ClusterTopic, place: PartitionReplicas) -> bool:
 
 
 def lead_with_the_longest(topic: ClusterTopic, place: PartitionReplicas) -> None:
-    """Let the node lead whose copy is longest, of those in sync if they are equal."""
+    """Make the node with the longest copy the leader; among equals, one that is in sync."""
     first = place.replicas[0]
     place.replicas.sort(key=lambda each: each not in place.in_sync)
     place.replicas.sort(key=lambda each: -topic.partition(place, each).log.end)
@@ -81,7 +81,7 @@ def lead_with_the_longest(topic: ClusterTopic, place: PartitionReplicas) -> None
 
 
 def hand_over(topic: ClusterTopic, place: PartitionReplicas, *, old: Member, new: Member) -> None:
-    """Move the channels of a partition, each from where it has finished everything."""
+    """Move the channels of a partition, each from the offset up to which it has finished all."""
     left = topic.partition(place, old)
     for name, channel in left.channels.items():
         moved = new.node.adopt(topic.partition(place, new), name, channel.read_confirmed())
@@ -91,7 +91,7 @@ def hand_over(topic: ClusterTopic, place: PartitionReplicas, *, old: Member, new
 
 
 def copy_missing(led: Partition, behind: Partition) -> None:
-    """Append what a copy of a partition lacks; one that has more, by a fault, lacks nothing."""
+    """Append the records that a copy lacks; a copy that is longer, by a fault, lacks none."""
     if behind.log.end >= led.log.end:
         return
     for _, record in led.log.read_from(behind.log.end):

@@ -20,7 +20,7 @@ _SETTINGS = Settings.__struct_fields__
 
 
 class BadLedger(ValueError):
-    """A ledger that does not fit; the text says why."""
+    """An invalid ledger; the text says why."""
 
 
 class _PlaceRow(TypedDict):
@@ -36,7 +36,7 @@ class _TopicRow(TypedDict):
 
 
 def keep_nothing(rows: Rows) -> None:
-    """Keep no record, for a cluster in memory."""
+    """Store nothing; used for a cluster in memory."""
 
 
 def make_rows(topics: Iterable[ClusterTopic]) -> Rows:
@@ -48,7 +48,7 @@ def read(rows: Rows, members: Sequence[Member]) -> list[ClusterTopic]:
     """Return the topics of the rows.
 
     Raises:
-        BadLedger: they are none, or speak of nodes that are not there.
+        BadLedger: the rows are invalid, or name nodes that do not exist.
     """
     known = {member.number: member for member in members}
     try:

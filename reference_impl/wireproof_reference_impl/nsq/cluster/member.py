@@ -1,4 +1,4 @@
-"""A node of the cluster, as the others know it."""
+"""A node of the cluster, as the other nodes see it."""
 
 from wireproof_reference_impl.addresses import address_text
 from wireproof_reference_impl.nsq.core.node import Node
@@ -15,12 +15,12 @@ class Member:
 
     @property
     def address(self) -> str:
-        """Return where clients talk to it; this names the node."""
+        """The TCP address for clients, which also names the node."""
         return address_text(*self.tcp)
 
     @property
     def http_address(self) -> str | None:
-        """Return where it serves HTTP, if it does."""
+        """The HTTP address of the node, if it has one."""
         return address_text(*self.http) if self.http[1] else None
 
     @property

@@ -1,10 +1,10 @@
-"""Choices of the cluster, each as it is by default."""
+"""Choices of the cluster, with their defaults."""
 
 from typing import NamedTuple
 
 
 class TopicDemand(NamedTuple):
-    """How much room a topic asks for; `spread` lets partitions share a node."""
+    """The nodes that a topic needs; with `spread`, partitions may share a node."""
 
     partitions: int
     replicas: int
@@ -12,9 +12,9 @@ class TopicDemand(NamedTuple):
 
 
 def enough_nodes(wanted: TopicDemand, nodes: int) -> bool:
-    """Return True if a topic fits: a node for every replica of every partition.
+    """Return True if there are enough nodes: one for every replica of every partition.
 
-    Topics made with orderedmulti or multipart may have several partitions on one node.
+    Topics created with orderedmulti or multipart may have several partitions on one node.
     """
     needed = wanted.replicas if wanted.spread else wanted.partitions * wanted.replicas
     return needed <= nodes

@@ -12,7 +12,7 @@ class BadSeal(Exception):
 
 
 class Security(Protocol):
-    """One connection's TLS, sans I/O."""
+    """The TLS of one connection, sans I/O."""
 
     @property
     def established(self) -> bool:
@@ -28,21 +28,21 @@ class Security(Protocol):
         """Return the plaintext of received TLS bytes.
 
         Raises:
-            BadSeal: they are not what TLS allows.
+            BadSeal: the bytes are no valid TLS.
         """
         ...
 
     def seal(self, data: bytes) -> bytes:
-        """Return bytes as they are to be sent, with what the handshake has to say before."""
+        """Return the TLS bytes to send, with pending handshake data before the encrypted bytes."""
         ...
 
     def finish(self) -> bytes:
-        """Return what says that nothing more is sent."""
+        """Return the TLS bytes that announce the end of our stream."""
         ...
 
 
 class Access(Struct, frozen=True):
-    """`security` makes the TLS of a connection; without `secret` AUTH is switched off."""
+    """The access rules of a node: `security` makes TLS connections; no `secret` means no AUTH."""
 
     security: Callable[[], Security] | None = None
     tls_required: bool = False

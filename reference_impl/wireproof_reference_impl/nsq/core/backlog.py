@@ -11,7 +11,7 @@ _WINDOW = 2000
 
 
 class Backlog:
-    """Messages in queue order; memory holds at most a window of them."""
+    """The undelivered messages in queue order; memory holds at most a window of them."""
 
     def __init__(
         self, log: Log, *, offset: int, number: int, read: Callable[[bytes, int, int], Message]
@@ -29,7 +29,7 @@ class Backlog:
 
     @property
     def offset(self) -> int:
-        """Return where the first waiting message starts, or will start."""
+        """The offset of the first waiting message, or of the next one to come."""
         return self._window[0].offset if self._window else self._next_offset
 
     @property
@@ -45,13 +45,13 @@ class Backlog:
             self._next_number += 1
 
     def list_upcoming(self) -> deque[Message]:
-        """Return the waiting messages that are in memory; empty when none waits at all."""
+        """Return the waiting messages that are in memory; empty only if no message waits."""
         if not self._window and self._next_offset < self._log.end:
             self._refill()
         return self._window
 
     def skip_to_end(self) -> None:
-        """Forget everything that waits."""
+        """Drop all waiting messages."""
         self._window.clear()
         self._next_offset = self._log.end
         self._next_number = self._log.count

@@ -1,4 +1,4 @@
-"""How a client comes in."""
+"""The entry of a client: makes the connection object of an accepted socket."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from wireproof_spec.nsq.error_codes import TOO_MANY_CONNECTIONS
 
 
 def connector(node: Node) -> Callable[[object, int], Connection]:
-    """Return what makes a connection of an accepted client."""
+    """Return the function that makes the connection of an accepted client."""
     table = handlers(node.behaviour)
 
     def connect(_: object, now_ns: int) -> Connection:

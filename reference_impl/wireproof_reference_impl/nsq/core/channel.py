@@ -1,4 +1,4 @@
-"""A channel: its clients, what waits for them, and how the next message goes out."""
+"""A channel: its clients, its waiting messages, and how the next message is sent."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from wireproof_spec.nsq.limits import MAX_ATTEMPTS
 
 
 class Channel:
-    """One channel of one partition: the only owner of who holds what."""
+    """One channel of one partition; only it knows which client holds which message."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Channel:
 
     @property
     def ignores_ready(self) -> bool:
-        """Return True if every client may hold one message, whatever it says with RDY."""
+        """Return True if every client may hold one message, whatever its RDY count."""
         return self.ordered and not self._behaviour.order.ready_needed
 
     def join(self, subscriber: Subscriber) -> None:
@@ -50,7 +50,7 @@ class Channel:
         self._attended[self] = None
 
     def leave(self, subscriber: Subscriber, now_ns: int) -> None:
-        """Remove a client; its messages in flight go to others, as if never sent to it."""
+        """Remove a client; others get its messages in flight, with its deliveries not counted."""
         if subscriber not in self.subscribers:
             return
         self.subscribers.remove(subscriber)
@@ -64,12 +64,12 @@ class Channel:
         self.serve(now_ns)
 
     def send_away(self) -> None:
-        """End the connection of every client."""
+        """Close the connections of all clients."""
         for subscriber in tuple(self.subscribers):
             subscriber.outlet.drop()
 
     def set_ready(self, subscriber: Subscriber, count: int) -> None:
-        """Set how many messages a client will hold.
+        """Set how many messages a client may hold.
 
         Clause: smart.order.rdy
         """
@@ -81,36 +81,36 @@ class Channel:
         """Requeue a message in flight, to be delivered again after a delay.
 
         Raises:
-            NotInFlight: the client does not hold it.
+            NotInFlight: the client does not hold the message.
         """
         if delay_ns and self.ordered and not self._behaviour.order.requeue_delay:
             return
         self.put_back(self.in_flight.take(internal_id, subscriber), now_ns, delay_ns=delay_ns)
 
     def put_back(self, held: Held, now_ns: int, *, delay_ns: int) -> None:
-        """Send a message again after the delay that its client asked for.
+        """Queue a message for another delivery after the delay that its client requested.
 
         Clause: smart.connection.requeue
         """
         self._come_back(held, now_ns, delay_ns=delay_ns)
 
     def time_out(self, held: Held, now_ns: int) -> None:
-        """Send a message again that its client has held for too long."""
+        """Queue a message for another delivery because its client did not answer in time."""
         self._come_back(held, now_ns)
 
     def give_back(self, held: Sequence[Held], now_ns: int) -> None:
-        """Send messages before all others that their client held when it left."""
+        """Queue messages of a client that left, before all other messages."""
         self.returned.extendleft(reversed(held))
 
     def list_unfinished(self) -> list[Message]:
-        """Return the messages that left the backlog and are not finished."""
+        """Return the messages that were taken from the backlog and are not finished."""
         waiting = [*self.returned, *self._deferred.values()]
         if self.next_held is not None:
             waiting.append(self.next_held)
         return self.in_flight.messages() + [each.message for each in waiting]
 
     def read_confirmed(self) -> tuple[int, int]:
-        """Return the offset before which everything is finished, and how many messages."""
+        """Return the offset up to which all messages are finished, and their number."""
         places = [(each.offset, each.number) for each in self.list_unfinished()]
         return min(places, default=(self.backlog.offset, self.backlog.number))
 
@@ -121,11 +121,11 @@ class Channel:
 
     @property
     def deferred_count(self) -> int:
-        """Return how many messages wait for their time."""
+        """Return how many messages wait for their delay to pass."""
         return len(self._deferred)
 
     def serve(self, now_ns: int) -> None:
-        """Send whatever can be sent now."""
+        """Send every message that can be sent now."""
         while self.subscribers:
             if not self.may_send():
                 return
@@ -138,14 +138,14 @@ class Channel:
             self.send(held, chosen, now_ns)
 
     def may_send(self) -> bool:
-        """Return True if one more message may go out: if ordered, when none is on its way.
+        """Return True if another message may be sent: in order, only when none is in flight.
 
         Clause: smart.order.one-in-flight
         """
         return not self.ordered or not (len(self.in_flight) or self._deferred)
 
     def choose(self, held: Held) -> Sequence[Subscriber]:
-        """Return the clients that a message goes to now; none if it has to wait."""
+        """Return the clients to send a message to; none if it must wait."""
         return self._behaviour.dispatch.choose(held.message, self)
 
     def _first(self) -> Held | None:
@@ -154,7 +154,7 @@ class Channel:
         return self.next_held
 
     def take_returned(self) -> Held | None:
-        """Remove and return the message that came back first, if any did.
+        """Remove and return the first of the messages that came back, or None.
 
         Clause: smart.history.order
         """
@@ -170,7 +170,7 @@ class Channel:
         return Held(message)
 
     def pick(self, waiting: int) -> int:
-        """Return which one of so many waiting messages goes next: if ordered, the oldest."""
+        """Return the index of the waiting message to send next: in order, the oldest."""
         return 0 if self.ordered else self._behaviour.order.pick(waiting)
 
     def _must_wait(self, held: Held, now_ns: int) -> bool:
@@ -210,7 +210,7 @@ class Channel:
         return True
 
     def data(self, held: Held, subscriber: Subscriber) -> bytes:
-        """Return the data of the frame in which a client gets a message."""
+        """Return the data of the message frame for a client."""
         rules = self._behaviour.delivery
         message = held.message
         return message_parts.message_data(
@@ -229,7 +229,7 @@ class Channel:
         self.serve(now_ns)
 
     def defer(self, held: Held, when_ns: int) -> None:
-        """Keep a message back until a time; then it waits behind what has come back before."""
+        """Hold a message back until a time; then queue it after the messages already returned."""
         self._deferred[held.message.internal_id] = held
         self.timers.at(when_ns, lambda due_ns: self._make_due(held, due_ns))
 

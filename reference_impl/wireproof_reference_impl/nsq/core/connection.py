@@ -33,7 +33,7 @@ _NOBODY = Identity()
 
 
 class Connection:
-    """The protocol's side of one TCP connection. The owner moves the bytes."""
+    """The protocol of one TCP connection; its owner reads and writes the socket."""
 
     def __init__(self, node: Node, handlers: Mapping[bytes, Handler], now_ns: int) -> None:
         self.node = node
@@ -62,7 +62,7 @@ class Connection:
         self._heartbeat = Heartbeat(self, node.timers, now_ns)
 
     def receive(self, data: bytes, now_ns: int) -> None:
-        """Read bytes from the client and run every complete command."""
+        """Take bytes from the client and run every complete command."""
         if self.closed:
             return
         self.now_ns = now_ns
@@ -89,7 +89,7 @@ class Connection:
         self.node.settle(now_ns)
 
     def take_output(self) -> bytes:
-        """Return the bytes to send, and forget them."""
+        """Return the bytes to send, and clear the output buffer."""
         if self._security is not None:
             return self._encrypt(self._security)
         data = b"".join(self.output)
@@ -102,7 +102,7 @@ class Connection:
         return self._security is not None
 
     def secure(self, security: Security) -> None:
-        """Switch to TLS for the following input, and for output after what is already queued."""
+        """Switch to TLS for all further input, and for output after what is already queued."""
         self._unsealed = self.take_output()
         self._security = security
         self.buffer[self.place :] = self._decrypt(bytes(self.buffer[self.place :]))
@@ -111,7 +111,7 @@ class Connection:
         """Check that the client may run a command.
 
         Raises:
-            Refusal: it has to say AUTH before.
+            Refusal: AUTH is required first.
         """
         if self.node.access.asks and not self.authorized:
             raise Refusal(E_AUTH_FIRST, f"AUTH required before {word}")
@@ -126,7 +126,7 @@ class Connection:
         self.node.changed[self] = None
 
     def report(self, code: str, text: str | None) -> None:
-        """Send an error frame: a code and, unless that is None, a text behind it."""
+        """Send an error frame: a code, followed by a text unless that is None."""
         said = code if text is None else f"{code} {text}"
         self._send(packed.ERROR, said.encode("utf-8", "surrogateescape"))
 
@@ -153,7 +153,7 @@ class Connection:
         """Change to the state that an event leads to.
 
         Raises:
-            Refusal: the event has no place in the present state.
+            Refusal: the event is not allowed in the present state.
         """
         following = MOVES[self.state].get(event)
         if following is None:
@@ -188,7 +188,7 @@ class Connection:
         """Run the command of a line.
 
         Raises:
-            Refusal: there is no such command, or it is refused by its line alone.
+            Refusal: the command is unknown, or its line is invalid.
         """
         handler = self._handlers.get(words[0])
         if handler is None:
@@ -197,7 +197,7 @@ class Connection:
         self._start(handler(self, words))
 
     def finish_command(self) -> None:
-        """Be ready for the next command."""
+        """Prepare for the next command."""
         self.reading = None
 
     def cut_off(self) -> None:

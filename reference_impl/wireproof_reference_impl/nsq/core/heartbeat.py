@@ -1,4 +1,4 @@
-"""Heartbeats to a client, and how long it may be silent."""
+"""Heartbeats for a client, and the limit on its silence."""
 
 from typing import Protocol
 
@@ -22,9 +22,9 @@ class Alive(Protocol):
 
 
 class Heartbeat:
-    """Sends heartbeats as often as the client asked for, and drops a connection that is silent.
+    """Sends heartbeats at the client's interval, and drops a connection that stays silent.
 
-    A client may miss several heartbeats, so silence is looked for from the first one on.
+    A client may miss several heartbeats, so silence is measured from the first heartbeat on.
     """
 
     def __init__(self, connection: Alive, timers: Timers, now_ns: int) -> None:
@@ -36,7 +36,7 @@ class Heartbeat:
         self._arm(now_ns)
 
     def start_anew(self, now_ns: int) -> None:
-        """Follow what the client has just asked for, unless it has been followed already."""
+        """Use the interval that the client requested, unless it is used already."""
         if self._interval_ms == self._armed_ms:
             return
         self._arm(now_ns)
@@ -44,7 +44,7 @@ class Heartbeat:
         self._silence = None
 
     def stop(self) -> None:
-        """Send no more heartbeats, and let go of the connection."""
+        """Stop all heartbeats, and release the connection."""
         self._timers.cancel(self._heartbeat)
         self._timers.cancel(self._silence)
         self._connection = None

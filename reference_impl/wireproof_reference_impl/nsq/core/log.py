@@ -8,11 +8,11 @@ from msgspec import Struct
 
 
 class Log(Protocol):
-    """One partition's records in order; an offset counts bytes from the first record ever."""
+    """One partition's records in order; offsets count bytes from the first record ever stored."""
 
     @property
     def end(self) -> int:
-        """Return the virtual offset behind the last record."""
+        """The virtual offset after the last record."""
         ...
 
     @property
@@ -21,14 +21,14 @@ class Log(Protocol):
         ...
 
     def append(self, record: bytes) -> int:
-        """Add a whole record and return the virtual offset of its start."""
+        """Append one complete record; return the virtual offset of its start."""
         ...
 
     def append_all(self, records: Sequence[bytes]) -> int:
-        """Add whole records, all or none; return the virtual offset of the first one's start.
+        """Append complete records, all or none; return the virtual offset where the first starts.
 
         Raises:
-            OSError: none was added.
+            OSError: no record was appended.
         """
         ...
 
@@ -37,10 +37,10 @@ class Log(Protocol):
         ...
 
     def note_growth(self) -> None:
-        """Note where the log ends, if that is worth it; called now and then."""
+        """Store the end of the log if it has grown enough; called now and then."""
 
     def close(self) -> None:
-        """Flush and let go."""
+        """Flush and release the log."""
 
 
 class TopicMeta(Struct, frozen=True):
@@ -53,43 +53,43 @@ class TopicMeta(Struct, frozen=True):
 
 
 class Storage(Protocol):
-    """Where a node keeps its topics."""
+    """Stores the topics of a node."""
 
     @property
     def gathers(self) -> bool:
-        """Return True if acknowledging many messages at a time is cheaper."""
+        """Return True if acknowledging many messages at once is cheaper."""
         ...
 
     def topics(self) -> Iterable[TopicMeta]:
-        """Return the topics kept from an earlier run."""
+        """Return the topics stored by an earlier run."""
         ...
 
     def save_topic(self, meta: TopicMeta) -> None:
-        """Keep a topic's meta data."""
+        """Store a topic's metadata."""
 
     def delete_topic(self, name: str) -> None:
-        """Remove a topic and all its records; its logs are closed already."""
+        """Remove a topic and all its records; its logs have been closed already."""
 
     def open_log(self, topic: str, partition: int) -> Log:
-        """Open a partition's records, new or kept."""
+        """Open a partition's log, a new or a stored one."""
         ...
 
     def replace_log(self, topic: str, partition: int, records: Iterable[bytes]) -> Log:
-        """Throw a partition's records away and keep others instead; its log is closed already."""
+        """Replace all records of a partition; its log has been closed already."""
         ...
 
     def commit(self) -> None:
         """Make what is about to be acknowledged as durable as promised.
 
         Raises:
-            OSError: it is not; nothing of it may be acknowledged.
+            OSError: the records are not durable; none of them may be acknowledged.
         """
 
     def sync(self) -> None:
-        """Make everything durable, where that is promised; called now and then.
+        """Sync all data to the disk if that is promised; called now and then.
 
         Raises:
-            OSError: something may be lost with the machine.
+            OSError: data may be lost with the machine.
         """
 
     def positions(self, topic: str, partition: int) -> dict[str, tuple[int, int]]:
@@ -97,20 +97,20 @@ class Storage(Protocol):
         ...
 
     def add_channel(self, topic: str, partition: int, name: str, place: tuple[int, int]) -> None:
-        """Keep a new channel, with its confirmed offset and count.
+        """Store a new channel, with its confirmed offset and count.
 
         Raises:
-            OSError: it is not kept.
+            OSError: the channel was not stored.
         """
 
     def save_positions(
         self, topic: str, partition: int, positions: Mapping[str, tuple[int, int]]
     ) -> None:
-        """Keep each channel's confirmed offset and count."""
+        """Store each channel's confirmed offset and count."""
 
 
 class MemoryLog:
-    """Records in a list, gone when the process ends."""
+    """Records in a list; they are lost when the process ends."""
 
     def __init__(self) -> None:
         self._offsets: list[int] = []
@@ -119,7 +119,7 @@ class MemoryLog:
 
     @property
     def end(self) -> int:
-        """Return the virtual offset behind the last record."""
+        """The virtual offset after the last record."""
         return self._end
 
     @property
@@ -145,10 +145,10 @@ class MemoryLog:
             yield self._offsets[index], self._records[index]
 
     def note_growth(self) -> None:
-        """Do nothing: there is nowhere to note anything."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Do nothing: there is nothing to let go."""
+        """Do nothing."""
 
     def _add(self, record: bytes) -> None:
         offset = self._end
@@ -158,19 +158,19 @@ class MemoryLog:
 
 
 class MemoryStorage:
-    """A storage that keeps nothing beyond the process."""
+    """A storage without files: all data is lost when the process ends."""
 
     gathers = False
 
     def topics(self) -> Iterable[TopicMeta]:
-        """Return none: nothing was kept."""
+        """Return no topics."""
         return ()
 
     def save_topic(self, meta: TopicMeta) -> None:
-        """Keep nothing."""
+        """Do nothing."""
 
     def delete_topic(self, name: str) -> None:
-        """Remove nothing."""
+        """Do nothing."""
 
     def open_log(self, topic: str, partition: int) -> Log:
         """Open an empty log."""
@@ -184,19 +184,19 @@ class MemoryStorage:
         return log
 
     def commit(self) -> None:
-        """Promise nothing."""
+        """Do nothing."""
 
     def sync(self) -> None:
-        """Promise nothing."""
+        """Do nothing."""
 
     def positions(self, topic: str, partition: int) -> dict[str, tuple[int, int]]:
-        """Return none."""
+        """Return no positions."""
         return {}
 
     def add_channel(self, topic: str, partition: int, name: str, place: tuple[int, int]) -> None:
-        """Keep nothing."""
+        """Do nothing."""
 
     def save_positions(
         self, topic: str, partition: int, positions: Mapping[str, tuple[int, int]]
     ) -> None:
-        """Keep nothing."""
+        """Do nothing."""

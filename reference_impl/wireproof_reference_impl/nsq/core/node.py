@@ -1,4 +1,4 @@
-"""One broker: its topics, its time, and what has to be done before the next byte."""
+"""One broker: its topics, its clock, and the work to do before the next input."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -27,11 +27,11 @@ class Sender(Protocol):
     """A channel, or a partition with all its channels, that may have messages to send."""
 
     def serve(self, now_ns: int) -> None:
-        """Send what can be sent now."""
+        """Send every message that can be sent now."""
 
 
 class Node:
-    """The topics of one node. Everything that happens goes through `settle` afterwards."""
+    """The topics of one node. After every event, call `settle`."""
 
     def __init__(
         self,
@@ -64,15 +64,15 @@ class Node:
         self.timers.at(now_ns + _SAVE_EVERY_NS, self._save_now_and_then)
 
     def find(self, topic: str, partition: int | None) -> Partition | None:
-        """Return a partition of this node; None for the number means the first one."""
+        """Return a partition of this node (the first one if no number is given), or None."""
         found = self.topics.get(topic)
         return None if found is None else found.partition(partition)
 
     def create(self, name: str, partitions: range, *, extend: bool, ordered: bool) -> Topic:
-        """Return the topic with these partitions; one that exists keeps its kind.
+        """Return the topic with these partitions; a topic that exists stays of its kind.
 
         Raises:
-            OSError: it could not be kept; everything is as it was.
+            OSError: the topic could not be stored; nothing has changed.
         """
         topic = self.topics.get(name) or Topic(name, extend=extend, ordered=ordered)
         new = [number for number in partitions if number not in topic.partitions]
@@ -87,10 +87,10 @@ class Node:
         return topic
 
     def channel(self, partition: Partition, name: str) -> Channel:
-        """Return a channel of a partition; a new one is kept before anyone hears of it.
+        """Return a channel of a partition; a new one is stored before it is used.
 
         Raises:
-            OSError: it could not be kept.
+            OSError: the channel could not be stored.
         """
         channel = partition.channels.get(name)
         if channel is None:
@@ -101,10 +101,10 @@ class Node:
         return channel
 
     def adopt(self, partition: Partition, name: str, place: tuple[int, int]) -> Channel:
-        """Open a channel of a partition at a place in its queue, and keep it.
+        """Open a channel of a partition at a position in its queue, and store it.
 
         Raises:
-            OSError: it could not be kept.
+            OSError: the channel could not be stored.
         """
         channel = partition.open_channel(name, *place)
         self.storage.add_channel(partition.topic.name, partition.number, name, place)
@@ -116,10 +116,10 @@ class Node:
         return self.storage.gathers
 
     def commit(self) -> None:
-        """Make durable what is about to be sent.
+        """Make durable what is about to be acknowledged.
 
         Raises:
-            OSError: it is not, and must not be sent.
+            OSError: the messages are not durable and must not be acknowledged.
         """
         self.storage.commit()
 
@@ -129,7 +129,7 @@ class Node:
         self.storage.save_topic(topic.meta)
 
     def delete(self, topic: Topic, now_ns: int) -> None:
-        """Remove a topic with its messages and send its clients away."""
+        """Remove a topic with its messages, and disconnect its clients."""
         del self.topics[topic.name]
         for partition in topic.partitions.values():
             self._touched.pop(partition, None)
@@ -156,12 +156,12 @@ class Node:
         self.storage.save_topic(topic.meta)
 
     def be_reachable(self, reachable: bool) -> None:
-        """Be there for clients, or be away; the sockets follow."""
+        """Make the node reachable or unreachable; the shell opens or closes its sockets."""
         self.open = reachable
         self.changed[self] = None
 
     def touch(self, place: Sender) -> None:
-        """Note that there may be something to send."""
+        """Note that a channel or partition may have messages to send."""
         self._touched[place] = None
 
     def handle_leaving(self, peer: Peer) -> None:
@@ -169,7 +169,7 @@ class Node:
         self._leaving.append(peer)
 
     def settle(self, now_ns: int) -> None:
-        """Bring out what the last bytes caused: deliveries, and the end of connections."""
+        """Do what the last input caused: send messages, and clean up closed connections."""
         while self._touched or self._leaving:
             touched, self._touched = self._touched, {}
             for place in touched:
@@ -180,12 +180,12 @@ class Node:
                 peer.leave(now_ns)
 
     def run_timers(self, now_ns: int) -> None:
-        """Do what is due."""
+        """Run the timers that are due."""
         self.timers.run(now_ns)
         self.settle(now_ns)
 
     def close(self) -> None:
-        """Keep every position and let go of the logs."""
+        """Store all positions and close the logs."""
         self._save(self._partitions())
         for partition in self._partitions():
             partition.close()
@@ -199,7 +199,7 @@ class Node:
                 partition.open_channel(name, *place)
 
     def _give_up(self, topic: Topic, new: Sequence[int]) -> None:
-        """Forget partitions that could not be kept; files, which may be older, stay."""
+        """Remove partitions that could not be stored; their files, which may be older, stay."""
         for number in new:
             partition = topic.partitions.pop(number, None)
             if partition is not None:

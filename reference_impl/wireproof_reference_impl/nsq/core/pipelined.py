@@ -6,13 +6,13 @@ C = TypeVar("C", contravariant=True)
 
 
 class CommandBatch(Protocol[C]):
-    """Commands that were all alike so far; more of them may be taken together."""
+    """Consecutive commands with the same line, which may be run together."""
 
     @property
     def line(self) -> bytes:
-        """Return the line that each begins with."""
+        """The line that each command begins with."""
         ...
 
     def take(self, connection: C, buffer: bytearray, place: int) -> int:
-        """Do those that stand in the buffer from a place on; return the place behind them."""
+        """Run the commands in the buffer at `place`; return the position after them."""
         ...

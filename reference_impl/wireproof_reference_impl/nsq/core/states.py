@@ -1,13 +1,14 @@
-"""The life of a connection as a table: `{state: {event: next state}}`.
+"""The states of a connection as a table: `{state: {event: next state}}`.
 
-A missing event is an illegal move: the command is refused and the connection ends.
+An event that is missing from a state is not allowed: the command is refused and the connection
+closed.
 """
 
 from enum import Enum, auto
 
 
 class State(Enum):
-    """Where a connection stands."""
+    """The state of a connection."""
 
     INIT = auto()
     SUBSCRIBED = auto()

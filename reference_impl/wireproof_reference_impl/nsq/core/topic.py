@@ -14,11 +14,10 @@ from wireproof_reference_impl.nsq.wire.refusal import Refusal
 
 
 class Partition:
-    """One partition: its log, its channels and the internal ids it hands out.
+    """One partition: its log, its channels and its internal ids.
 
-    In a cluster one node leads it; its followers, on other nodes, copy every record.
-
-    `stale` tells whether its log or the place of a channel may have moved since it was kept.
+    In a cluster one node leads it; its followers, on other nodes, copy every record. `stale`: its
+    log or a channel's position may have changed since it was last stored.
     """
 
     def __init__(
@@ -38,12 +37,12 @@ class Partition:
         self._next_id = self._id_after(log.count)
 
     def publish(self, entries: Sequence[NewMessage], now_ns: int) -> PublishResult:
-        """Store messages in a row, all or none, and hand them to every channel with a client.
+        """Store messages, all or none, and pass them to every channel with a client.
 
-        Where nobody is, they are read from the log once somebody comes.
+        Channels without a client read them from the log when a client comes.
 
         Raises:
-            OSError: they could not be stored.
+            OSError: the messages could not be stored.
         """
         ids = self.next_ids(len(entries))
         records = self._records(entries, ids, now_ns)
@@ -53,6 +52,7 @@ class Partition:
         for follower in self.followers:
             for record in records:
                 follower.copy(record)
+        # Without a client nothing is kept in memory; whoever comes later reads from the log.
         if self._attended:
             attended = tuple(self._attended)
             sizes = list(map(len, records))
@@ -64,14 +64,14 @@ class Partition:
         return PublishResult(ids[0], trace_id, offset, self.log.end - offset)
 
     def channel(self, name: str) -> Channel:
-        """Return the channel of that name, new if need be."""
+        """Return the channel of that name; create it if it does not exist."""
         channel = self.channels.get(name)
         if channel is None:
             channel = self.open_channel(name, *self._start())
         return channel
 
     def open_channel(self, name: str, offset: int, number: int) -> Channel:
-        """Add a channel that starts at a place in the log."""
+        """Add a channel that starts at a position in the log."""
         backlog = self.backlog(offset, number)
         channel = Channel(
             name,
@@ -87,27 +87,27 @@ class Partition:
         return channel
 
     def forget_channels(self) -> None:
-        """Keep no channel any more: another node leads."""
+        """Drop all channels, because another node leads now."""
         self.channels.clear()
         self._attended.clear()
         self.stale = True
 
     def follow(self) -> None:
-        """Be led by another node from now on: clients go away, nobody copies from here."""
+        """Become a follower: disconnect clients, and stop copying records to others."""
         self.leads = False
         self.followers = ()
         for channel in self.channels.values():
             channel.send_away()
 
     def remove_channel(self, name: str) -> None:
-        """Remove a channel; its clients go away."""
+        """Remove a channel, and disconnect its clients."""
         removed = self.channels.pop(name)
         self._attended.pop(removed, None)
         removed.send_away()
         self.stale = True
 
     def lead(self, *, writable: bool, followers: Sequence["Partition"]) -> None:
-        """Be the one that clients talk to; what is stored from now on is copied too."""
+        """Become the leader: serve clients, and copy new records to followers."""
         self.leads = True
         self.writable = writable
         self.followers = tuple(followers)
@@ -115,12 +115,12 @@ class Partition:
         self._next_id = self._behaviour.cluster.next_id(self._id_after(0), due)
 
     def copy(self, record: bytes) -> None:
-        """Append a record of the leader."""
+        """Append a record copied from the leader."""
         self.log.append(record)
         self.stale = True
 
     def serve(self, now_ns: int) -> None:
-        """Send what can be sent on every channel."""
+        """Send every message that can be sent now, on all channels."""
         for channel in tuple(self._attended):
             channel.serve(now_ns)
 
@@ -130,7 +130,7 @@ class Partition:
         return bool(self._attended)
 
     def close(self) -> None:
-        """Let go of the log."""
+        """Close the log."""
         self.log.close()
 
     def _id_after(self, count: int) -> int:
@@ -138,7 +138,7 @@ class Partition:
         return rules.first_id(self.number) + count * rules.id_step
 
     def backlog(self, offset: int, number: int) -> Backlog:
-        """Return what a channel has yet to send that starts at a place in the log."""
+        """Return the undelivered messages of a channel that starts at a position in the log."""
         return Backlog(self.log, offset=offset, number=number, read=self._read)
 
     def _read(self, record: bytes, offset: int, number: int) -> Message:
@@ -177,7 +177,7 @@ class Partition:
     def _hand_out(
         self, entry: NewMessage, place: Sequence[int], channels: Sequence[Channel], now_ns: int
     ) -> None:
-        """Hand a stored message to the channels, with its id, offset, size and number."""
+        """Pass a stored message to the channels, with its id, offset, size and number."""
         internal_id, offset, size, number = place
         version = 0 if entry.header is None else self._behaviour.publish.ext_version
         message = Message(
@@ -211,23 +211,23 @@ class Topic:
 
     @property
     def message_count(self) -> int:
-        """Return how many messages were ever stored here."""
+        """Return how many messages were ever stored on this node."""
         return sum(partition.log.count for partition in self.partitions.values())
 
     @property
     def meta(self) -> TopicMeta:
-        """Return what must be kept of the topic besides its records."""
+        """Return the metadata to store with the topic."""
         return TopicMeta(self.name, tuple(self.partitions), self.extend, self.ordered)
 
     def partition(self, number: int | None) -> Partition | None:
-        """Return a partition, the first one led here for None, or None when it is not here."""
+        """Return a partition, the first one led here if no number is given; None if missing."""
         if number is None:
             led = (each for each in self.partitions.values() if each.leads)
             return next(led, next(iter(self.partitions.values()), None))
         return self.partitions.get(number)
 
     def upgrade(self) -> None:
-        """Give the topic the extend feature; there is no way back.
+        """Give the topic the extend feature; this cannot be undone.
 
         Clause: ext.upgrade.accept
         """

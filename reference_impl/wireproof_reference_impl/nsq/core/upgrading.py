@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class TopicKind(Protocol):
-    """Whether a topic has the extend feature, since when, and what was there before."""
+    """Whether and since when a topic has the extend feature, and the messages from before."""
 
     @property
     def extend(self) -> bool:

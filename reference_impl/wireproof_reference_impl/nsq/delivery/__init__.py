@@ -1,1 +1,1 @@
-"""Which client gets a message, when, and until when it holds it."""
+"""Which client gets a message, when, and for how long."""

@@ -12,7 +12,7 @@ class Audience(Protocol):
 
     @property
     def subscribers(self) -> Sequence[Subscriber]:
-        """Return the clients of the channel, whose turn it is first."""
+        """The clients of the channel, in the order of their turns."""
         ...
 
 
@@ -20,7 +20,7 @@ NOBODY: tuple[Subscriber, ...] = ()
 
 
 def first_ready(subscribers: Iterable[Subscriber]) -> tuple[Subscriber, ...]:
-    """Return the first client that is ready, or nobody."""
+    """Return the first client that is ready, or none."""
     for subscriber in subscribers:
         if subscriber.wants:
             return (subscriber,)
@@ -33,10 +33,10 @@ def list_untagged(audience: Audience) -> list[Subscriber]:
 
 
 def by_tag(message: Message, audience: Audience) -> tuple[Subscriber, ...]:
-    """Return the client for a message, or nobody: then it waits, and the channel behind it.
+    """Return the client for a message, or none: then the message waits, and all behind it.
 
-    A tag that some client of the channel desires goes to such a client only, ready or not;
-    everything else goes to a client without a desired tag. Clause: ext.dispatch
+    A message whose tag some client of the channel desires goes only to such a client. Every other
+    message goes to a client without a desired tag. Clause: ext.dispatch
     """
     if message.tag is not None:
         matching = [each for each in audience.subscribers if each.desired_tag == message.tag]

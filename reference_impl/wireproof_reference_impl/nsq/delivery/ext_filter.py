@@ -1,4 +1,4 @@
-"""Which messages a client wants by a name of their header (`ext_filter` of IDENTIFY)."""
+"""The filter that a client sets for messages by a header field (`ext_filter` of IDENTIFY)."""
 
 import json
 import re
@@ -16,7 +16,7 @@ LIST = 4
 
 
 def make_filter(ext_filter: ExtFilter | None) -> Callable[[Message], bool] | None:
-    """Return the test that a filter makes; None when it lets everything through."""
+    """Return the test of a filter; None if it lets every message through."""
     if ext_filter is None:
         return None
     matches = _matcher(ext_filter)

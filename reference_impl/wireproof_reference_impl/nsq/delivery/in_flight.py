@@ -1,4 +1,4 @@
-"""The messages of a channel that clients hold, and how each comes back."""
+"""The messages of a channel that clients hold, and how they come back."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from wireproof_reference_impl.nsq.wire.message import Message
 
 
 class Held:
-    """A message on its way: how often it was sent, who has it, when that ends."""
+    """A message in flight: its attempts, its client, and its time limit."""
 
     __slots__ = ("attempts", "message", "sent_ns", "subscriber", "timer")
 
@@ -21,11 +21,11 @@ class Held:
 
 
 class NotInFlight(LookupError):
-    """No such message is held by this client."""
+    """The client does not hold this message."""
 
 
 def requeue_all(held: list[Held], subscriber: Subscriber) -> list[Held]:
-    """Return what a leaving client gives back: all it holds.
+    """Return the messages of a leaving client to requeue: all that it holds.
 
     Clause: ext.dispatch.leave
     """
@@ -33,7 +33,7 @@ def requeue_all(held: list[Held], subscriber: Subscriber) -> list[Held]:
 
 
 class InFlight:
-    """Messages by internal id, each with the client that holds it and a time limit."""
+    """Messages in flight by internal id, each with its client and a time limit."""
 
     def __init__(self, timers: Timers, on_timeout: Callable[[Held, int], None]) -> None:
         self._timers = timers
@@ -44,21 +44,21 @@ class InFlight:
         return len(self.held)
 
     def messages(self) -> list[Message]:
-        """Return the messages on their way."""
+        """Return the messages in flight."""
         return [each.message for each in self.held.values()]
 
     def finish(self, internal_id: int, subscriber: Subscriber) -> None:
-        """Be done with a message.
+        """Finish a message.
 
         Clause: smart.message-id.finish, smart.message-id.not-held
 
         Raises:
-            NotInFlight: the client does not hold it.
+            NotInFlight: the client does not hold the message.
         """
         self._end(self._find(internal_id, subscriber))
 
     def start(self, held: Held, subscriber: Subscriber, now_ns: int) -> None:
-        """Hold a message in flight until the client answers or the message times out."""
+        """Add a message in flight; it ends with the client's answer or the time limit."""
         held.subscriber = subscriber
         held.sent_ns = now_ns
         subscriber.held += 1
@@ -68,10 +68,10 @@ class InFlight:
     def touch(
         self, internal_id: int, subscriber: Subscriber, *, now_ns: int, most_ns: int
     ) -> None:
-        """Start the time limit anew, up to `most_ns` after the message was sent.
+        """Restart the time limit, up to `most_ns` after the message was sent.
 
         Raises:
-            NotInFlight: the client does not hold it.
+            NotInFlight: the client does not hold the message.
         """
         held = self._find(internal_id, subscriber)
         self._timers.cancel(held.timer)
@@ -82,7 +82,7 @@ class InFlight:
         """Remove a message in flight from its client and return it.
 
         Raises:
-            NotInFlight: the client does not hold it.
+            NotInFlight: the client does not hold the message.
         """
         held = self._find(internal_id, subscriber)
         self._end(held)

@@ -5,24 +5,24 @@ from wireproof_reference_impl.nsq.wire.message import Message
 
 
 def short_extend_part(message: Message) -> bytes:
-    """Return the ext part of a message: version 0 stands alone, without a length."""
+    """Return the ext part of a message; version 0 has no length."""
     if message.header is None:
         return b"\0"
     return packed.extend_part(message.version, message.header)
 
 
 def full_extend_part(message: Message) -> bytes:
-    """Return the ext part as it is drawn: version and length are always there."""
+    """Return the ext part as published: it always has version and length."""
     return packed.extend_part(message.version, message.header or b"")
 
 
 def own_position(message: Message) -> bytes:
-    """Return the message's place in the queue."""
+    """Return the message's offset and size in the queue."""
     return packed.position(message.offset, message.size)
 
 
 def message_data(message: Message, attempts: int, *, extend: bytes, position: bytes) -> bytes:
-    """Return the data of a message frame; a topic without the extend feature has no ext part.
+    """Return the data of a message frame; without the extend feature there is no ext part.
 
     Clause: ext.consume.plain-topic, ext.consume.body-intact
     """

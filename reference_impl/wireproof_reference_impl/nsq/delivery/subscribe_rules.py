@@ -13,10 +13,10 @@ from wireproof_spec.nsq.names import SUB, SUB_ADVANCED, is_valid_name
 
 
 class SubscribeRequest(NamedTuple):
-    """A client that wants to subscribe: how it identified, with which command, to what.
+    """A request to subscribe: the client's identity, its command, and the topic and channel.
 
-    A topic that was upgraded has the extend feature and was not born with it. `ordered` is said
-    of the topic; the channel is `known` when it exists, `used` when it has clients now.
+    An upgraded topic has the extend feature and was not created with it. `ordered` describes the
+    topic. The channel is `known` if it exists, and `used` if it has clients.
     """
 
     identity: Identity
@@ -29,7 +29,7 @@ class SubscribeRequest(NamedTuple):
 
 
 def is_topic_name(name: str) -> bool:
-    """Return True if a topic may be called so.
+    """Return True if a topic may have this name.
 
     Clause: smart.partition.sub-bad-topic
     """
@@ -37,7 +37,7 @@ def is_topic_name(name: str) -> bool:
 
 
 def is_channel_name(name: str) -> bool:
-    """Return True if a channel may be called so.
+    """Return True if a channel may have this name.
 
     Clause: smart.partition.sub-bad-channel
     """
@@ -45,7 +45,7 @@ def is_channel_name(name: str) -> bool:
 
 
 def order_rule(wish: SubscribeRequest) -> Refusal | None:
-    """Return why a client may not subscribe: an ordered topic is consumed in order only.
+    """Return the refusal of a client that would not consume an ordered topic in order.
 
     Clause: smart.order.is-must, smart.order.command
     """
@@ -56,7 +56,7 @@ def order_rule(wish: SubscribeRequest) -> Refusal | None:
 
 
 def support_rule(wish: SubscribeRequest) -> Refusal | None:
-    """Return why a client may not subscribe: extend_support has to fit the topic.
+    """Return the refusal of a client whose extend_support does not fit the topic.
 
     Clause: ext.subscribe.support-needed, ext.subscribe.support-refused
     """
@@ -70,7 +70,7 @@ def support_rule(wish: SubscribeRequest) -> Refusal | None:
 
 
 def desired_tag(wish: SubscribeRequest) -> str | None:
-    """Return the tag a subscription asks for; a topic without the feature knows none.
+    """Return the desired tag of a subscription; None on a topic without the extend feature.
 
     Clause: ext.subscribe.tag-ignored
     """

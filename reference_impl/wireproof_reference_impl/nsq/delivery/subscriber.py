@@ -1,4 +1,4 @@
-"""One client's part in a channel."""
+"""The subscription of one client to a channel."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -51,10 +51,10 @@ class Subscriber:
         self.held = 0
 
     def skips(self, message: Message) -> bool:
-        """Return True if the client's own filter leaves a message out."""
+        """Return True if the client's own filter excludes a message."""
         return self.takes is not None and not self.takes(message)
 
     @property
     def wants(self) -> bool:
-        """Return True if the client is ready for one more message."""
+        """Return True if the client is ready for another message."""
         return self.ready > self.held

@@ -8,7 +8,7 @@ from wireproof_reference_impl.served import Schedule
 
 
 class Timer:
-    """One thing to do at one time; cancelling is free."""
+    """One action at one time; cancelling costs nothing."""
 
     __slots__ = ("action", "when_ns")
 
@@ -18,10 +18,10 @@ class Timer:
 
 
 class Timers:
-    """A heap of timers. `run` calls the actions that are due, with the time.
+    """A heap of timers; `run` calls the actions that are due.
 
-    The schedule's `due_ns` is never later than the next timer is due; of one that was cancelled it
-    still tells.
+    The schedule's `due_ns` is never later than the next timer; it may be the time of a cancelled
+    one.
     """
 
     def __init__(self, schedule: Schedule | None = None) -> None:
@@ -34,7 +34,7 @@ class Timers:
         return len(self._heap)
 
     def at(self, when_ns: int, action: Callable[[int], None]) -> Timer:
-        """Call `action` with the time once `when_ns` is reached."""
+        """Add a timer that calls `action` with the time when `when_ns` is reached."""
         timer = Timer(when_ns, action)
         heapq.heappush(self._heap, (when_ns, next(self._sequence), timer))
         if when_ns < self._schedule.due_ns:
@@ -42,7 +42,7 @@ class Timers:
         return timer
 
     def cancel(self, timer: Timer | None) -> None:
-        """Forget a timer; one that has run or is already cancelled is left alone."""
+        """Cancel a timer; do nothing if it has run or is already cancelled."""
         if timer is None or timer.action is None:
             return
         timer.action = None
@@ -53,7 +53,7 @@ class Timers:
             self._cancelled = 0
 
     def run(self, now_ns: int) -> None:
-        """Run what is due at `now_ns`."""
+        """Run the timers that are due at `now_ns`."""
         while self._heap and self._heap[0][0] <= now_ns:
             timer = heapq.heappop(self._heap)[2]
             action = timer.action
@@ -67,7 +67,7 @@ class Timers:
             self._schedule.due_ns = due_ns
 
     def next_ns(self) -> int | None:
-        """Return when the next timer is due, if there is one."""
+        """Return when the next timer is due; None if there is no timer."""
         while self._heap and self._heap[0][2].action is None:
             heapq.heappop(self._heap)
             self._cancelled -= 1

@@ -1,4 +1,4 @@
-"""Faults of the nsq reference, by what they are about."""
+"""Faults of the NSQ reference, by subject."""
 
 from itertools import chain
 
@@ -22,6 +22,7 @@ from wireproof_reference_impl.nsq.faulty.consuming import (
     upgrade,
 )
 from wireproof_reference_impl.nsq.faulty.frames import (
+    heartbeats,
     parser,
     parser_documents,
     parser_http,
@@ -55,6 +56,7 @@ _FAMILIES = (
     http_trace,
     parser,
     stream,
+    heartbeats,
     subscribe,
     disk,
     upgrade,

@@ -1,52 +1,43 @@
-"""Overrides of how a refused command is answered."""
+"""Overrides that change how a command is refused."""
 
 from collections.abc import Callable
 
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 
 When = Callable[[bytes, str], bool]
 """Whether a refusal is meant, given the first word of the command and the error code."""
 
 
 def code_refusals(code_of: Callable[[bytes, str], str]) -> Override:
-    """Return the override under which commands are refused with these codes."""
+    """Return the override that changes the codes of refusals."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def report(connection: Connection, code: str, text: str | None) -> None:
-            original(connection, code_of(connection.command, code), text)
+    def report(original: Original, connection: Connection, code: str, text: str | None) -> None:
+        original(connection, code_of(connection.command, code), text)
 
-        return report
-
-    return Override(Connection, "report", wrap)
+    return around(Connection, "report", report)
 
 
 def answered_with_a_response(when: When) -> Override:
     """Return the override under which some refusals are sent in a response frame."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def report(connection: Connection, code: str, text: str | None) -> None:
-            if not when(connection.command, code):
-                original(connection, code, text)
-            else:
-                said = code if text is None else f"{code} {text}"
-                connection.respond(said.encode("utf-8", "surrogateescape"))
+    def report(original: Original, connection: Connection, code: str, text: str | None) -> None:
+        if not when(connection.command, code):
+            original(connection, code, text)
+        else:
+            said = code if text is None else f"{code} {text}"
+            connection.respond(said.encode("utf-8", "surrogateescape"))
 
-        return report
-
-    return Override(Connection, "report", wrap)
+    return around(Connection, "report", report)
 
 
 def ended_without_a_word(when: When) -> Override:
-    """Return the override under which some refusals end the connection and say nothing."""
+    """Return the override under which some refusals close the connection without an answer."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def report(connection: Connection, code: str, text: str | None) -> None:
-            if when(connection.command, code):
-                connection.drop()
-            else:
-                original(connection, code, text)
+    def report(original: Original, connection: Connection, code: str, text: str | None) -> None:
+        if when(connection.command, code):
+            connection.drop()
+        else:
+            original(connection, code, text)
 
-        return report
-
-    return Override(Connection, "report", wrap)
+    return around(Connection, "report", report)

@@ -1,9 +1,8 @@
 """Effects of faults on connections and the broker: hangs, crashes, lost bytes, leaks.
 
-The state is kept here, by connection and node, because the core has no word for any of it.
+The state is kept here, by connection and node, so that the core needs none of it.
 """
 
-from collections.abc import Callable
 from weakref import WeakKeyDictionary, WeakSet
 
 from wireproof_reference_impl.nsq.core.commands import publish
@@ -12,7 +11,7 @@ from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.http.connection import HttpConnection, Site
 from wireproof_reference_impl.nsq.wire.message import PublishResult
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, around
 
 _MOST_HOARDED = 3 << 30
 """Bytes; a broker that never frees memory must not take the whole machine."""
@@ -41,22 +40,22 @@ class ProcessHangs(Exception):
 
 
 def at_hand() -> Connection | None:
-    """Return the TCP connection that is read now."""
+    """Return the TCP connection whose input is being read."""
     return _AT_HAND[-1] if _AT_HAND else None
 
 
 def peek_unread(connection: Connection) -> bytes:
-    """Return what has come and is not read yet."""
+    """Return the received bytes that have not been read yet."""
     return bytes(connection.buffer[connection.place :])
 
 
 def reread(connection: Connection, data: bytes) -> None:
-    """Put other bytes in the place of all that is not read yet."""
+    """Replace the received bytes that have not been read yet."""
     connection.buffer[connection.place :] = data
 
 
 def skip(connection: Connection, count: int) -> None:
-    """Drop the next bytes of a connection: what has come first, then what is to come."""
+    """Drop the next bytes of a connection: received ones first, then future ones."""
     rest = peek_unread(connection)
     reread(connection, rest[count:])
     _SKIPPED[connection] = max(0, count - len(rest))
@@ -68,7 +67,7 @@ def leak(connection: Connection) -> None:
 
 
 def drop_another(connection: Connection, *, subscribed: bool) -> None:
-    """End the connection of another client, the one that came first."""
+    """Close the connection of another client, the one connected longest."""
     for other in connection.node.connections:
         if not isinstance(other, Connection) or other is connection:
             continue
@@ -78,7 +77,7 @@ def drop_another(connection: Connection, *, subscribed: bool) -> None:
 
 
 def lose_next(node: Node) -> None:
-    """Answer the next publish on a TCP connection of a node, and store nothing."""
+    """Acknowledge the next publish over TCP on a node without storing it."""
     _LOSING.add(node)
 
 
@@ -88,24 +87,21 @@ def keep_memory(data: bytes, size: int) -> None:
         hoard.append((data or b"\1") * (size // max(len(data), 1) + 1))
 
 
-def _read(original: Callable[..., object]) -> Callable[..., object]:
-    def read(connection: Connection, data: bytes) -> None:
-        if connection in _DEAF or connection.node in _STUCK:
-            return
-        _AT_HAND.append(connection)
-        try:
-            original(connection, _keep_skipped(connection, data))
-        except StopsReading:
-            _DEAF.add(connection)
-        except ProcessHangs:
-            _STUCK.add(connection.node)
-        except ProcessEnds:
-            connection.node.halted = True
-            connection.node.changed[connection] = None
-        finally:
-            _AT_HAND.pop()
-
-    return read
+def _read(original: Original, connection: Connection, data: bytes) -> None:
+    if connection in _DEAF or connection.node in _STUCK:
+        return
+    _AT_HAND.append(connection)
+    try:
+        original(connection, _keep_skipped(connection, data))
+    except StopsReading:
+        _DEAF.add(connection)
+    except ProcessHangs:
+        _STUCK.add(connection.node)
+    except ProcessEnds:
+        connection.node.halted = True
+        connection.node.changed[connection] = None
+    finally:
+        _AT_HAND.pop()
 
 
 def _keep_skipped(connection: Connection, data: bytes) -> bytes:
@@ -115,52 +111,42 @@ def _keep_skipped(connection: Connection, data: bytes) -> bytes:
     return data[skipped:]
 
 
-def _drop(original: Callable[..., object]) -> Callable[..., object]:
-    def drop(connection: Connection) -> None:
-        if connection not in _LEAKED:
-            original(connection)
-
-    return drop
+def _drop(original: Original, connection: Connection) -> None:
+    if connection not in _LEAKED:
+        original(connection)
 
 
-def _cut_off(original: Callable[..., object]) -> Callable[..., object]:
-    def cut_off(connection: Connection) -> None:
-        if connection not in _LEAKED:
-            original(connection)
-
-    return cut_off
+def _cut_off(original: Original, connection: Connection) -> None:
+    if connection not in _LEAKED:
+        original(connection)
 
 
-def _store(original: Callable[..., object]) -> Callable[..., object]:
-    def store(connection: Connection, partition: Partition, entries: object) -> object:
-        if connection.node not in _LOSING:
-            return original(connection, partition, entries)
-        _LOSING.discard(connection.node)
-        return PublishResult(1, 0, partition.log.end, 0)
+def _store(
+    original: Original, connection: Connection, partition: Partition, entries: object
+) -> object:
+    if connection.node not in _LOSING:
+        return original(connection, partition, entries)
+    _LOSING.discard(connection.node)
+    return PublishResult(1, 0, partition.log.end, 0)
 
-    return store
 
-
-def _http_go_on(original: Callable[..., object]) -> Callable[..., object]:
-    def go_on(connection: HttpConnection[Site]) -> None:
-        if connection in _DEAF:
-            return
-        try:
-            original(connection)
-        except StopsReading:
-            _DEAF.add(connection)
-        except ProcessEnds:
-            connection.site.halted = True
-            connection.site.changed[connection] = None
-
-    return go_on
+def _http_go_on(original: Original, connection: HttpConnection[Site]) -> None:
+    if connection in _DEAF:
+        return
+    try:
+        original(connection)
+    except StopsReading:
+        _DEAF.add(connection)
+    except ProcessEnds:
+        connection.site.halted = True
+        connection.site.changed[connection] = None
 
 
 HARMS = (
-    Override(Connection, "read", _read),
-    Override(Connection, "drop", _drop),
-    Override(Connection, "cut_off", _cut_off),
-    Override(publish, "store", _store),
-    Override(HttpConnection, "go_on", _http_go_on),
+    around(Connection, "read", _read),
+    around(Connection, "drop", _drop),
+    around(Connection, "cut_off", _cut_off),
+    around(publish, "store", _store),
+    around(HttpConnection, "go_on", _http_go_on),
 )
 """The overrides that every function and exception of this module needs."""

@@ -1,29 +1,25 @@
-"""Faults that do wrongly 3 s later what they should not do at all."""
+"""Faults that do something forbidden 3 s late."""
 
-from collections.abc import Callable
 from typing import Final
 
 from wireproof_reference_impl.nsq.core.channel import Channel
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 
 LATE_NS: Final = 3_000_000_000
 """Long enough that whoever waits for an answer or a sentinel has stopped waiting."""
 
 
 class ServeTime:
-    """The time at which a channel was last told to send what it can."""
+    """The time at which a channel last served its clients."""
 
     def __init__(self) -> None:
         self.now_ns = 0
 
     def note_time(self) -> Override:
-        """Return the override that notes the time."""
+        """Return the override that records the time."""
 
-        def wrap(original: Callable[..., object]) -> Callable[..., object]:
-            def serve(channel: Channel, now_ns: int) -> None:
-                self.now_ns = now_ns
-                original(channel, now_ns)
+        def serve(original: Original, channel: Channel, now_ns: int) -> None:
+            self.now_ns = now_ns
+            original(channel, now_ns)
 
-            return serve
-
-        return Override(Channel, "serve", wrap)
+        return around(Channel, "serve", serve)

@@ -1,27 +1,26 @@
-"""Lookups from a channel to its partition and to the partition's other channels."""
+"""Finds the partition of a channel, and other channels near it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import cast
 from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, around
 
 _PARTITIONS: WeakKeyDictionary[Channel, Partition] = WeakKeyDictionary()
 
 
-def _note_calls(original: Callable[..., object]) -> Callable[..., object]:
-    def open_channel(partition: Partition, name: str, offset: int, number: int) -> Channel:
-        channel = cast(Channel, original(partition, name, offset, number))
-        _PARTITIONS[channel] = partition
-        return channel
+def _note_calls(
+    original: Original, partition: Partition, name: str, offset: int, number: int
+) -> Channel:
+    channel = cast(Channel, original(partition, name, offset, number))
+    _PARTITIONS[channel] = partition
+    return channel
 
-    return open_channel
 
-
-NOTED = Override(Partition, "open_channel", _note_calls)
+NOTED = around(Partition, "open_channel", _note_calls)
 """The override without which nothing is known here."""
 
 
@@ -32,7 +31,7 @@ def other_clients(channel: Channel) -> Sequence[Subscriber]:
 
 
 def namesakes(channel: Channel) -> Sequence[Channel]:
-    """Return the channels of the same name at the topic's other partitions of this node."""
+    """Return the channels with the same name in the topic's other partitions on this node."""
     own = _PARTITIONS[channel]
     others = (each for each in own.topic.partitions.values() if each is not own)
     return [each.channels[channel.name] for each in others if channel.name in each.channels]

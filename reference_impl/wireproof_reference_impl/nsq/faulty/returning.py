@@ -1,4 +1,4 @@
-"""Overrides of what becomes of a message that comes back, and of what overtakes it."""
+"""Overrides for messages that come back, and for messages that overtake them."""
 
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
@@ -6,7 +6,7 @@ from enum import Enum, auto
 from wireproof_reference_impl.nsq.core import channel as channels
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.delivery.in_flight import Held
-from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 
 
 class Return(Enum):
@@ -18,7 +18,7 @@ class Return(Enum):
 
 
 class _ReturnedMessage(Held):
-    """A message that knows why it came back."""
+    """A message with the reason why it came back."""
 
     why: Return | None = None
 
@@ -28,58 +28,51 @@ Overtaken = Callable[[Held], bool]
 
 
 def coming_back(comes_back: ComesBack) -> tuple[Override, ...]:
-    """Return overrides under which this is sent again of what is put back or times out."""
+    """Return overrides that change or drop a message when it is requeued or times out."""
 
-    def because(why: Return) -> Callable[[Callable[..., object]], Callable[..., object]]:
-        def wrap(original: Callable[..., object]) -> Callable[..., object]:
-            def come_back(channel: Channel, held: Held, now_ns: int, **delay: int) -> None:
-                back = comes_back(held, why)
-                if back is None:
-                    channel.serve(now_ns)
-                else:
-                    original(channel, back, now_ns, **delay)
+    def because(why: Return) -> Callable[..., object]:
+        def come_back(
+            original: Original, channel: Channel, held: Held, now_ns: int, **delay: int
+        ) -> None:
+            back = comes_back(held, why)
+            if back is None:
+                channel.serve(now_ns)
+            else:
+                original(channel, back, now_ns, **delay)
 
-            return come_back
-
-        return wrap
+        return come_back
 
     return (
-        Override(Channel, "put_back", because(Return.PUT_BACK)),
-        Override(Channel, "time_out", because(Return.TIMED_OUT)),
+        around(Channel, "put_back", because(Return.PUT_BACK)),
+        around(Channel, "time_out", because(Return.TIMED_OUT)),
     )
 
 
 def overtaken_when(overtaken: Overtaken) -> tuple[Override, ...]:
-    """Return overrides under which, if ordered, new messages go before some that came back."""
+    """Return overrides under which an ordered channel sends new messages before returned ones."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def take_returned(channel: Channel) -> object:
-            back = channel.returned
-            overtakes = channel.ordered and bool(back) and overtaken(back[0])
-            return None if overtakes and channel.backlog.list_upcoming() else original(channel)
+    def take_returned(original: Original, channel: Channel) -> object:
+        back = channel.returned
+        overtakes = channel.ordered and bool(back) and overtaken(back[0])
+        return None if overtakes and channel.backlog.list_upcoming() else original(channel)
 
-        return take_returned
-
-    return (Override(Channel, "take_returned", wrap),)
+    return (around(Channel, "take_returned", take_returned),)
 
 
 def overtaken_after(why: Return) -> tuple[Override, ...]:
-    """Return overrides under which new messages overtake those that came back for a reason."""
+    """Return overrides under which new messages overtake those that came back for one reason."""
 
     def note_return(held: Held, reason: Return) -> Held:
         if isinstance(held, _ReturnedMessage):
             held.why = reason
         return held
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def give_back(channel: Channel, held: Sequence[Held], now_ns: int) -> None:
-            original(channel, [note_return(each, Return.LEFT) for each in held], now_ns)
-
-        return give_back
+    def give_back(original: Original, channel: Channel, held: Sequence[Held], now_ns: int) -> None:
+        original(channel, [note_return(each, Return.LEFT) for each in held], now_ns)
 
     return (
         replace_function(channels, "Held", _ReturnedMessage),
         *coming_back(note_return),
-        Override(Channel, "give_back", wrap),
+        around(Channel, "give_back", give_back),
         *overtaken_when(lambda held: isinstance(held, _ReturnedMessage) and held.why is why),
     )

@@ -1,4 +1,4 @@
-"""Ways to change a broker that several families of faults share."""
+"""Overrides that several families of faults share."""
 
 from collections.abc import Callable, Generator, Sequence
 
@@ -11,7 +11,7 @@ from wireproof_reference_impl.nsq.wire.frame_reading import Split
 from wireproof_reference_impl.nsq.wire.header import Header
 from wireproof_reference_impl.nsq.wire.message import NewMessage
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 
 Entries = Sequence[NewMessage]
 Change = Callable[[Connection, Entries], Entries]
@@ -20,32 +20,30 @@ Number = Generator[int, bytes, int]
 
 
 def change_stored(change: Change) -> Override:
-    """Return an override that stores other messages than those that TCP clients sent."""
+    """Return an override that changes messages from TCP clients before they are stored."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def store(connection: Connection, partition: Partition, entries: Entries) -> object:
-            return original(connection, partition, change(connection, entries))
+    def store(
+        original: Original, connection: Connection, partition: Partition, entries: Entries
+    ) -> object:
+        return original(connection, partition, change(connection, entries))
 
-        return store
-
-    return Override(publish, "store", wrap)
+    return around(publish, "store", store)
 
 
 def storing_header(change: Callable[[bytes, Topic], bytes | None]) -> Override:
-    """Return an override that stores another header than a TCP client sent; None is no header."""
+    """Return an override that changes headers from TCP clients; None stores no header."""
 
-    def wrap(original: Callable[..., NewMessage]) -> Callable[..., object]:
-        def entry(partition: Partition, header: Header, split: Split) -> NewMessage:
-            changed = change(split.header, partition.topic)
-            return original(partition, header, split)._replace(header=changed)
+    def entry(
+        original: Callable[..., NewMessage], partition: Partition, header: Header, split: Split
+    ) -> NewMessage:
+        changed = change(split.header, partition.topic)
+        return original(partition, header, split)._replace(header=changed)
 
-        return entry
-
-    return Override(publish_ext, "entry", wrap)
+    return around(publish_ext, "entry", entry)
 
 
 def taking_header(takes: Callable[[bytes, Topic], bool]) -> Override:
-    """Return an override that takes the headers of TCP clients on other topics."""
+    """Return an override that accepts headers from TCP clients on other topics."""
 
     def read_header(connection: Connection, partition: Partition, data: bytes) -> Header:
         header = connection.node.behaviour.publish.header(data)
@@ -59,34 +57,32 @@ def taking_header(takes: Callable[[bytes, Topic], bool]) -> Override:
 def storing_elsewhere(choose: Choose) -> Override:
     """Return an override that stores messages in another partition, if it is on this node."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def store(connection: Connection, partition: Partition, entries: Entries) -> object:
-            here = partition.topic.partitions
-            return original(connection, here.get(choose(partition, entries), partition), entries)
+    def store(
+        original: Original, connection: Connection, partition: Partition, entries: Entries
+    ) -> object:
+        here = partition.topic.partitions
+        return original(connection, here.get(choose(partition, entries), partition), entries)
 
-        return store
-
-    return Override(publish, "store", wrap)
+    return around(publish, "store", store)
 
 
 def storing_elsewhere_late(choose: Choose) -> Override:
     """Return an override that stores messages in another partition as well, 3 s late."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def store(connection: Connection, partition: Partition, entries: Entries) -> object:
-            other = partition.topic.partitions.get(choose(partition, entries), partition)
-            stored = original(connection, partition, entries)
-            if other is not partition:
-                publish_late(connection, other, entries)
-            return stored
+    def store(
+        original: Original, connection: Connection, partition: Partition, entries: Entries
+    ) -> object:
+        other = partition.topic.partitions.get(choose(partition, entries), partition)
+        stored = original(connection, partition, entries)
+        if other is not partition:
+            publish_late(connection, other, entries)
+        return stored
 
-        return store
-
-    return Override(publish, "store", wrap)
+    return around(publish, "store", store)
 
 
 def publish_late(connection: Connection, partition: Partition, entries: Entries) -> None:
-    """Publish messages 3 s from now, if the topic is still there."""
+    """Publish messages in 3 s if the topic still exists."""
     node = connection.node
 
     def publish_now(now_ns: int) -> None:
@@ -98,54 +94,47 @@ def publish_late(connection: Connection, partition: Partition, entries: Entries)
 
 
 def watch_refusals(change: Callable[[Connection, Refusal], None]) -> Override:
-    """Return an override that does something more for each refusal of a TCP command."""
+    """Return an override that calls a function for each refused TCP command."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def refuse(connection: Connection, refusal: Refusal) -> None:
-            change(connection, refusal)
-            original(connection, refusal)
+    def refuse(original: Original, connection: Connection, refusal: Refusal) -> None:
+        change(connection, refusal)
+        original(connection, refusal)
 
-        return refuse
-
-    return Override(Connection, "refuse", wrap)
+    return around(Connection, "refuse", refuse)
 
 
 def reading_body(change: Callable[[Connection, bytes], bytes]) -> Override:
-    """Return an override that changes the body of each single message that came whole."""
+    """Return an override that changes the body of each complete single message."""
 
-    def wrap(original: Callable[..., sized.Bytes]) -> Callable[..., object]:
-        def read_body(connection: Connection, size: int) -> sized.Bytes:
-            return change(connection, (yield from original(connection, size)))
+    def read_body(
+        original: Callable[..., sized.Bytes], connection: Connection, size: int
+    ) -> sized.Bytes:
+        return change(connection, (yield from original(connection, size)))
 
-        return read_body
-
-    return Override(publish, "read_body", wrap)
+    return around(publish, "read_body", read_body)
 
 
 def change_declared(change: Callable[[Connection, str, int], int | Number]) -> Override:
-    """Return an override that reads the sizes and counts of TCP frames otherwise.
+    """Return an override that changes the sizes and counts read from TCP frames.
 
-    Their kinds are `size` (of a message or a batch), `identify size`, `count` and
-    `message size` (in a batch).
+    Their kinds are `size` (of a message or a batch), `identify size`, `count` and `message size`
+    (in a batch).
     """
 
-    def wrap(original: Callable[..., Number]) -> Callable[..., object]:
-        def number(*, otherwise: sized.Refuse) -> Number:
-            size = yield from original(otherwise=otherwise)
-            connection = harm.at_hand()
-            kind = _kind(otherwise().text or "")
-            if connection is None or not kind:
-                return size
-            changed = change(connection, kind, size)
-            return changed if isinstance(changed, int) else (yield from changed)
+    def number(original: Callable[..., Number], *, otherwise: sized.Refuse) -> Number:
+        size = yield from original(otherwise=otherwise)
+        connection = harm.at_hand()
+        kind = _kind(otherwise().text or "")
+        if connection is None or not kind:
+            return size
+        changed = change(connection, kind, size)
+        return changed if isinstance(changed, int) else (yield from changed)
 
-        return number
-
-    return Override(sized, "number", wrap)
+    return around(sized, "number", number)
 
 
 def _kind(text: str) -> str:
-    """Return of which kind a number is, by what would be said if it were missing."""
+    """Return the kind of a number, recognised by the error for its absence."""
     kinds = {
         "AUTH": "",
         "IDENTIFY": "identify size",

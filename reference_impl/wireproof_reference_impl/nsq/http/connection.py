@@ -62,7 +62,7 @@ S = TypeVar("S", bound=Site)
 
 
 class Route(Struct, Generic[S], frozen=True):
-    """How a path is served: by whom, with which methods, how much body, in which style."""
+    """How a path is served: handler, methods, body limit, and style."""
 
     handler: Callable[[S, Request], Answer]
     methods: tuple[str, ...] = ("POST", "PUT")
@@ -71,7 +71,7 @@ class Route(Struct, Generic[S], frozen=True):
 
 
 class HttpConnection(Generic[S]):
-    """One HTTP connection; requests are answered one after the other."""
+    """The protocol of one HTTP connection; requests are answered in order."""
 
     def __init__(self, site: S, routes: Mapping[str, Route[S]]) -> None:
         self.closed = False
@@ -112,7 +112,7 @@ class HttpConnection(Generic[S]):
         """Do nothing: an HTTP client has no messages in flight."""
 
     def take_output(self) -> bytes:
-        """Return the bytes to send, and forget them."""
+        """Return the bytes to send, and clear the output buffer."""
         data = b"".join(self._output)
         self._output.clear()
         return data

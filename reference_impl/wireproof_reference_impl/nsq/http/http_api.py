@@ -1,4 +1,4 @@
-"""The HTTP API of a node: which path is served by whom."""
+"""The HTTP API of a node: its paths and their handlers."""
 
 from collections.abc import Callable, Mapping
 
@@ -30,6 +30,6 @@ STANDALONE_ROUTES: Mapping[str, Route[Node]] = {
 
 
 def connector(node: Node) -> Callable[[object, int], HttpConnection[Node]]:
-    """Return what makes the protocol's side of an accepted HTTP client."""
+    """Return the function that makes the protocol of an accepted HTTP connection."""
     routes = ROUTES if node.clustered else STANDALONE_ROUTES
     return lambda _, now_ns: HttpConnection(node, routes)

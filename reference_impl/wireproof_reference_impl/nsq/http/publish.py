@@ -53,12 +53,12 @@ def pub_ext(node: Node, request: Request) -> Answer:
 
 
 def check_support(topic: Topic) -> None:
-    """Let a header through where the topic has the extend feature.
+    """Check that the topic has the extend feature.
 
     Clause: ext.http.plain-topic
 
     Raises:
-        HttpRefusal: it has not.
+        HttpRefusal: the topic does not have the feature.
     """
     if not topic.extend:
         raise HttpRefusal(400, error_codes.E_EXT_NOT_SUPPORT)
@@ -81,7 +81,7 @@ def untraced_answer(node: Node, request: Request) -> Answer:
 
 
 def pubtrace(node: Node, request: Request) -> Answer:
-    """Publish the body with a trace id and tell where it landed."""
+    """Publish the body with a trace id, and answer with its position."""
     text = request.text("trace_id")
     if not (text.isascii() and text.isdigit() and len(text) < 40 and int(text) < 1 << 64):
         raise HttpRefusal(400, error_codes.INVALID_TRACE_ID)

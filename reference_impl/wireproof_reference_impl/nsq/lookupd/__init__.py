@@ -1,1 +1,1 @@
-"""The HTTP API of nsqlookupd, answered from what the coordinator knows."""
+"""The HTTP API of nsqlookupd, answered from the coordinator's state."""

@@ -1,7 +1,7 @@
-"""The HTTP API of a lookup server: which path is answered by whom, and in which style.
+"""The HTTP API of a lookup server: its paths, their handlers, and the style of answers.
 
-Questions are answered in the style asked for, where the older one loses the status of every
-error; everything else is always answered in the newer style. An answer without data is empty.
+Questions are answered in the requested style; the older style loses the status of every error.
+Everything else is always answered in the newer style. An answer without data is empty.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,8 +15,8 @@ from wireproof_reference_impl.nsq.requests.http_request import (
     Answer,
     HttpRefusal,
     Request,
+    answer_nothing,
     data,
-    nothing,
     plain,
 )
 
@@ -28,7 +28,7 @@ _POST_OR_PUT = ("POST", "PUT", "OPTIONS")
 
 
 def ping(server: LookupServer, request: Request) -> Answer:
-    """Say that the server lives."""
+    """Answer that the server is alive."""
     return plain(b"OK", v1=False)
 
 
@@ -59,11 +59,11 @@ def answer(question: Question, server: LookupServer, request: Request, *, v1: bo
         found = find(question, server, request)
     except HttpRefusal as refusal:
         return rules.error(rules.refusal(request, refusal), v1)
-    return nothing() if found is None else rules.sent(request, data(found, v1=v1))
+    return answer_nothing() if found is None else rules.sent(request, data(found, v1=v1))
 
 
 def find(question: Question, server: LookupServer, request: Request) -> object:
-    """Return the data that answer a question, None if there are none.
+    """Return the data that answer a question; None if there are none.
 
     Raises:
         HttpRefusal: the question is refused.
@@ -95,5 +95,5 @@ ROUTES: Mapping[str, Route[LookupServer]] = {
 
 
 def connector(server: LookupServer) -> Callable[[object, int], HttpConnection[LookupServer]]:
-    """Return what makes the protocol's side of an accepted HTTP client."""
+    """Return the function that makes the protocol of an accepted HTTP connection."""
     return lambda _, now_ns: HttpConnection(server, ROUTES)

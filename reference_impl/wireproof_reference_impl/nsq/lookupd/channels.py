@@ -1,4 +1,4 @@
-"""Registering channels over a lookup server, for topics where subscribing makes none."""
+"""Registers channels through a lookup server, for topics where subscribing creates none."""
 
 from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic
 from wireproof_reference_impl.nsq.lookupd import parameters
@@ -7,7 +7,7 @@ from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Requ
 
 
 def create(server: LookupServer, request: Request) -> None:
-    """Register a channel and make it on every partition."""
+    """Register a channel and create it on every partition."""
     topic, channel = _topic_and_channel(server, request)
     if topic.settings.channels_made:
         text = f"channel auto create NOT disabled in topic {topic.name}"

@@ -15,12 +15,12 @@ Led = Mapping[ClusterTopic, Sequence[str]]
 
 
 def info(server: LookupServer, request: Request) -> object:
-    """Say which lookup server this is."""
+    """Answer with name and version of the lookup server."""
     return {"version": server.behaviour.output.version, "ha_support": True}
 
 
 def list_lookup(server: LookupServer, request: Request) -> object:
-    """Name the lookup servers and the one that leads.
+    """List the lookup servers and their leader.
 
     Clause: smart.lookup
     """
@@ -31,14 +31,14 @@ def list_lookup(server: LookupServer, request: Request) -> object:
 
 
 def nodes(server: LookupServer, request: Request) -> object:
-    """Name the nodes, each with the partitions it leads."""
+    """List the nodes, each with the partitions it leads."""
     led = _group_led(server)
     members = [each for each in server.cluster.members if each.up]
     return {"producers": [_node(server, each, led[each]) for each in members]}
 
 
 def topics(server: LookupServer, request: Request) -> object:
-    """Name the topics, and with `metaInfo` what they are like."""
+    """List the topics, with their settings if `metaInfo` is set."""
     found = [topic for topic in server.cluster.topics.values() if list_registered(topic)]
     answer: dict[str, object] = {"topics": [each.name for each in found]}
     if parameters.flag(request, "metaInfo"):
@@ -47,7 +47,7 @@ def topics(server: LookupServer, request: Request) -> object:
 
 
 def channels(server: LookupServer, request: Request) -> object:
-    """Name the channels of a topic, or of one partition."""
+    """List the channels of a topic, or of one partition."""
     topic = server.cluster.topics.get(parameters.topic(request))
     if topic is None:
         return {"channels": []}
@@ -57,7 +57,7 @@ def channels(server: LookupServer, request: Request) -> object:
 
 
 def stats(server: LookupServer, request: Request) -> object:
-    """Say how loaded the nodes are: by the partitions they lead and hold."""
+    """Return the load of the nodes: how many partitions each leads and holds."""
     if not server.leads:
         raise HttpRefusal(400, error_codes.E_FAILED_ON_NOT_LEADER)
     return {
@@ -86,7 +86,7 @@ def _node(server: LookupServer, member: Member, led: Led) -> records.Record:
 
 
 def _group_led(server: LookupServer) -> Mapping[Member, Led]:
-    """Return for each node the topics it leads partitions of, with the numbers of these."""
+    """Return the numbers of the partitions that each node leads, by topic."""
     found: dict[Member, dict[ClusterTopic, list[str]]] = {
         member: {} for member in server.cluster.members
     }

@@ -1,6 +1,7 @@
-"""Wrong, late and missing answers of a lookup server, as set over the control API.
+"""Wrong, late and missing answers of a lookup server, as set through the control API.
 
-Only questions are distorted: what changes topics or the cluster is always answered right.
+Only questions are distorted: requests that change topics or the cluster are always answered
+correctly.
 """
 
 import json
@@ -22,7 +23,7 @@ _TYPE = (("Content-Type", JSON),)
 
 
 class Distortion(Struct, frozen=True):
-    """A way to answer, and the delay it takes; a delay of None is for ever."""
+    """A way to distort answers, and a delay; a delay of None means no answer at all."""
 
     name: str
     change: Change
@@ -30,7 +31,7 @@ class Distortion(Struct, frozen=True):
 
 
 def distort(way: Distortion, request: Request, answer: Answer) -> Answer:
-    """Return what is sent instead of an answer."""
+    """Return the distorted answer."""
     return replace(way.change(request, answer), delay_ns=way.delay_ns)
 
 
@@ -63,7 +64,7 @@ def _string_ports(request: Request, answer: Answer) -> Answer:
 
 
 def _wrong_envelope(request: Request, answer: Answer) -> Answer:
-    """Return the body of the style not asked for, under the headers of the one that was."""
+    """Return the body of the other style with the headers of the requested one."""
     found = json.loads(answer.body)
     if not request.v1:
         bare = found["data"] if answer.status == 200 else {"message": found["status_txt"]}
@@ -105,7 +106,7 @@ WAYS: Mapping[str, Distortion] = {
 
 
 def redirect(to: str) -> Distortion:
-    """Return the way that sends the client to another address, `HOST:PORT`."""
+    """Return the distortion that redirects the client to `HOST:PORT`."""
 
     def change(request: Request, answer: Answer) -> Answer:
         query = f"?{urlencode(request.query)}" if request.query != {"": b""} else ""

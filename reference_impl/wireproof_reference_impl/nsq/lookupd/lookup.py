@@ -1,4 +1,4 @@
-"""GET /lookup: where the partitions of a topic are led."""
+"""GET /lookup: the leaders of a topic's partitions."""
 
 from collections.abc import Sequence
 
@@ -20,8 +20,8 @@ Led = tuple[PartitionReplicas, Member]
 def lookup(server: LookupServer, request: Request) -> object:
     """Return the channels of a topic and the leaders of its partitions.
 
-    With access w only what can be written: registered, not tombstoned, and where the server
-    wants that, with a channel.
+    With access w, only what can be written: registered partitions without a tombstone and, if the
+    server requires it, with a channel.
 
     Clause: ext.lookup, smart.lookup
     """
@@ -45,12 +45,12 @@ def lookup(server: LookupServer, request: Request) -> object:
 
 
 def read_access(request: Request) -> str:
-    """Return what a topic is looked up for: `r`, also where nothing is said, or `w`.
+    """Return the access of a lookup: `w`, or `r`, which is also the default.
 
     Clause: smart.lookup.access
 
     Raises:
-        HttpRefusal: something else is said.
+        HttpRefusal: the access is neither.
     """
     access = request.text("access") or READ
     if access not in (READ, WRITE):
@@ -59,7 +59,7 @@ def read_access(request: Request) -> str:
 
 
 def meta(topic: ClusterTopic | None) -> records.Record:
-    """Return what a topic is like; of one that does not exist everything is zero."""
+    """Return the settings of a topic; all zero for a topic that does not exist."""
     settings = None if topic is None else topic.settings
     return {
         "disable_channel_auto_create": settings is not None and not settings.channels_made,
@@ -72,7 +72,7 @@ def meta(topic: ClusterTopic | None) -> records.Record:
 
 
 def channels_of(topic: ClusterTopic, places: Sequence[PartitionReplicas]) -> list[str]:
-    """Return the channels there are on the leaders of some partitions."""
+    """Return the channels on the leaders of some partitions."""
     found = (topic.get_leading(place) for place in places)
     return list(dict.fromkeys(name for each in found if each for name in each.channels))
 
@@ -117,8 +117,8 @@ def list_registered(topic: ClusterTopic) -> list[PartitionReplicas]:
 def is_registered(topic: ClusterTopic, place: PartitionReplicas) -> bool:
     """Return True if the leader offers a partition to producers.
 
-    One that takes no messages is not offered, nor one whose topic makes no channels by itself
-    and has none.
+    It does not if the partition is not writable, or if the topic needs a registered channel and
+    has none.
     """
     return place.writable and (topic.settings.channels_made or bool(channels_of(topic, [place])))
 

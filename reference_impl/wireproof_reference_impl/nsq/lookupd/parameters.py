@@ -1,4 +1,4 @@
-"""The parameters of a request, checked as nsqlookupd checks them."""
+"""The parameters of a request, with the checks of nsqlookupd."""
 
 from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
 from wireproof_reference_impl.nsq.wire.words import BadWord, integer
@@ -9,10 +9,10 @@ INVALID_TOPIC_NAME = "invalid topic name"
 
 
 def topic(request: Request) -> str:
-    """Return the topic asked for; its name is not checked.
+    """Return the topic parameter; its name is not checked.
 
     Raises:
-        HttpRefusal: there is none.
+        HttpRefusal: the parameter is missing.
     """
     name = request.text("topic")
     if not name:
@@ -21,10 +21,10 @@ def topic(request: Request) -> str:
 
 
 def topic_name(request: Request, invalid: str = error_codes.INVALID_ARG_TOPIC) -> str:
-    """Return the topic to be made or changed.
+    """Return the topic to create or change.
 
     Raises:
-        HttpRefusal: there is none, or its name is not valid.
+        HttpRefusal: the topic is missing, or its name is invalid.
     """
     name = topic(request)
     if not is_valid_name(name):
@@ -33,10 +33,10 @@ def topic_name(request: Request, invalid: str = error_codes.INVALID_ARG_TOPIC) -
 
 
 def channel_name(request: Request) -> str:
-    """Return the channel to be made or removed.
+    """Return the channel to create or remove.
 
     Raises:
-        HttpRefusal: there is none, or its name is not valid.
+        HttpRefusal: the channel is missing, or its name is invalid.
     """
     name = request.text("channel")
     if not name:
@@ -54,12 +54,12 @@ def flag(request: Request, name: str) -> bool:
 def number(
     request: Request, name: str, within: range, *, missing: str | None, invalid: str | None
 ) -> int:
-    """Return a decimal number; without `missing` it may be left out and is 0.
+    """Return a decimal number; a missing one is 0 unless `missing` gives an error.
 
-    Without `invalid` the refusal says what the number parser says.
+    Without `invalid`, the refusal has the text of the number parser.
 
     Raises:
-        HttpRefusal: it is missing, no number, or out of range.
+        HttpRefusal: the parameter is missing, no number, or out of range.
     """
     word = request.query.get(name, b"")
     if not word:

@@ -1,4 +1,4 @@
-"""Moving and adding partitions over a lookup server."""
+"""Moves and adds partitions through a lookup server."""
 
 from wireproof_reference_impl.nsq.cluster.cluster_topic import PartitionReplicas
 from wireproof_reference_impl.nsq.cluster.coordinator import Impossible, NoRoom
@@ -38,9 +38,9 @@ def expand(server: LookupServer, request: Request) -> None:
 
 
 def move(server: LookupServer, request: Request) -> None:
-    """Move a partition from one node to another, both named by their distributed ids.
+    """Move a partition from one node to another, both given by their distributed ids.
 
-    With `move_leader` it is the leader that moves, else a copy of a follower.
+    With `move_leader` the leader moves, else a follower's copy.
     """
     name = parameters.topic(request)
     number = parameters.number(
@@ -79,7 +79,7 @@ def _refuse_unless_stable(server: LookupServer, status: int) -> None:
 def _fault(
     place: PartitionReplicas, *, leads: bool, old: Member | None, new: Member | None
 ) -> str | None:
-    """Return why a partition cannot be moved like that, in the order of the checks."""
+    """Return why a partition cannot be moved in this way, in the order of the checks."""
     if old is new:
         return "move to and from node can not be the same"
     if leads and old is not place.leader:

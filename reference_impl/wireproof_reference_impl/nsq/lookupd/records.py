@@ -1,8 +1,8 @@
-"""How nodes and lookup servers are told of.
+"""How lookup answers describe nodes and lookup servers.
 
-A real nsqlookupd shows the port of the node's connection to it as `id` and `remote_address`.
-Here no such connection exists; the port is made up, different on every lookup server, so that
-nobody can take it for the name of the node.
+A real nsqlookupd shows the port of a node's connection to it as `id` and `remote_address`. There
+is no such connection here. The port is made up, and different on every lookup server, so that no
+client can mistake it for the name of the node.
 """
 
 from collections.abc import Mapping
@@ -19,13 +19,13 @@ Record = Mapping[str, object]
 
 
 def remote_address(server: LookupServer, member: Member) -> str:
-    """Return from where a node would be connected to a lookup server."""
+    """Return the made-up address from which a node is connected to a lookup server."""
     port = _REGISTRATION_PORTS + server.number * _PORTS_EACH + member.number
     return f"{member.tcp[0]}:{port}"
 
 
 def node(server: LookupServer, member: Member) -> Record:
-    """Return a node as lookups show it."""
+    """Return a node as lookups describe it."""
     remote = remote_address(server, member)
     host, port = member.tcp
     return {
@@ -41,9 +41,10 @@ def node(server: LookupServer, member: Member) -> Record:
 
 
 def lookup_server(server: LookupServer) -> Record:
-    """Return a lookup server as the list of them shows it.
+    """Return a lookup server as the list of servers describes it.
 
-    It has neither RPC nor TCP; the HTTP port stands for the first and 0 for the second.
+    It has neither an RPC nor a TCP port; the HTTP port is given for the first, and 0 for the
+    second.
     """
     host, port = server.http
     return {

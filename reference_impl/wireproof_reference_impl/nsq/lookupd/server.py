@@ -10,7 +10,7 @@ from wireproof_reference_impl.served import Schedule
 
 
 class LookupServer:
-    """One nsqlookupd; the first of a cluster leads, the others only tell."""
+    """One nsqlookupd; the first of a cluster is the master, the others only answer questions."""
 
     def __init__(
         self, cluster: Coordinator, number: int, limits: Limits, schedule: Schedule | None = None
@@ -39,7 +39,7 @@ class LookupServer:
 
     @property
     def address(self) -> str:
-        """Return where it listens; this names the server."""
+        """The HTTP address, which also names the server."""
         return address_text(*self.http)
 
     def run_timers(self, now_ns: int) -> None:

@@ -1,4 +1,4 @@
-"""Making, changing and removing topics over a lookup server."""
+"""Creates, changes and removes topics through a lookup server."""
 
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ class _Changes(NamedTuple):
 
 
 def create(server: LookupServer, request: Request) -> None:
-    """Make a topic; the same one again is taken, another one of its name is not.
+    """Create a topic; repeating the same request succeeds, other settings are refused.
 
     Clause: ext.create
     """
@@ -53,7 +53,7 @@ def create(server: LookupServer, request: Request) -> None:
 
 
 def update(server: LookupServer, request: Request) -> None:
-    """Upgrade a topic, or change how it is kept.
+    """Upgrade a topic, or change its settings.
 
     Clause: ext.upgrade.accept
     """
@@ -131,7 +131,7 @@ def _change_settings(settings: Settings, wanted: _Changes) -> Settings:
 
 
 def read_settings(request: Request) -> Settings:
-    """Return what a topic is to be like, read in the order in which the checks are made."""
+    """Return the settings of a topic, checked in the order of nsqlookupd."""
     return Settings(
         partitions=parameters.number(
             request,

@@ -1,1 +1,1 @@
-"""HTTP requests and answers as values, and how they are read and made by default."""
+"""HTTP requests and answers as values, with the default ways to read and make them."""

@@ -1,4 +1,4 @@
-"""Choices of the measured youzan nsqd's HTTP API where it parts from the published text."""
+"""Choices of the measured youzan nsqd's HTTP API that differ from the published text."""
 
 import json
 import re
@@ -19,11 +19,11 @@ _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 def build_header(ext: bytes, extra: Fields) -> bytes:
-    """Return the header to store: ext unescaped once more, read into a map and written anew.
+    """Return the header to store: ext unescaped a second time, parsed and written again.
 
     Raises:
         Refusal: ext is neither a JSON object nor null.
-        HttpRefusal: request headers are to be added to null, which the real handler cannot.
+        HttpRefusal: request headers would be added to null, which the real handler cannot do.
     """
     fields = _read(unescape(ext))
     if extra:
@@ -35,10 +35,10 @@ def build_header(ext: bytes, extra: Fields) -> bytes:
 
 
 def unescape(text: bytes) -> bytes:
-    """Undo the escapes of a query once more.
+    """Unescape the percent-encoding of a query a second time.
 
     Raises:
-        Refusal: a percent sign that begins no escape.
+        Refusal: a percent sign begins no escape.
     """
     if _BAD_ESCAPE.search(text):
         raise refuse_header("invalid URL escape")
@@ -46,14 +46,14 @@ def unescape(text: bytes) -> bytes:
 
 
 def read_header(data: bytes) -> Header:
-    """Return what the broker needs of a header it has written itself (or Refusal)."""
+    """Return the fields needed from a header that the broker wrote itself (or raise Refusal)."""
     fields = _read(data) or {}
     trace_id = trace_number(fields[TRACE_ID], empty=False) if TRACE_ID in fields else None
     return Header(trace_id, tag_of(fields))
 
 
 def body_by_length(request: Request, body: bytearray) -> bytes:
-    """Return the body of a request that said how long it is; a chunked one counts as empty."""
+    """Return the body of a request with a Content-Length; a chunked body counts as empty."""
     names = {name.lower() for name, _ in request.headers}
     return bytes(body) if b"content-length" in names else b""
 

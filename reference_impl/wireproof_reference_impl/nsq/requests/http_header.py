@@ -11,10 +11,10 @@ Fields = Sequence[tuple[bytes, bytes]]
 
 
 def make_stored(ext: bytes, extra: Fields) -> bytes:
-    """Return the header to store: ext as it was spelled, or with request headers added.
+    """Return the header to store: ext as written, or with request headers added.
 
     Raises:
-        Refusal: ext is not a JSON object, or the whole breaks a rule for headers.
+        Refusal: ext is not a JSON object, or the result breaks a rule for headers.
 
     Clause: ext.http.header-stored, ext.http.x-nsqext
     """
@@ -26,7 +26,7 @@ def make_stored(ext: bytes, extra: Fields) -> bytes:
 
 
 def collect_added(extra: Fields) -> dict[str, str]:
-    """Return the fields of request headers: names in lower case, the first of a name stands."""
+    """Return the fields from request headers: names in lower case; the first of each name."""
     fields: dict[str, str] = {}
     for name, value in extra:
         fields.setdefault(name.lower().decode("latin-1"), text(value))
@@ -34,7 +34,7 @@ def collect_added(extra: Fields) -> dict[str, str]:
 
 
 def text(value: bytes) -> str:
-    """Return a header value as text: UTF-8, or byte by byte when it is not."""
+    """Return a header value as text: as UTF-8 if it is valid, else byte by byte."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -42,12 +42,12 @@ def text(value: bytes) -> str:
 
 
 def compact(fields: object) -> bytes:
-    """Return JSON without spaces or escapes that are not needed."""
+    """Return JSON without spaces and unnecessary escapes."""
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def trace_answer(stored: PublishResult) -> dict[str, object]:
-    """Return the fields that answer a traced publish.
+    """Return the fields of the answer to a traced publish.
 
     Clause: ext.http.trace-response
     """
@@ -61,5 +61,5 @@ def trace_answer(stored: PublishResult) -> dict[str, object]:
 
 
 def whole_body(request: Request, body: bytearray) -> bytes:
-    """Return the body of a request, however it was sent."""
+    """Return the body of a request, with a length or in chunks."""
     return bytes(body)

@@ -1,4 +1,4 @@
-"""A request and an answer of the HTTP API, as values."""
+"""Requests and answers of the HTTP API, as values."""
 
 import re
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ JSON = "application/json; charset=utf-8"
 
 
 class Request(Struct, frozen=True):
-    """One request; header names keep the spelling they came with.
+    """One request; header names keep their spelling.
 
-    `escaped` tells whether every percent sign of the query stands before two hex digits.
+    `escaped`: the percent-encoding of the query is valid.
     """
 
     method: str
@@ -31,12 +31,12 @@ class Request(Struct, frozen=True):
 
     @property
     def v1(self) -> bool:
-        """Return True if the Accept header asks for the newer style, spelled exactly."""
+        """Return True if the Accept header requests the newer style, in exact spelling."""
         accepted = [value for name, value in self.headers if name.lower() == b"accept"]
         return accepted == [V1_ACCEPT.encode()]
 
     def text(self, name: str) -> str:
-        """Return a parameter as text, empty when it is missing."""
+        """Return a parameter as text; empty if it is missing."""
         return self.query.get(name, b"").decode("utf-8", "replace")
 
 
@@ -60,7 +60,7 @@ class HttpRefusal(Exception):
 
 
 def read_query(query: bytes) -> dict[str, bytes]:
-    """Return the parameters of a query, unescaped once; of a repeated name the first stands."""
+    """Return the parameters of a query, unescaped once; of a repeated name the first counts."""
     found: dict[str, bytes] = {}
     for pair in query.split(b"&"):
         name, _, value = pair.partition(b"=")
@@ -94,7 +94,7 @@ def error(status: int, code: str, *, v1: bool) -> Answer:
     return _answer(500, compact_json(envelope), JSON, v1=False)
 
 
-def nothing() -> Answer:
+def answer_nothing() -> Answer:
     """Return the empty success of the topic commands."""
     return Answer(200, b"", ((NSQ_CONTENT_TYPE, V1_CONTENT_TYPE),))
 

@@ -1,4 +1,4 @@
-"""Choices of a lookup server, each as the published text has it, and as deployed ones do."""
+"""Choices of a lookup server: the published defaults, and those of deployed servers."""
 
 from wireproof_reference_impl.nsq.requests.http_request import Answer, HttpRefusal, Request, error
 
@@ -7,27 +7,27 @@ UPGRADE_PAUSE_NS = 1_000_000_000
 
 
 def as_it_is(request: Request, data: object) -> object:
-    """Return the data to answer with."""
+    """Return the data unchanged."""
     return data
 
 
 def same_refusal(request: Request, refusal: HttpRefusal) -> HttpRefusal:
-    """Return the refusal to answer with."""
+    """Return the refusal unchanged."""
     return refusal
 
 
 def same_answer(request: Request, answer: Answer) -> Answer:
-    """Return the whole answer, in its envelope, to send."""
+    """Return the answer unchanged."""
     return answer
 
 
 def escaped_error(refusal: HttpRefusal, v1: bool) -> Answer:
-    """Return an error answer whose text is JSON, whatever stands in it."""
+    """Return an error answer that is valid JSON for any text."""
     return error(refusal.status, refusal.code, v1=v1)
 
 
 def unescaped_error(refusal: HttpRefusal, v1: bool) -> Answer:
-    """Return an error answer with its text pasted in: JSON only if there is no quote in it."""
+    """Return an error answer with its text pasted in; quotes in the text make it invalid JSON."""
     answer = error(refusal.status, "@", v1=v1)
     body = answer.body.replace(b"@", refusal.code.encode())
     return Answer(answer.status, body, answer.headers)

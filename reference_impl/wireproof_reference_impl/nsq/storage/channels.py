@@ -1,9 +1,9 @@
-"""The channels of a partition: which there are, and how far each has confirmed.
+"""The channels of a partition on disk: their names, and how far each has confirmed.
 
-Which there are stands in ``channel_meta<N>``. The positions stand one file per channel, in the
-text the deployed broker writes (and still reads when its own database has none):
-confirmed count LF queue count LF file,position,offset of the confirmed LF and of the queue's
-end LF, then the two magic bytes of all its text files.
+The names are in ``channel_meta<N>``. Each position has a file of its own, in the text format that
+the deployed broker writes (and still reads if its own database has none): confirmed count LF queue
+count LF file,position,offset of the confirmed LF and of the queue's end LF, then the two magic
+bytes of all its text files.
 """
 
 import os
@@ -29,14 +29,14 @@ _POSITION = re.compile(rb"(\d{1,18})\n(\d{1,18})\n" + _PLACE + _PLACE + re.escap
 
 
 class ChannelPosition(Struct, frozen=True):
-    """Everything before the virtual offset ``confirmed``, ``count`` messages, is finished."""
+    """All ``count`` messages before the virtual offset ``confirmed`` are finished."""
 
     confirmed: int
     count: int
 
 
 class QueueChannels:
-    """Reads and writes what is kept of the channels of one partition."""
+    """Reads and writes the channel files of one partition."""
 
     def __init__(self, folder: QueueFolder, *, synced: bool = False) -> None:
         self._folder = folder
@@ -46,7 +46,7 @@ class QueueChannels:
         self._with_file: set[str] | None = None
 
     def save_names(self, channels: Iterable[str]) -> None:
-        """Keep which channels outlive their clients, in the order given; none is paused."""
+        """Store the names of durable channels, in the given order; none is paused."""
         entries = [
             {"name": name, "paused": False, "skipped": False, "zanTestSkipped": False}
             for name in channels
@@ -59,7 +59,7 @@ class QueueChannels:
     def load(
         self, start: QueuePosition, end: QueuePosition
     ) -> tuple[dict[str, ChannelPosition], list[QueueWarning]]:
-        """Return the positions, held between the queue's start and end."""
+        """Return the stored positions, limited to the queue's start and end."""
         positions: dict[str, ChannelPosition] = {}
         warnings: list[QueueWarning] = []
         for channel in sorted(self._list_channels()):
@@ -79,14 +79,14 @@ class QueueChannels:
         return positions, warnings
 
     def add(self, channel: str, place: QueuePosition, end: QueuePosition) -> None:
-        """Keep the position of a channel, which is there from now on."""
+        """Store the position of a new channel."""
         self._keep(channel, place, end)
         self._saved[channel] = place
         if self._with_file is not None:
             self._with_file.add(channel)
 
     def save(self, places: Mapping[str, QueuePosition], end: QueuePosition) -> None:
-        """Keep the positions; a channel that is not named loses its file."""
+        """Store the positions; the files of other channels are removed."""
         before = self._list_channels() if self._with_file is None else self._with_file
         for channel, place in places.items():
             self._keep(channel, place, end)
@@ -112,7 +112,7 @@ class QueueChannels:
         return f"{self._folder.directory}/{self._prefix()}{channel}{SUFFIX}"
 
     def _list_channels(self) -> set[str]:
-        """Return the channels of which a position lies there."""
+        """Return the names of the channels with a stored position."""
         prefix = self._prefix()
         return {
             name[len(prefix) : -len(SUFFIX)]

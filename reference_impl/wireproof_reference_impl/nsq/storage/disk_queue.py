@@ -1,9 +1,9 @@
 """One partition's queue on disk: records appended to numbered files, in the published layout.
 
-Records are written with one call for each file and never split; a file is finished when it has
-reached ``max_bytes_per_file`` after a record. What a record holds is the broker's business.
-Records are with the operating system when ``append`` returns, and on the disk after ``sync``;
-where the queue ends is noted by ``flush``, whenever a file is finished, and by ``close``.
+Records are written with one call per file and are never split. A file is finished when a record
+makes it reach ``max_bytes_per_file``. The content of records is the broker's matter. When
+``append`` returns, the records are with the operating system; after ``sync`` they are on the disk.
+The end of the queue is stored by ``flush``, whenever a file is finished, and by ``close``.
 """
 
 from bisect import bisect_right
@@ -27,11 +27,13 @@ from wireproof_reference_impl.nsq.storage.recovery import Recovered, recover
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_spec.wire_error import WireError
 
+# Storing the end after every record would cost a second write for each; without it, a restart
+# reads the file through from the last stored end.
 _MUCH_BYTES = 1 << 20
 
 
 class DiskQueue:
-    """An append-only queue; ``open`` makes or finds it."""
+    """An append-only queue; ``open`` creates or finds it."""
 
     def __init__(
         self,
@@ -62,14 +64,13 @@ class DiskQueue:
         max_bytes_per_file: int,
         synced: bool = False,
     ) -> Self:
-        """Open a partition's queue in its topic's directory; the directory is made when missing.
+        """Open a partition's queue in its topic's directory; create a missing directory.
 
-        A queue has no files before its first record.
-
-        ``synced``: a file is on the disk before it counts as finished.
+        A queue has no files before its first record. ``synced``: a file is synced before it counts
+        as finished.
 
         Raises:
-            QueueFault: a file before the last one is missing or broken.
+            QueueFault: a file before the last one is missing or damaged.
         """
         folder = QueueFolder(str(directory), topic, partition)
         new = folder.is_new()
@@ -103,24 +104,24 @@ class DiskQueue:
 
     @property
     def warnings(self) -> tuple[QueueWarning, ...]:
-        """What was put right when the queue and its channels were read."""
+        """What was repaired when the queue and its channels were read."""
         return tuple(self._warnings)
 
     def append(self, record: bytes) -> int:
-        """Write a whole record, its 4-byte length included; return the offset of its start.
+        """Write a complete record with its 4-byte length; return the offset of its start.
 
         Raises:
-            ValueError: the record does not have the length that it begins with.
-            OSError: it could not be written; nothing of it stays.
+            ValueError: the record does not have the length that it declares.
+            OSError: the record could not be written; nothing of it remains.
         """
         return self.append_all((record,))
 
     def append_all(self, records: Sequence[bytes]) -> int:
-        """Write whole records in a row; return the offset of the first one's start.
+        """Write complete records; return the offset of the first one's start.
 
         Raises:
-            ValueError: a record does not have the length that it begins with.
-            OSError: they could not be written; nothing of any of them stays.
+            ValueError: a record does not have the length that it declares.
+            OSError: the records could not be written; nothing of them remains.
         """
         for record in records:
             if packed.record_size(record) != len(record):
@@ -138,10 +139,10 @@ class DiskQueue:
         return begin.offset
 
     def read_from(self, virtual_offset: int) -> Iterator[tuple[int, bytes]]:
-        """Return (offset, record) from a record's start to the end, also what comes meanwhile.
+        """Yield (offset, record) from an offset to the end, including records added meanwhile.
 
         Raises:
-            QueueFault: no record starts at this offset, or its file is broken.
+            QueueFault: no record starts at this offset, or its file is damaged.
         """
         if not self.start <= virtual_offset <= self.end:
             kept = f"it holds {self.start} to {self.end}"
@@ -149,22 +150,22 @@ class DiskQueue:
         return self._records(virtual_offset)
 
     def save_channels(self, names: Iterable[str]) -> None:
-        """Keep which channels there are; ephemeral ones do not belong here."""
+        """Store the names of the channels; ephemeral ones must not be among them."""
         self._channels.save_names(names)
 
     def load_channel_positions(self) -> dict[str, ChannelPosition]:
-        """Return how far each channel had confirmed; a position past the end is moved there."""
+        """Return each channel's confirmed position; one beyond the end is moved to the end."""
         positions, warnings = self._channels.load(self._start, self._end)
         self._warnings.extend(warnings)
         return positions
 
     def add_channel(self, name: str, position: ChannelPosition) -> None:
-        """Keep a new channel; it is found again from now on."""
+        """Store a new channel, which a later `open` finds again."""
         place = self._place(position.confirmed, position.count)
         self._channels.add(name, place, self._end)
 
     def save_channel_positions(self, positions: Mapping[str, ChannelPosition]) -> None:
-        """Keep how far each channel has confirmed; channels not named are forgotten."""
+        """Store each channel's confirmed position; channels that are not given are forgotten."""
         places = {
             channel: self._place(position.confirmed, position.count)
             for channel, position in positions.items()
@@ -172,24 +173,24 @@ class DiskQueue:
         self._channels.save(places, self._end)
 
     def sync(self) -> None:
-        """Make every record outlive the machine."""
+        """Sync all records to the disk."""
         if self._file is not None:
             self._file.sync()
 
     def note_growth(self) -> None:
-        """Note where the queue ends, if reading it through from what is noted would take long."""
+        """Store the end of the queue if reading from the last stored end would take long."""
         noted = 0 if self._noted is None else self._noted.offset
         if self._end.offset - noted >= _MUCH_BYTES:
             self.flush()
 
     def flush(self) -> None:
-        """Note where the queue ends."""
+        """Store the end of the queue."""
         if self._noted != self._end:
             self._folder.write_writer_meta(self._end)
             self._noted = self._end
 
     def close(self) -> None:
-        """Note where the queue ends and let go of its file."""
+        """Store the end of the queue and close its file."""
         if self._synced:
             self.sync()
         self.flush()
@@ -200,7 +201,7 @@ class DiskQueue:
         return f"{self._folder.topic}-{self._folder.partition}"
 
     def _by_file(self, records: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-        """Divide records into those that go to one file each."""
+        """Divide records into those for each file."""
         size = self._end.file_position
         batch: list[bytes] = []
         for record in records:
@@ -220,7 +221,7 @@ class DiskQueue:
             self._finish_file()
 
     def _roll_back(self, begin: QueuePosition, finished: int) -> None:
-        """Undo what was written of a batch to files before the one that failed."""
+        """Undo the part of a batch that was written to files before the one that failed."""
         if self._end == begin:
             return
         self._close_file()
@@ -256,7 +257,7 @@ class DiskQueue:
         return QueuePosition(count, file.file_number, offset - file.file_start, offset)
 
     def _file_end(self, offset: int) -> QueuePosition:
-        """Return the end, as of now, of the file in which the record at an offset stands."""
+        """Return the present end of the file with the record at an offset."""
         index = bisect_right(self._finished, offset, key=lambda end: end.offset)
         return self._finished[index] if index < len(self._finished) else self._end
 

@@ -1,8 +1,8 @@
-"""Where a node keeps its topics on disk: one directory for each, as the real broker does.
+"""Topics on disk: one directory each, as in the real broker.
 
-Every record is with the operating system before its publish is answered, and a new channel
-before its SUB is, so that the death of the process costs nothing that was acknowledged. What the
-loss of the machine costs is the choice of `Fsync`.
+Every record is with the operating system before its publish is answered, and a new channel before
+its SUB is, so that the end of the process loses nothing that was acknowledged. What a loss of the
+machine may lose is the choice of `Fsync`.
 """
 
 import json
@@ -29,7 +29,7 @@ _DELETED = "%deleted-"
 
 
 class DiskStorage:
-    """Topics under a data directory, which is made when missing."""
+    """Topics in a data directory, which is created if it is missing."""
 
     def __init__(
         self, directory: Path, *, max_bytes_per_file: int, fsync: Fsync = Fsync.NEVER
@@ -44,14 +44,14 @@ class DiskStorage:
 
     @property
     def gathers(self) -> bool:
-        """Return True if acknowledging many messages at a time is cheaper."""
+        """Return True if acknowledging many messages at once is cheaper."""
         return self._fsync is Fsync.ALWAYS
 
     def topics(self) -> Iterator[TopicMeta]:
-        """Yield the topics that were kept.
+        """Yield the stored topics.
 
         Raises:
-            QueueFault: what was kept of a topic cannot be read.
+            QueueFault: the files of a topic cannot be read.
         """
         for path in sorted(Path(self._directory).glob(f"*/{_META}")):
             try:
@@ -63,7 +63,7 @@ class DiskStorage:
             yield meta
 
     def save_topic(self, meta: TopicMeta) -> None:
-        """Keep a topic's meta data."""
+        """Store a topic's metadata."""
         kept = {
             "name": meta.name,
             "partitions": meta.partitions,
@@ -82,7 +82,7 @@ class DiskStorage:
             sync_directory(self._directory)
 
     def delete_topic(self, name: str) -> None:
-        """Remove a topic's directory: in one step for whoever looks for the topic."""
+        """Remove a topic's directory; a rename first makes the topic disappear in one step."""
         for key in [key for key in self._queues if key[0] == name]:
             self._queues.pop(key).close()
         directory = self._topic_directory(name)
@@ -95,7 +95,7 @@ class DiskStorage:
             shutil.rmtree(removed, ignore_errors=True)
 
     def open_log(self, topic: str, partition: int) -> Log:
-        """Open a partition's queue, new or kept."""
+        """Open a partition's queue, a new or a stored one."""
         queue = DiskQueue.open(
             self._topic_directory(topic),
             topic,
@@ -110,22 +110,22 @@ class DiskStorage:
         """Make what is about to be acknowledged as durable as promised.
 
         Raises:
-            OSError: it is not; nothing of it may be acknowledged.
+            OSError: the records are not durable; none of them may be acknowledged.
         """
         if self._fsync is Fsync.ALWAYS:
             self._sync()
 
     def sync(self) -> None:
-        """Make everything durable, where that is promised at all; called once a second.
+        """Sync all data to the disk if that is promised; called once a second.
 
         Raises:
-            OSError: something may be lost with the machine.
+            OSError: data may be lost with the machine.
         """
         if self._syncs:
             self._sync()
 
     def replace_log(self, topic: str, partition: int, records: Iterable[bytes]) -> Log:
-        """Remove a partition's files and keep other records instead."""
+        """Remove a partition's files and store other records instead."""
         for path in Path(self._topic_directory(topic)).glob(f"{topic}-{partition}[.:]*"):
             path.unlink()
         log = self.open_log(topic, partition)
@@ -139,7 +139,7 @@ class DiskStorage:
         return {name: (each.confirmed, each.count) for name, each in kept.items()}
 
     def add_channel(self, topic: str, partition: int, name: str, place: tuple[int, int]) -> None:
-        """Keep a new channel, unless it is ephemeral."""
+        """Store a new channel unless it is ephemeral."""
         if name.endswith(_EPHEMERAL):
             return
         self._queues[topic, partition].add_channel(name, ChannelPosition(*place))
@@ -149,7 +149,7 @@ class DiskStorage:
     def save_positions(
         self, topic: str, partition: int, positions: Mapping[str, tuple[int, int]]
     ) -> None:
-        """Keep each channel's confirmed offset and count; ephemeral channels are not kept."""
+        """Store each channel's confirmed offset and count; ephemeral channels are not stored."""
         queue = self._queues[topic, partition]
         kept = {name: each for name, each in positions.items() if not name.endswith(_EPHEMERAL)}
         queue.save_channels(kept)

@@ -1,7 +1,7 @@
-"""The file a queue writes to: whole batches or nothing, made durable when asked.
+"""The file that a queue appends to: complete batches or nothing, synced on request.
 
-A write goes to the operating system before it returns: what was written outlives the process.
-Only what was synced outlives the machine.
+A write is passed to the operating system before it returns, so written data survives the end of
+the process. Only synced data survives a loss of the machine.
 """
 
 import os
@@ -9,7 +9,7 @@ from io import FileIO
 
 
 class QueueFile:
-    """One file of records, open for appending; ``size`` is where the next record goes."""
+    """One file of records, open for appending; ``size`` is the position of the next record."""
 
     def __init__(self, path: str, *, size: int) -> None:
         self._path = path
@@ -23,7 +23,7 @@ class QueueFile:
         """Append bytes with one call.
 
         Raises:
-            OSError: they could not be written; nothing of them stays.
+            OSError: the bytes could not be written; nothing of them remains.
         """
         if self._is_torn:
             self._cut()
@@ -39,7 +39,7 @@ class QueueFile:
         self.size += len(data)
 
     def sync(self) -> None:
-        """Make what was written outlive the machine."""
+        """Sync the file to the disk."""
         if not self._is_dirty:
             return
         os.fdatasync(self._file.fileno())
@@ -48,18 +48,18 @@ class QueueFile:
         self._is_named, self._is_dirty = True, False
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
     def _cut(self) -> None:
-        """Remove what a failed write left; until that is done nothing more is written."""
+        """Remove the rest of a failed write; nothing is written before this has succeeded."""
         self._is_torn = True
         self._file.truncate(self.size)
         self._is_torn = False
 
 
 def sync_directory(directory: str) -> None:
-    """Make the names in a directory outlive the machine."""
+    """Sync the file names of a directory to the disk."""
     number = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(number)

@@ -1,7 +1,6 @@
-"""One partition's files in its topic's directory: the small ones read and written whole.
+"""The files of one partition in its topic's directory; small ones are replaced as a whole.
 
-Each is replaced as a whole (a new file is renamed over it), so that a reader sees either the
-old content or the new.
+A new file is renamed over the old one, so that a reader sees either the old content or the new.
 """
 
 import json
@@ -28,7 +27,7 @@ TWIN = ".tmp"
 
 
 class QueueFolder(Struct, frozen=True):
-    """Where the files of one partition lie and what they are called."""
+    """The directory and file names of one partition."""
 
     directory: str
     topic: str
@@ -53,7 +52,7 @@ class QueueFolder(Struct, frozen=True):
         return self._path(queue_file_name(self.topic, self.partition, number))
 
     def data_numbers(self) -> list[int]:
-        """Return the numbers of the files of records there are, in order."""
+        """Return the numbers of the record files, in order."""
         found = map(read_queue_file_name, os.listdir(self.directory))
         return sorted(
             file.number
@@ -66,7 +65,7 @@ class QueueFolder(Struct, frozen=True):
         return os.path.getsize(self.data_path(number))
 
     def cut(self, end: QueuePosition, *, last: int) -> None:
-        """Remove all records behind a place; ``last`` is the number of the last file."""
+        """Remove all records after a position; ``last`` is the number of the last file."""
         for number in range(last, end.file_number, -1):
             _remove(self.data_path(number))
         for number in range(end.file_number, last + 1):
@@ -76,29 +75,29 @@ class QueueFolder(Struct, frozen=True):
             os.truncate(self.data_path(end.file_number), end.file_position)
 
     def read_offset_meta(self, number: int) -> FinishedFile | None:
-        """Return what is noted of a finished file; None when nothing readable is."""
+        """Return the metadata of a finished file; None if it is missing or unreadable."""
         name = offset_meta_name(self.topic, self.partition, number)
         return notes.read_offset_meta(_content(self._path(name)))
 
     def write_offset_meta(self, end: QueuePosition) -> None:
-        """Note that the file which a place ends is finished."""
+        """Store the metadata of the file that ends at a position."""
         name = offset_meta_name(self.topic, self.partition, end.file_number)
         replace_file(self._path(name), notes.offset_meta(end))
 
     def read_writer_meta(self) -> QueuePosition | None:
-        """Return where the next record was to go; None when nothing readable says so."""
+        """Return the stored position of the next record; None if it is missing or unreadable."""
         name = writer_meta_name(self.topic, self.partition)
         return notes.read_writer_meta(_content(self._path(name)))
 
     def write_writer_meta(self, end: QueuePosition) -> None:
-        """Note where the next record goes: first in the twin, then in the file itself."""
+        """Store the position of the next record, in the twin file and then in the file itself."""
         path = self._path(writer_meta_name(self.topic, self.partition))
         note = notes.writer_meta(end)
         replace_file(f"{path}{TWIN}", note)
         replace_file(path, note + notes.MAGIC)
 
     def read_start(self) -> QueuePosition | None:
-        """Return where the queue starts; None when nothing readable says so."""
+        """Return the stored start of the queue; None if it is missing or unreadable."""
         try:
             start = json.loads(_content(self._path(queue_start_name(self.topic, self.partition))))
             segment = start["SegOffset"]
@@ -115,10 +114,10 @@ class QueueFolder(Struct, frozen=True):
         return QueuePosition(*numbers)
 
     def write_start(self, start: QueuePosition) -> None:
-        """Note where the queue starts.
+        """Store the start of the queue.
 
-        At the beginning most do, and a file that cannot be read means just that: it need not
-        stand there in one step.
+        Most queues start at the beginning, and an unreadable file means just that, so that this
+        start need not be written in one step.
         """
         segment = {"FileNum": start.file_number, "Pos": start.file_position}
         content = {
@@ -135,9 +134,9 @@ class QueueFolder(Struct, frozen=True):
 
 
 def replace_file(path: Path | str, content: bytes, *, synced: bool = False) -> None:
-    """Write a file as a whole, in one step for whoever reads it.
+    """Write a file as a whole; readers see the old or the new content.
 
-    ``synced``: the content is on the disk before it takes the name.
+    ``synced``: the content is synced before the file gets its name.
     """
     new = f"{path}{NEW}"
     with open(new, "wb", buffering=0) as file:  # thousands a second
@@ -150,11 +149,11 @@ def replace_file(path: Path | str, content: bytes, *, synced: bool = False) -> N
 
 
 def overwrite_file(path: str, content: bytes) -> None:
-    """Write a small file as a whole with one call, where it stands.
+    """Write a small file in place with one call.
 
-    For what nobody needs in one step: a file that is made is empty for a moment, and whoever looks
-    then, or after a death of the process just then, finds nothing in it. What was there before
-    gives way at once. Making no second file, it takes a small part of the time of `replace_file`.
+    Only for files that need not change in one step: the file is empty for a moment, and a reader,
+    or a restart after a crash at that moment, finds nothing in it. It takes a small part of the
+    time of `replace_file`, because it creates no second file.
     """
     number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:

@@ -1,7 +1,7 @@
 """The text metadata files of a partition's queue, formatted by hand for a fast start.
 
-Each function writes or reads one shape of `wireproof_spec.nsq.queue_files`; a test holds the two
-equal.
+Each function reads or writes one shape of `wireproof_spec.nsq.queue_files`; a test checks that
+both agree.
 """
 
 import re

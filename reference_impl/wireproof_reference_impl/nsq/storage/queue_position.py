@@ -4,10 +4,10 @@ from msgspec import Struct
 
 
 class QueuePosition(Struct, frozen=True):
-    """The place before a record, or the end.
+    """The position before a record, or the end of the queue.
 
-    ``offset`` is the virtual one, which runs on across files; ``count`` is how many messages
-    lie before it.
+    ``offset`` is the virtual one, which continues across files; ``count`` is the number of
+    messages before it.
     """
 
     count: int = 0
@@ -21,18 +21,18 @@ class QueuePosition(Struct, frozen=True):
         return self.offset - self.file_position
 
     def after(self, size: int, *, count: int = 1) -> "QueuePosition":
-        """Return the place behind so many records of so many bytes in all."""
+        """Return the position after a number of records with a total size."""
         return QueuePosition(
             self.count + count, self.file_number, self.file_position + size, self.offset + size
         )
 
     def next_file(self) -> "QueuePosition":
-        """Return the same place as the beginning of the next file."""
+        """Return the same position as the beginning of the next file."""
         return QueuePosition(self.count, self.file_number + 1, 0, self.offset)
 
 
 class QueueWarning(Struct, frozen=True):
-    """Something in a queue's files that was put right when it was opened."""
+    """Something in a queue's files that was repaired when it was opened."""
 
     file: str
     text: str
@@ -42,4 +42,4 @@ class QueueWarning(Struct, frozen=True):
 
 
 class QueueFault(Exception):
-    """A queue cannot be opened or read as asked; ``str()`` is the whole sentence."""
+    """A queue cannot be opened or read; ``str()`` is the whole sentence."""

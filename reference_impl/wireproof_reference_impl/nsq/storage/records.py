@@ -1,4 +1,4 @@
-"""Records as they stand one after another in a queue's files."""
+"""The records in a queue's files."""
 
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_spec.wire_error import WireError
@@ -7,12 +7,12 @@ LENGTH_SIZE = 4
 
 
 def measure_record(head: bytes, left: int, at: int) -> int:
-    """Return how many bytes the record takes, its length included, that begins so.
+    """Return the size of the record that begins with `head`, its length field included.
 
-    `left`: so many bytes there are, the head's included.
+    `left` is the number of bytes that remain, those of the head included.
 
     Raises:
-        WireError: there is no whole record; its offset is `at`.
+        WireError: there is no complete record; its offset is `at`.
     """
     taken = packed.record_size(head)
     if len(head) < LENGTH_SIZE:

@@ -1,8 +1,8 @@
-"""Finding a queue again in the files it left.
+"""Recovers a queue from the files it left.
 
-The files of records decide; what is noted beside them only saves reading them. A file whose
-noted end fits its size is finished. Any other is read through; the last one only from the noted
-end of the queue on, and what is no whole record at its end is dropped.
+The record files decide; the metadata beside them only saves reading them. A file whose stored end
+fits its size is finished. Any other file is read through, the last one only from the stored end of
+the queue on. An incomplete record at its end is dropped.
 """
 
 import os
@@ -37,10 +37,10 @@ class Recovered(Struct):
 
 
 def recover(folder: QueueFolder) -> Recovered:
-    """Find a queue in the files of its folder, and cut off what is no whole record at its end.
+    """Recover a queue from the files of its folder; cut off an incomplete record at the end.
 
     Raises:
-        QueueFault: a file before the last one is missing or broken.
+        QueueFault: a file before the last one is missing or damaged.
     """
     start = folder.read_start() or QueuePosition()
     recovered = Recovered(start, end=start)
@@ -59,10 +59,10 @@ def recover(folder: QueueFolder) -> Recovered:
 
 
 def record_sizes(file: BinaryIO, size: int) -> Iterator[int]:
-    """Return the sizes of the records in the next ``size`` bytes of a file.
+    """Yield the sizes of the records in the next ``size`` bytes of a file.
 
     Raises:
-        WireError: what follows is no whole record; the offset counts from the first byte read.
+        WireError: no complete record follows; the offset counts from the first byte read.
     """
     at = 0
     while at < size:
@@ -81,7 +81,7 @@ def _refuse_gaps(folder: QueueFolder, numbers: list[int], start: QueuePosition) 
 
 
 def _noted_end(folder: QueueFolder, begin: QueuePosition) -> QueuePosition | None:
-    """Return the end of a file as noted when it was finished; None when that does not fit it."""
+    """Return the stored end of a finished file; None if it does not fit the file."""
     size = folder.data_size(begin.file_number)
     meta = folder.read_offset_meta(begin.file_number)
     end_offset = begin.file_start + size
@@ -124,7 +124,7 @@ def _fits(noted: QueuePosition, begin: QueuePosition, size: int) -> bool:
 def _read_through(
     folder: QueueFolder, begin: QueuePosition
 ) -> tuple[QueuePosition, WireError | None]:
-    """Return the end of a file's whole records, and what stands there instead of the next."""
+    """Return the end of a file's complete records, and the error of what follows them."""
     end = begin
     left = folder.data_size(begin.file_number) - begin.file_position
     with open(folder.data_path(begin.file_number), "rb") as file:

@@ -1,4 +1,4 @@
-"""Legal differences: other ways to do what the texts leave open. None may turn a verdict red."""
+"""Legal variants of a broker, where the texts leave a choice. None may turn a verdict red."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ _HEARTBEAT = packed.frame(packed.RESPONSE, HEARTBEAT)
 
 
 def _byte_by_byte(data: bytes) -> Sequence[bytes]:
-    """Return the first bytes singly, the rest in pieces: all singly takes seconds."""
+    """Return the first bytes one by one, the rest in pieces: all one by one would take seconds."""
     singly = [data[at : at + 1] for at in range(min(len(data), 64))]
     return singly + [data[at : at + 1000] for at in range(64, len(data), 1000)]
 
@@ -89,7 +89,7 @@ def _above_the_partition(partition: int) -> int:
 
 
 def _oldest_or_second(waiting: int) -> int:
-    """Choose by chance: were it always the second, the oldest might wait for ever."""
+    """Choose at random: if it were always the second, the oldest might wait for ever."""
     return _CHANCE.randrange(min(2, waiting))
 
 
@@ -110,7 +110,7 @@ def _idle_takes_untagged(message: Message, audience: Audience) -> Sequence[Subsc
 
 
 def _counted_when_left(held: list[Held], subscriber: Subscriber) -> list[Held]:
-    """Return a client's messages in flight to the channel, with their deliveries counted."""
+    """Return a client's messages in flight to the channel, with its deliveries counted."""
     for each in held:
         each.attempts += 1
     return held
@@ -119,7 +119,7 @@ def _counted_when_left(held: list[Held], subscriber: Subscriber) -> list[Held]:
 def _indicated_by_message(
     entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
 ) -> bytes:
-    """Build a record that has the indicator, and an ext part, only with a header."""
+    """Build a record that has the indicator and an ext part only if it has a header."""
     with_header = extend and entry.header is not None
     return record.build(
         entry, timestamp_ns, internal_id=internal_id, extend=with_header, version=version
@@ -141,7 +141,7 @@ def _room_for_the_id(size: int) -> bool:
 
 
 def _take_deployed(*names: str) -> Settings:
-    """Return what the measured broker does in some respects."""
+    """Return some settings of the deployed dialect."""
     return {name: DEPLOYED_SETTINGS[name] for name in names}
 
 

@@ -1,4 +1,4 @@
-"""Legal differences of clusters."""
+"""Legal variants of clusters."""
 
 from wireproof_reference_impl.nsq.preset import Preset, variant
 from wireproof_spec.nsq import error_codes

@@ -1,4 +1,4 @@
-"""Legal differences of lookup servers: in order, spelling and time of what they say."""
+"""Legal variants of lookup servers: order, spelling and delay of their answers."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _BESIDE = ("topics", "tombstones")
 
 
 def _backwards(value: object) -> object:
-    """Return JSON with the names of every object in the other order."""
+    """Return JSON with the names of every object in reverse order."""
     if isinstance(value, dict):
         found = cast(Mapping[str, object], value)
         return {name: _backwards(found[name]) for name in reversed(list(found))}
@@ -32,7 +32,7 @@ def _backwards(value: object) -> object:
 
 
 def _more(value: object) -> object:
-    """Return JSON with a name nobody knows in every object that has others."""
+    """Return JSON with an unknown name added to every object that has names."""
     if isinstance(value, dict):
         found = cast(Mapping[str, object], value)
         if not found:
@@ -61,7 +61,7 @@ def _with_more(request: Request, data: object) -> object:
 
 
 def _topics_backwards(node: Record) -> Record:
-    """Return a node with its topics, and the tombstones beside them, in the other order."""
+    """Return a node with its topics, and their tombstones, in reverse order."""
     both = {name: list(reversed(cast(list[object], node[name]))) for name in _BESIDE}
     return {**node, **both}
 
@@ -82,10 +82,10 @@ def _other_text(request: Request, refusal: HttpRefusal) -> HttpRefusal:
 
 
 def _unknown_is_not_found(request: Request, data: object) -> object:
-    """Refuse a lookup that would name neither node nor channel.
+    """Refuse a lookup whose answer would list neither nodes nor channels.
 
     Raises:
-        HttpRefusal: it would.
+        HttpRefusal: the answer would list neither.
     """
     found = cast(Data, data)
     if is_lookup(request) and not any(found[n] for n in ("channels", "partitions", "producers")):

@@ -1,4 +1,4 @@
-"""Small choices of the broker, each as the published text has it."""
+"""Small choices of the broker, with the published defaults."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def trace_response(stored: PublishResult) -> bytes:
 
 
 def any_record(entries: Sequence[NewMessage], extend: bool, max_message_size: int) -> None:
-    """Let every record through whose message was let through."""
+    """Accept every record of an accepted message."""
 
 
 def from_one(partition: int) -> int:
@@ -29,27 +29,27 @@ def from_one(partition: int) -> int:
 
 
 def oldest(waiting: int) -> int:
-    """Return which of the waiting messages goes next: the first."""
+    """Return the index of the waiting message to send next: the first."""
     return 0
 
 
 def as_fatal_as_it_is(command: bytes, code: str, fatal: bool) -> bool:
-    """Return True if a refusal closes the connection."""
+    """Return True if a refusal closes the connection, by its own setting."""
     return fatal
 
 
 def own_text(code: str, text: str) -> str:
-    """Return the words behind an error code."""
+    """Return the text of a refusal unchanged."""
     return text
 
 
 def one_piece(data: bytes) -> Sequence[bytes]:
-    """Return the bytes as they are written: all at once."""
+    """Return the bytes as one piece."""
     return (data,)
 
 
 def has_trace_room(size: int) -> bool:
-    """Return True if a body of this size has room for a trace id and a message behind it.
+    """Return True if a body of this size can hold a trace id and a message.
 
     Clause: smart.trace.short
     """
@@ -57,5 +57,5 @@ def has_trace_room(size: int) -> bool:
 
 
 def next_id(first: int, due: int) -> int:
-    """Return the internal id with which a leader begins: the one that is due."""
+    """Return the first internal id of a new leader: the next number."""
     return due

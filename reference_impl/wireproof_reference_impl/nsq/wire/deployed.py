@@ -1,4 +1,4 @@
-"""Choices of the measured youzan nsqd where it parts from the published text."""
+"""Choices of the measured youzan nsqd that differ from the published text."""
 
 from collections.abc import Sequence
 
@@ -16,10 +16,10 @@ VERSION = "0.3.7-HA.1.13.0"
 
 
 def read_header(data: bytes) -> Header:
-    """Return what the broker needs of a header that may be any JSON.
+    """Return the fields needed from a header, which may be any JSON.
 
     Raises:
-        Refusal: no JSON, or a trace id that is no decimal number in a string; not fatal.
+        Refusal: invalid JSON, or a trace id that is no decimal number in a string; not fatal.
     """
     try:
         value = lenient_json.read(data)
@@ -33,7 +33,7 @@ def read_header(data: bytes) -> Header:
 
 
 def check_record(entries: Sequence[NewMessage], extend: bool, max_message_size: int) -> None:
-    """Refuse a record that its writer has no room for: it forgot the ext part.
+    """Refuse a record that is too large for its writer, which forgets to count the ext part.
 
     Raises:
         Refusal: the record is larger than the largest message and its head; not fatal.

@@ -1,19 +1,19 @@
-"""The body of PUB_EXT taken apart into header and message."""
+"""Splits the body of PUB_EXT into header and message."""
 
 from typing import NamedTuple
 
 
 class Split(NamedTuple):
-    """A PUB_EXT body taken apart."""
+    """The header and the message of a PUB_EXT body."""
 
     header: bytes
     body: bytes
 
 
 def split_header(data: bytes) -> Split | None:
-    """Split a body into its 2-byte header length, header and a message of at least one byte.
+    """Split a body into its 2-byte header length, the header, and a message of at least one byte.
 
-    None when the header length runs past the frame. Clause: ext.parser.header-beyond-frame
+    None if the header length runs past the frame. Clause: ext.parser.header-beyond-frame
     """
     length = int.from_bytes(data[:2])
     if len(data) <= 2 + length:

@@ -1,4 +1,4 @@
-"""Texts and numbers as Go prints them, where the deployed dialect repeats them."""
+"""Text and numbers in the format of Go, for the deployed dialect."""
 
 import json
 import re
@@ -11,7 +11,7 @@ _HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\
 
 
 def quote(text: str) -> str:
-    """Return a text in double quotes, what is unprintable or no UTF-8 escaped."""
+    """Return a text in double quotes; unprintable characters and invalid UTF-8 are escaped."""
     return '"' + "".join(map(_escape, text)) + '"'
 
 

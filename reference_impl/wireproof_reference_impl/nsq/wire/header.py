@@ -1,4 +1,4 @@
-"""The JSON header of a message, as the published text wants it."""
+"""The JSON header of a message, by the rules of the published text."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -37,7 +37,7 @@ def refuse_header(text: str) -> Refusal:
 
 
 def trace_number(value: JsonValue, *, empty: bool) -> int | None:
-    """Return the trace id that a header's value stands for; None for an empty one if allowed.
+    """Return the trace id in a header value; None for an empty value if `empty` is allowed.
 
     Raises:
         Refusal: neither empty nor the decimal digits of an unsigned 64-bit number.
@@ -53,10 +53,10 @@ def trace_number(value: JsonValue, *, empty: bool) -> int | None:
 
 
 def checked_object(data: bytes) -> dict[str, JsonValue]:
-    """Return a header that is a JSON object without a fault.
+    """Return a header that is a JSON object without faults.
 
     Raises:
-        Refusal: not JSON, not an object, or JSON that readers may understand differently.
+        Refusal: not JSON, not an object, or JSON that parsers may read in different ways.
     """
     try:
         read = strict_json.read(data)
@@ -82,7 +82,7 @@ def check_names(fields: Fields) -> None:
 
 
 def check_values(fields: Fields) -> None:
-    """Refuse values that are no strings.
+    """Refuse values that are not strings.
 
     Clause: ext.publish.header-value
     """
@@ -92,7 +92,7 @@ def check_values(fields: Fields) -> None:
 
 
 def empty_is_none(value: JsonValue) -> int | None:
-    """Return the trace id of a value; an empty one is none.
+    """Return the trace id in a value; an empty value means no trace id.
 
     Clause: ext.publish.trace-empty
     """
@@ -100,7 +100,7 @@ def empty_is_none(value: JsonValue) -> int | None:
 
 
 def tag_of(fields: Fields) -> str | None:
-    """Return the dispatch tag, when there is one and it is a string."""
+    """Return the dispatch tag if there is one and it is a string."""
     tag = fields.get(CLIENT_DISPATCH_TAG)
     return tag if isinstance(tag, str) else None
 
@@ -113,7 +113,7 @@ def reader(
     trace: Callable[[JsonValue], int | None] = empty_is_none,
     tag: Callable[[Fields], str | None] = tag_of,
 ) -> ReadHeader:
-    """Return what reads a header by these rules, and remembers the last few hundred it read."""
+    """Return a function that reads headers by these rules and caches a few hundred of them."""
 
     @lru_cache(maxsize=512)
     def read(data: bytes) -> Header:

@@ -1,4 +1,4 @@
-"""The JSON of IDENTIFY, read as leniently and as strictly as the measured peer reads it."""
+"""The JSON of IDENTIFY, read exactly as leniently as the measured broker reads it."""
 
 import json
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _TYPES: dict[str, type] = {
 
 
 class BadIdentify(ValueError):
-    """The body of IDENTIFY is not what it has to be."""
+    """The body of IDENTIFY is invalid."""
 
 
 class IdentifyFields:
@@ -55,7 +55,7 @@ class IdentifyFields:
         return self._fields.get(name) is True
 
     def ext_filter(self) -> ExtFilter | None:
-        """Return the filter, when one is given; one with wrong values filters nothing."""
+        """Return the filter if one is given; a filter with invalid values filters nothing."""
         value = self._fields.get("ext_filter")
         if not isinstance(value, dict):
             return None
@@ -75,7 +75,7 @@ class IdentifyFields:
 def read(data: bytes) -> IdentifyFields:
     """Return the fields of an IDENTIFY body.
 
-    Names match whatever their case, unknown ones are left alone, null is an empty object.
+    Names match in any letter case, unknown names are ignored, null counts as an empty object.
 
     Raises:
         BadIdentify: not a JSON object, or a known field of another type.

@@ -8,7 +8,7 @@ MILLISECOND = 1_000_000
 
 
 class ExtFilter(Struct, frozen=True):
-    """Which messages a client wants by a name of the header; kind 0 is none."""
+    """Which messages a client wants, by a header field; kind 0 means all."""
 
     kind: int = 0
     key: str = ""
@@ -18,7 +18,7 @@ class ExtFilter(Struct, frozen=True):
 
 
 class Identity(Struct, frozen=True):
-    """The fields of IDENTIFY the broker acts upon; a heartbeat of None is switched off."""
+    """The fields of IDENTIFY that the broker uses; a heartbeat of None means no heartbeats."""
 
     heartbeat_ms: int | None = limits.HEARTBEAT_INTERVAL_MS
     message_timeout_ms: int = limits.MSG_TIMEOUT_MS

@@ -1,7 +1,7 @@
-"""JSON as the parser of the measured broker takes it (valyala/fastjson): shape, not content.
+"""JSON as the measured broker's parser (valyala/fastjson) reads it: it checks shape only.
 
-Raw control bytes, bad escapes and UTF-8, numbers of any form, NaN and duplicate names pass.
-The words of its refusals are kept too.
+Raw control bytes, bad escapes, invalid UTF-8, numbers of any form, NaN and duplicate names are
+accepted. The error texts are the same too.
 """
 
 import re
@@ -13,7 +13,7 @@ from wireproof_spec.nsq.limits import MAX_JSON_DEPTH
 
 
 class Opaque:
-    """A value nobody asks about: a number, true, false, null or an array."""
+    """A value that the broker never uses: a number, true, false, null or an array."""
 
 
 OPAQUE = Opaque()
@@ -29,7 +29,7 @@ _ESCAPED = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r"
 
 
 class BadJson(ValueError):
-    """The text is refused; says why and at which place."""
+    """The text is invalid; says why and where."""
 
     def __init__(self, why: str, place: int) -> None:
         super().__init__(why)
@@ -37,15 +37,15 @@ class BadJson(ValueError):
         self.place = place
 
     def within(self, what: str) -> "BadJson":
-        """Return the same refusal, said of the value around."""
+        """Return the same error, attributed to the value around it."""
         return BadJson(f"cannot parse {what}: {self.why}", self.place)
 
 
 def read(data: bytes) -> Lenient:
-    """Return the value of a text; of a name that occurs twice the first stands.
+    """Return the value of a text; if a name occurs twice, the first one counts.
 
     Raises:
-        BadJson: no JSON even so.
+        BadJson: the text is invalid even for this parser.
     """
     reader = _Reader(data.decode("utf-8", "surrogateescape"))
     try:
@@ -65,7 +65,7 @@ def _ends(text: str) -> str:
 
 
 class _Reader:
-    """Reads values one inside the other, from a place on."""
+    """Reads nested values from a position on."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -207,7 +207,7 @@ def _odd_backslashes(text: str, start: int, end: int) -> bool:
 
 
 def _unescape(text: str) -> str:
-    """Undo the escapes that are understood; the others stand as they are."""
+    """Decode known escapes; unknown ones stay as they are."""
     head, *rest = text.split("\\")
     parts = [head]
     at = 0

@@ -1,4 +1,4 @@
-"""Command lines in the buffer: words up to LF, and the three whose id is raw bytes."""
+"""Command lines in the buffer: words up to LF, and three commands with a raw id."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ _RAW_COMMANDS = tuple(command for command, *_ in _RAW)
 
 
 class Line(NamedTuple):
-    """The words of one line and the place behind it."""
+    """The words of one line, and the position after it."""
 
     words: list[bytes]
     end: int
@@ -23,7 +23,7 @@ class Line(NamedTuple):
 def read_line(buffer: bytearray, place: int) -> Line | None:
     """Return the line that starts at `place`, or None while it is not complete.
 
-    An id may hold any byte, LF included, so a line of FIN, REQ or TOUCH has a least length.
+    An id may contain any byte, LF included, so lines of FIN, REQ and TOUCH have a minimum length.
 
     Raises:
         Silence: the line is longer than the read buffer of the real broker.

@@ -1,10 +1,10 @@
-"""A message as the broker holds it, and what a publisher hands in."""
+"""Messages as publishers send them and as the broker stores them."""
 
 from typing import NamedTuple
 
 
 class NewMessage(NamedTuple):
-    """One message of a publish command, before it has a place in the queue."""
+    """One message of a publish command, before it is stored in the queue."""
 
     body: bytes
     trace_id: int = 0
@@ -29,7 +29,7 @@ class Message(NamedTuple):
 
 
 class PublishResult(NamedTuple):
-    """Where a publish landed: the first internal id, the first record's start, all bytes."""
+    """The result of a publish: first internal id, first record's offset, total size, trace id."""
 
     internal_id: int
     trace_id: int

@@ -1,7 +1,7 @@
-"""The bytes a broker writes, packed by hand because every message passes through here.
+"""The bytes that a broker writes, packed by hand because every message passes through here.
 
-Each function writes one shape of `wireproof_spec.nsq`; a test holds the two equal.
-All integers are in network byte order.
+Each function writes one shape of `wireproof_spec.nsq`; a test checks that both agree. All integers
+are big endian.
 """
 
 from struct import Struct
@@ -37,12 +37,12 @@ def extend_part(version: int, header: bytes) -> bytes:
 
 
 def position(disk_queue_offset: int, disk_queue_data_size: int) -> bytes:
-    """Return the place in the queue that ordered and advanced subscriptions see."""
+    """Return the offset and size in the queue, which ordered and advanced subscriptions get."""
     return _POSITION.pack(disk_queue_offset, disk_queue_data_size)
 
 
 def trace_response(internal_id: int, trace_id: int, *, offset: int, size: int) -> bytes:
-    """Return the 30 bytes that answer a traced publish."""
+    """Return the 30 bytes of the answer to a traced publish."""
     return _TRACE_RESPONSE.pack(b"OK", internal_id, trace_id, offset, size)
 
 
@@ -55,7 +55,7 @@ def record(
 
 
 def record_size(data: bytes) -> int:
-    """Return how many bytes a record takes that begins so, its length included."""
+    """Return the size of the record that begins with these bytes, its length field included."""
     return 4 + int.from_bytes(data[:4])
 
 

@@ -7,7 +7,7 @@ from wireproof_spec.nsq.names import EXT_VERSION_NONE
 
 
 def extend_part(entry: NewMessage, version: int) -> bytes:
-    """Return the ext part of a new record: version 0 stands alone, without a length."""
+    """Return the ext part of a new record; version 0 has no length."""
     if entry.header is None:
         return b"\0"
     return packed.extend_part(version, entry.header)
@@ -34,8 +34,8 @@ def build(
 def read(record: bytes, offset: int, number: int) -> Message:
     """Return the message of a record.
 
-    The high 4 bits of attempts, when anything above the greatest count is there, say that an
-    ext part follows: version, and unless that is 0, length and data.
+    If the high 4 bits of attempts exceed the greatest count, an ext part follows: a version and,
+    unless that is 0, length and data.
     """
     _, timestamp_ns, attempts, internal_id, trace_id = packed.read_record(record)
     start = 4 + packed.MESSAGE_HEAD_BYTES

@@ -2,9 +2,9 @@
 
 
 class Refusal(Exception):
-    """A command is refused with an error code; a fatal one ends the connection.
+    """A command is refused with an error code; a fatal refusal closes the connection.
 
-    The code is followed by a space even when the text is empty; None leaves both out.
+    A space follows the code even if the text is empty; a text of None leaves out both.
     """
 
     def __init__(self, code: str, text: str | None = "", *, fatal: bool = True) -> None:
@@ -15,7 +15,7 @@ class Refusal(Exception):
 
 
 class EndOfStream(Exception):
-    """The peer stopped sending inside a frame; carries what came of it."""
+    """The client stopped sending inside a frame; carries the bytes that arrived."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(len(data))
@@ -23,4 +23,4 @@ class EndOfStream(Exception):
 
 
 class Silence(Exception):
-    """The connection ends without a word."""
+    """The connection is closed without an answer."""

@@ -1,4 +1,4 @@
-"""Words of a command line, read as the measured peer's number parsers read them."""
+"""Words of a command line, read as the measured broker's number parsers read them."""
 
 import re
 
@@ -9,11 +9,11 @@ _INT64 = 1 << 63
 
 
 class BadWord(ValueError):
-    """A word that is no value of its kind; the text says why."""
+    """A word that is no value of the expected kind; the text says why."""
 
 
 def show(word: bytes) -> str:
-    """Return a word as text that keeps every byte."""
+    """Return a word as text that preserves every byte."""
     return word.decode("utf-8", "surrogateescape")
 
 
@@ -35,7 +35,7 @@ def boolean(word: bytes) -> bool:
     """Return a truth value.
 
     Raises:
-        BadWord: not one of the spellings of true and false.
+        BadWord: the word is no spelling of true or false.
     """
     if word in _TRUE:
         return True
@@ -54,5 +54,5 @@ def digits(word: bytes) -> int | None:
 
 
 def byte_list(data: bytes) -> str:
-    """Return bytes as the peer prints them: `[80 85 66]`."""
+    """Return bytes as Go prints them: `[80 85 66]`."""
     return "[" + " ".join(map(str, data)) + "]"

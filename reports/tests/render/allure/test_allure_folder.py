@@ -114,7 +114,7 @@ def test_steps_are_the_exchange_and_the_differing_answer_failed(folder: Path) ->
     assert [step["status"] for step in steps].count("failed") == 1
     assert steps[-1]["status"] == "failed"
     message = str(cast(Json, steps[-1]["statusDetails"])["message"])
-    assert message == "frame_type at byte 4: 0 (response); 1 (error) was due"
+    assert message == "frame_type at byte 4: 0 (response); expected 1 (error)"
 
 
 def test_a_failure_has_dump_capture_and_reproducer_beside_it(folder: Path) -> None:

@@ -93,10 +93,6 @@ def without_times(value: object) -> object:
     return value
 
 
-def is_thread(item: object) -> bool:
-    return isinstance(item, dict) and item.get("name") == "thread"
-
-
 def test_a_case_is_told_as_its_bundle_tells_it(ran: Path) -> None:
     write(ran / "b.jsonl", ran / "rendered")
     rendered = read(ran / "rendered")

@@ -1,1 +1,1 @@
-"""Write Allure results and sites: the same for a bundle and for pytest with allure-pytest."""
+"""Allure results and sites, the same from a bundle and from pytest with allure-pytest."""

@@ -1,12 +1,13 @@
-"""One case's record as an Allure result with the files that belong to it."""
+"""The record of one case as an Allure result with its files."""
 
 import hashlib
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from wireproof_reports.exchange.annotated_text import as_text
-from wireproof_reports.exchange.evidence import Exchange, exchange, first_difference
+from wireproof_reports.exchange.annotated_text import as_text, make_heading
+from wireproof_reports.exchange.annotation import clip
+from wireproof_reports.exchange.evidence import Exchange, StepView, exchange, first_difference
 from wireproof_reports.exchange.reproducer import Reproducer, reproducer
 from wireproof_reports.render.allure.categories import UNSTABLE, category_of, status_of
 from wireproof_reports.render.allure.result import (
@@ -17,13 +18,46 @@ from wireproof_reports.render.allure.result import (
     Parameter,
     RenderedResult,
     Result,
+    Step,
 )
-from wireproof_reports.render.allure.steps import steps_of
 from wireproof_reports.render.clauses import anchor, source, unknown_clause
 from wireproof_reports.render.markdown import code, plain
-from wireproof_reports.wording import spoken, spoken_patterns
+from wireproof_reports.wording import count_noun, spoken, spoken_patterns
 from wireproof_spec.catalogue import Catalogue
-from wireproof_spec.record import CaseRecord, HeaderRecord
+from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
+
+LONGEST_NAME = 200
+
+
+def steps_of(exchange: Exchange, recorded: Sequence[StepRecord], *, start: int) -> list[Step]:
+    """Return the steps; the step whose answer differs first has the status failed."""
+    last = len(exchange.tail)
+    head = zip(exchange.head, recorded, strict=False)
+    tail = zip(exchange.tail, recorded[len(recorded) - last :], strict=True)
+    steps = [_step(view, step, start) for view, step in head]
+    if exchange.omitted:
+        gap = f"… {count_noun(exchange.omitted, 'step')} left out"
+        steps.append(Step(gap, "passed", steps[-1].stop, steps[-1].stop))
+    return [*steps, *(_step(view, step, start) for view, step in tail)]
+
+
+def _step(view: StepView, step: StepRecord, start: int) -> Step:
+    differing = next(iter(_list_differing(view)), "")
+    at = start + step.at_us // 1000
+    return Step(
+        name=clip(make_heading(view), LONGEST_NAME),
+        status="failed" if differing else "passed",
+        start=at,
+        stop=at,
+        status_details=Details(message=differing),
+    )
+
+
+def _list_differing(view: StepView) -> Iterator[str]:
+    for line in view.lines:
+        if line.differs:
+            yield f"{line.label} at byte {line.offset}: {line.value or line.head}; {line.differs}"
+
 
 PREFIX = "wireproof-"
 """How the names of our files begin, so that ours can be told from others' in one folder."""
@@ -42,7 +76,7 @@ _PLAIN = ("pass", "unsupported")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a result needs to know of its run; ``key`` tells one run from another."""
+    """The run that a result belongs to; ``key`` identifies it."""
 
     header: HeaderRecord
     catalogue: Catalogue
@@ -51,7 +85,7 @@ class Run:
 
 
 def wants_capture(case: CaseRecord) -> bool:
-    """Tell whether a capture belongs to the result: what passes is told by its dump alone."""
+    """Return True if a result gets a capture file; for passing cases the dump is enough."""
     return case.verdict not in _PLAIN
 
 

@@ -1,6 +1,6 @@
-"""What a result stands for beyond its colour: new, known, other reading, and what is open.
+"""Allure categories: new and known failures, other readings, open cases.
 
-The message of a result begins with its category, so that Allure's own patterns find it.
+The message of each result begins with its category, because Allure finds results by patterns.
 """
 
 import msgspec
@@ -47,9 +47,9 @@ class Category(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def category_of(case: CaseRecord, header: HeaderRecord) -> str:
-    """Return the category of a case; empty when there is nothing to say of it.
+    """Return the category of a case; empty if it needs none.
 
-    As in JUnit, what the run does not count is no failure of it.
+    As in JUnit, a failure that the run does not count is a category of its own.
     """
     is_counted = header.counts(case.level, case.origin)
     if case.verdict in ("fail", "inconclusive", "unstable") and not is_counted:
@@ -58,7 +58,7 @@ def category_of(case: CaseRecord, header: HeaderRecord) -> str:
 
 
 def status_of(category: str) -> Status:
-    """Return the colour of a category's results."""
+    """Return the Allure status of the results of a category."""
     if category == UNSUPPORTED:
         return "skipped"
     return CATEGORIES[category][0] if category else "passed"
@@ -78,5 +78,5 @@ def categories_file() -> bytes:
 
 
 def settings_file() -> bytes:
-    """Return the settings from which Allure 3 takes its categories."""
+    """Return the settings file from which Allure 3 reads its categories."""
     return msgspec.json.encode({"categories": {"rules": categories()}})

@@ -25,13 +25,13 @@ Captures = Callable[[HeaderRecord, CaseRecord], bytes | None]
 
 
 def no_captures(_header: HeaderRecord, _case: CaseRecord) -> None:
-    """Stand in where captures cannot be made."""
+    """Return no capture; used where captures cannot be made."""
 
 
 def write(bundle: Path, out: Path, captures: Captures = no_captures) -> None:
-    """Render a bundle into a folder of Allure results; what others wrote there stays.
+    """Render a bundle into a folder of Allure results; files of other tools stay.
 
-    Results of an earlier bundle are taken out, or Allure would show them as retries.
+    Results of an earlier bundle are removed, because Allure would show them as retries.
 
     Raises:
         BundleFault: the bundle cannot be read.
@@ -58,7 +58,7 @@ def write(bundle: Path, out: Path, captures: Captures = no_captures) -> None:
 
 
 def write_frame(out: Path, header: HeaderRecord, whole: Bundle | None = None) -> None:
-    """Write what belongs to the run as a whole: categories and environment."""
+    """Write the files for the whole run: categories and environment."""
     (out / "categories.json").write_bytes(categories_file())
     facts = "".join(f"{_key(name)}={_value(value)}\n" for name, value in _facts(header, whole))
     (out / "environment.properties").write_text(facts, encoding="ascii")
@@ -95,7 +95,7 @@ def _key(name: str) -> str:
 
 
 def _value(text: str) -> str:
-    """Return a value of a Java properties file: one line, ASCII, escapes for the rest."""
+    """Return a value escaped for a Java properties file: one line of ASCII."""
     escaped = text.replace("\\", "\\\\").replace("\r", "\\r").replace("\n", "\\n")
     utf16 = (escaped.encode("utf-16-be", "surrogatepass")[i : i + 2] for i in _pairs(escaped))
     return "".join(chr(pair[1]) if _is_plain(pair) else f"\\u{pair.hex()}" for pair in utf16)

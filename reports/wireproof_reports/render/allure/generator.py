@@ -1,4 +1,4 @@
-"""Which Allure is on this machine: the third (npm, Node) or the second (npm or its own, Java)."""
+"""Finds the Allure of this machine: version 3 (npm, Node) or 2 (npm or its own, Java)."""
 
 import os
 import re
@@ -16,30 +16,30 @@ HOW_TO_GET_IT = (
 
 
 class NoAllure(Exception):
-    """No Allure that works was found; ``str()`` says how to get one."""
+    """No working Allure was found; ``str()`` says how to get one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """An Allure that answered: its command and its version."""
+    """A working Allure: its command and its version."""
 
     command: str
     version: str
 
     @property
     def major(self) -> int:
-        """2 or 3: the two have different commands."""
+        """The major version, 2 or 3; the two have different commands."""
         return int(self.version.partition(".")[0])
 
 
 def find_generator(environment: Mapping[str, str], folder: Path) -> Generator:
-    """Return the first Allure that answers: the user's, the project's, the machine's.
+    """Return the first working Allure.
 
-    Looked for, in this order: ``$ALLURE_HOME/bin``, ``node_modules/.bin`` here, the PATH. The
-    network is not asked.
+    It is searched in ``$ALLURE_HOME/bin``, then in ``node_modules/.bin`` of the folder, then on
+    the PATH. The network is not used.
 
     Raises:
-        NoAllure: none was found, or none of those found works.
+        NoAllure: no working Allure was found.
     """
     silent = ""
     for command in _places(environment, folder):
@@ -61,7 +61,7 @@ def _places(environment: Mapping[str, str], folder: Path) -> Iterator[str]:
 
 
 def _version(command: str, environment: Mapping[str, str]) -> tuple[str, str]:
-    """Return the version, or nothing and what was said instead."""
+    """Return the version, or an empty text and the output instead."""
     try:
         done = ask([command, "--version"], environment)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -76,10 +76,10 @@ def _version(command: str, environment: Mapping[str, str]) -> tuple[str, str]:
 def ask(
     command: Sequence[str], environment: Mapping[str, str], *, seconds: float = ANSWER_S
 ) -> subprocess.CompletedProcess[str]:
-    """Run Allure without its call home, and return what it said.
+    """Run Allure with analytics switched off, and return the completed process.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: Allure cannot be started.
         subprocess.TimeoutExpired: it does not end in time.
     """
     quiet = {**os.environ, **environment, "ALLURE_NO_ANALYTICS": "true", "NO_COLOR": "1"}

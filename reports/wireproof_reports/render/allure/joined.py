@@ -1,19 +1,106 @@
-"""Our part in what allure-pytest writes: loaded only beside it, with its own library."""
+"""Completes what allure-pytest writes; loaded only when allure-pytest is in use."""
 
-from collections.abc import Generator
+import functools
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import cast
+from typing import Protocol, Self, cast
 
 import pytest
 
 from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.render.allure.case_result import PAGE, Run, render_case, wants_capture
-from wireproof_reports.render.allure.examples import Examples
 from wireproof_reports.render.allure.folder import write_frame
-from wireproof_reports.render.allure.library import InProgress, attach, fill, first, plugins
+from wireproof_reports.render.allure.library import (
+    File,
+    InProgress,
+    Nested,
+    attach,
+    fill,
+    first,
+    plugins,
+)
 from wireproof_reports.render.html import render_bundle
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
+
+LISTENER = "allure_listener"
+"""The name under which allure-pytest registers what holds the result in progress."""
+
+
+class _Handle(Protocol):
+    """Hypothesis's attribute of a test function; it holds the function that runs one example."""
+
+    inner_test: Callable[..., object]
+
+
+class _Reporter(Protocol):
+    def get_test(self, uuid: str | None) -> InProgress | None: ...
+
+
+class _Listener(Protocol):
+    allure_logger: _Reporter
+
+
+class Examples:
+    """The Hypothesis examples of one test; does nothing for other tests.
+
+    All examples add to one result. Before each example, what the last one added is removed.
+    Hypothesis runs the smallest failing example last, so that its files are kept.
+    """
+
+    def __init__(self, reporter: _Reporter | None, handle: _Handle | None, folder: Path) -> None:
+        self._reporter = reporter
+        self._handle = handle
+        self._folder = folder
+        self._before: tuple[int, int] | None = None
+        self._inner = handle.inner_test if handle else None
+        if handle is not None:
+            handle.inner_test = self._watch(handle.inner_test)
+
+    @classmethod
+    def of(cls, item: pytest.Item, folder: Path) -> Self:
+        """Watch the examples of a test item, if it has any."""
+        function = getattr(item, "obj", None)
+        listener = cast(_Listener | None, item.config.pluginmanager.getplugin(LISTENER))
+        handle = cast(_Handle | None, getattr(function, "hypothesis", None))
+        if listener is None or not getattr(function, "is_hypothesis_test", False):
+            return cls(None, None, folder)
+        return cls(listener.allure_logger, handle, folder)
+
+    def forget(self) -> None:
+        """Remove what the last example added, and delete its files."""
+        result = self._reporter.get_test(None) if self._reporter else None
+        if result is None or self._before is None:
+            return
+        steps, attachments = self._before
+        for file in [*_files(result.steps[steps:]), *result.attachments[attachments:]]:
+            (self._folder / file.source).unlink(missing_ok=True)
+        del result.steps[steps:], result.attachments[attachments:]
+
+    def end(self) -> None:
+        """Restore the original function of the test."""
+        if self._handle is not None and self._inner is not None:
+            self._handle.inner_test = self._inner
+
+    def _watch(self, inner: Callable[..., object]) -> Callable[..., object]:
+        # Hypothesis knows a test by the source of its function; ours must look like it.
+        @functools.wraps(inner)
+        def example(*arguments: object, **named: object) -> object:
+            if self._before is None:
+                result = self._reporter.get_test(None) if self._reporter else None
+                self._before = (len(result.steps), len(result.attachments)) if result else None
+            else:
+                self.forget()
+            return inner(*arguments, **named)
+
+        return example
+
+
+def _files(steps: list[Nested]) -> Iterator[File]:
+    for step in steps:
+        yield from step.attachments
+        yield from _files(step.steps)
+
 
 HOST, THREAD = "host", "thread"
 """Labels of allure-pytest: what it says of the process is kept, of the machine nothing is."""
@@ -32,7 +119,7 @@ def _leave(glue: object) -> None:
 
 
 class Glue:
-    """Fills Allure's results of cases from their records, one at a time as they are written."""
+    """Completes Allure's results of cases from their records, one at a time."""
 
     def __init__(self, config: pytest.Config, folder: Path) -> None:
         self._config = config
@@ -42,7 +129,7 @@ class Glue:
         self._cases: list[CaseRecord] = []
 
     def pytest_runtest_logstart(self) -> None:
-        """Forget the test before."""
+        """Forget the record of the test before."""
         self._judged = None
 
     def pytest_wireproof_judged(self, header: HeaderRecord, record: CaseRecord) -> None:
@@ -51,7 +138,7 @@ class Glue:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
-        """Keep of Hypothesis's examples what the last failing one attached."""
+        """Keep only the attachments of the last failing Hypothesis example."""
         examples = Examples.of(item, self._folder)
         try:
             yield
@@ -64,7 +151,7 @@ class Glue:
 
     @first
     def report_result(self, result: InProgress) -> None:
-        """Say of a case what its record says, and of no test on which machine it ran."""
+        """Complete a case's result from its record; remove the machine's name from all results."""
         result.labels = [label for label in result.labels if label.name != HOST]
         if self._judged is None:
             return
@@ -82,16 +169,16 @@ class Glue:
         return cast(bytes | None, made)
 
     def pytest_wireproof_header(self, header: HeaderRecord) -> None:
-        """Write categories and environment where the run is begun."""
+        """Write categories and environment where the run is started."""
         self._header = header
         write_frame(self._folder, header)
 
     def pytest_wireproof_case(self, record: CaseRecord) -> None:
-        """Keep the record for the page to which clause links lead."""
+        """Keep the record for the page that clause links lead to."""
         self._cases.append(record)
 
     def pytest_wireproof_footer(self, footer: FooterRecord) -> None:
-        """Write that page, and the statement into the environment."""
+        """Write that page, and add the statement to the environment."""
         if self._header is None:
             return
         whole = Bundle(self._bundle_name(), self._header, tuple(self._cases), footer)

@@ -1,4 +1,4 @@
-"""The part of allure-python-commons that we touch, with the types that it does not tell."""
+"""The parts of allure-python-commons that we use, with types that it does not declare."""
 
 from collections.abc import Callable
 from typing import Protocol, cast
@@ -10,28 +10,28 @@ from wireproof_reports.render.allure.result import Details, Result, Step
 
 
 class Named(Protocol):
-    """A label, of a result in progress."""
+    """A label of an unfinished result."""
 
     name: str
     value: str
 
 
 class File(Protocol):
-    """An attachment of a result in progress."""
+    """An attachment of an unfinished result."""
 
     name: str
     source: str
 
 
 class Nested(Protocol):
-    """A step of a result in progress."""
+    """A step of an unfinished result."""
 
     steps: list["Nested"]
     attachments: list[File]
 
 
 class InProgress(Protocol):
-    """A test result that allure-pytest holds until it is written."""
+    """A result that allure-pytest holds until it is written."""
 
     uuid: str
     start: int
@@ -41,14 +41,14 @@ class InProgress(Protocol):
 
 
 class Manager(Protocol):
-    """Allure's own table of plug-ins."""
+    """Allure's plug-in manager."""
 
     def register(self, plugin: object, name: str) -> object:
-        """Add one."""
+        """Add a plug-in."""
         ...
 
     def unregister(self, plugin: object) -> object:
-        """Take one out."""
+        """Remove a plug-in."""
         ...
 
 
@@ -68,19 +68,19 @@ first = cast(Hook, cast(Callable[..., object], allure_commons.hookimpl)(tryfirst
 
 
 def plugins() -> Manager:
-    """Return Allure's table of plug-ins."""
+    """Return Allure's plug-in manager."""
     return cast(Manager, allure_commons.plugin_manager)
 
 
 def attach(data: bytes, name: str) -> None:
-    """Have Allure write a file beside its results."""
+    """Write a file beside Allure's results."""
     hooks = cast(object, allure_commons.plugin_manager.hook)
     write = cast(Make, getattr(hooks, "report_attached_data"))  # noqa: B009  # no declared name
     write(body=data, file_name=name)
 
 
 def fill(result: InProgress, ours: Result, *, kept: tuple[str, ...]) -> None:
-    """Make a result in progress say what ours says; labels with ``kept`` names stay."""
+    """Copy our result into an unfinished one; labels with names in ``kept`` stay."""
     labels = [label for label in result.labels if label.name in kept]
     values: dict[str, object] = {
         "name": ours.name,

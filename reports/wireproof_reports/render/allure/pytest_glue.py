@@ -1,8 +1,7 @@
-"""The pytest plug-in that fits the kit's cases into what allure-pytest writes.
+"""The pytest plug-in that completes the results of allure-pytest for the kit's cases.
 
-It does nothing unless allure-pytest is told to write (``--alluredir``) and the kit's own plug-in
-is there. A case's result becomes
-the same as the one rendered from a bundle, with the times at which it really ran.
+It does nothing unless allure-pytest writes results (``--alluredir``) and the kit's plug-in is
+active. A case's result is then the same as one rendered from a bundle, with the real times.
 """
 
 from typing import cast
@@ -11,7 +10,7 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Join allure-pytest when it writes, in the process that runs cases and where it is begun."""
+    """Join allure-pytest if it writes results, where cases run and where the run is started."""
     folder = cast(str | None, getattr(config.option, "allure_report_dir", None))
     is_watched = hasattr(config.pluginmanager.hook, "pytest_wireproof_judged")
     if folder and is_watched and not config.getoption("collectonly"):

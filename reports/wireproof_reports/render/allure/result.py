@@ -1,4 +1,4 @@
-"""One test result as Allure reads it: the fields of its JSON, of which ours fills these."""
+"""An Allure test result: the fields of its JSON that we write."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,14 +9,14 @@ Status = Literal["passed", "failed", "broken", "skipped"]
 
 
 class Label(msgspec.Struct, frozen=True):
-    """One of the names by which Allure groups results."""
+    """A label by which Allure groups results."""
 
     name: str
     value: str
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A place to read more."""
+    """A link to more information."""
 
     name: str
     url: str
@@ -24,7 +24,7 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class Parameter(msgspec.Struct, frozen=True):
-    """A value of the run; an ``excluded`` one is no part of what makes two results the same."""
+    """A parameter of the run; ``excluded`` ones do not distinguish results."""
 
     name: str
     value: str
@@ -40,7 +40,7 @@ class Attachment(msgspec.Struct, frozen=True):
 
 
 class Details(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Why a result is what it is; ``known`` and ``flaky`` are Allure's own marks."""
+    """The reason for a status; ``known`` and ``flaky`` are Allure's own flags."""
 
     message: str = ""
     trace: str = ""
@@ -60,7 +60,7 @@ class Step(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Result(msgspec.Struct, frozen=True, rename="camel"):
-    """One case; ``history_id`` is the same for the same case whatever the target."""
+    """The result of one case; ``history_id`` identifies the case, whatever the target."""
 
     uuid: str
     history_id: str
@@ -83,7 +83,7 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class RenderedResult:
-    """A result and the files that lie beside it, by name."""
+    """A result and its attached files by name."""
 
     result: Result
     files: dict[str, bytes]

@@ -1,7 +1,7 @@
-"""The site that Allure makes of results, with nothing in it that calls anybody.
+"""The site that Allure makes from results, without anything that contacts other machines.
 
-Allure 3 writes a call to an analytics service into every page, and no setting turns it off; it
-is taken out afterwards. A policy in each page forbids whatever else a later version may load.
+Allure 3 writes a call to an analytics service into every page, and no setting disables it; it is
+removed afterwards. A policy in each page forbids anything else that a later version may load.
 """
 
 import os
@@ -38,18 +38,18 @@ _HEAD = re.compile(r"<head(?:\s[^>]*)?>")
 
 
 class SiteFault(Exception):
-    """The site could not be made; ``str()`` is one sentence for the user."""
+    """The site cannot be made; ``str()`` is one sentence for the user."""
 
 
 def write_site(bundle: Path, out: Path, captures: Captures = no_captures) -> None:
-    """Make Allure's site of a bundle: ``index.html``, and our own page for the clauses.
+    """Make Allure's site of a bundle, ``index.html``, and our own page of the clauses.
 
-    An earlier site in ``out`` is replaced; its history goes into the new one.
+    An earlier site in ``out`` is replaced; its history is carried over.
 
     Raises:
         BundleFault: the bundle cannot be read.
-        NoAllure: there is no Allure here.
-        SiteFault: Allure fails, or ``out`` holds something else.
+        NoAllure: no Allure was found.
+        SiteFault: Allure fails, or ``out`` contains other files.
         OSError: the site cannot be written.
     """
     refuse_foreign(out)
@@ -67,10 +67,10 @@ def write_site(bundle: Path, out: Path, captures: Captures = no_captures) -> Non
 
 
 def refuse_foreign(out: Path) -> None:
-    """Refuse a folder that holds something else than an earlier site.
+    """Check that a folder is empty or contains an earlier Allure site.
 
     Raises:
-        SiteFault: it does.
+        SiteFault: the folder contains something else.
     """
     if not out.exists():
         return
@@ -81,7 +81,7 @@ def refuse_foreign(out: Path) -> None:
 
 
 def remove_calls(page: str) -> str:
-    """Return a page without what calls another machine, and with a policy that forbids it."""
+    """Return a page without calls to other machines, and with a policy that forbids them."""
     quiet = _CALL.sub("", page)
     return _HEAD.sub(lambda head: head[0] + _POLICY, quiet, count=1)
 

@@ -1,1 +1,1 @@
-"""The bodies of Iggy commands and of their answers, a module for each group of commands."""
+"""The bodies of Iggy commands and their responses, one module for each group of commands."""

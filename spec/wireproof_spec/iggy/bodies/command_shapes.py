@@ -1,4 +1,4 @@
-"""The shapes of the payloads that the commands of a connection carry, in both generations."""
+"""The shapes of the payloads of all commands, in both generations."""
 
 from typing import Any, TypeAlias
 
@@ -21,7 +21,7 @@ from wireproof_spec.layout import Record
 
 
 class Nothing(Struct, frozen=True, gc=False):
-    """The payload of a command that takes none."""
+    """The payload of a command that has none."""
 
 
 NOTHING = Schema("no payload", "iggy.frame.request", Nothing, Record(Nothing))
@@ -88,10 +88,10 @@ _SHAPES = {"published": _PUBLISHED, "tagged": _TAGGED}
 
 
 def payload_schema(code: int, generation: Generation = "published") -> Schema[Payload]:
-    """Return the shape of a command's payload.
+    """Return the schema of a command's payload.
 
     Raises:
-        LookupError: no command has that code, or that generation's shape of it is not here.
+        LookupError: no command has this code, or its shape in this generation is not known.
     """
     shape = _SHAPES[generation].get(code)
     if shape is None:

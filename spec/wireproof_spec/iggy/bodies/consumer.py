@@ -1,4 +1,4 @@
-"""Who polls or keeps an offset: a consumer, or a consumer group."""
+"""The consumer that polls or stores an offset: a single one, or a consumer group."""
 
 from msgspec import Struct
 
@@ -9,7 +9,7 @@ from wireproof_spec.layout import Int8ub, Int32ul, Ranged, Record, Shape, field
 
 
 class Consumer(Struct, frozen=True, gc=False):
-    """A kind and an id: a number, or an identifier where the server is a tagged one."""
+    """A kind and an id: a number, or an identifier in tagged servers."""
 
     kind: int
     id: int | Identifier

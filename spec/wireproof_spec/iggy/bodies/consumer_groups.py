@@ -1,4 +1,4 @@
-"""Consumer groups: requests about one, and how a published server tells of them."""
+"""Consumer groups: requests about them, and the responses of a published server."""
 
 from construct import this
 from msgspec import Struct
@@ -10,7 +10,7 @@ from wireproof_spec.lengths import Count, Each, Many
 
 
 class GroupRequest(Struct, frozen=True, gc=False):
-    """One group, to be told of, made, deleted, joined or left; no group has id 0."""
+    """A request to get, create, delete, join or leave a group; no group has id 0."""
 
     stream: Identifier
     topic: Identifier
@@ -18,7 +18,7 @@ class GroupRequest(Struct, frozen=True, gc=False):
 
 
 class ConsumerGroup(Struct, frozen=True, gc=False):
-    """What there is of a group."""
+    """The summary of one consumer group."""
 
     id: int
     partitions_count: int
@@ -26,13 +26,13 @@ class ConsumerGroup(Struct, frozen=True, gc=False):
 
 
 class ConsumerGroups(Struct, frozen=True, gc=False):
-    """All groups of a topic; there is no count."""
+    """All groups of a topic; the list has no count."""
 
     groups: tuple[ConsumerGroup, ...]
 
 
 class GroupMember(Struct, frozen=True, gc=False):
-    """A member, by its client id, and the partitions that are its own."""
+    """A member, by its client id, and the partitions assigned to it."""
 
     id: int
     partitions: tuple[int, ...]

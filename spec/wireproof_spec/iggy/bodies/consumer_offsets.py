@@ -1,4 +1,4 @@
-"""Consumer offsets: where a consumer has got to in a partition."""
+"""Consumer offsets: the position of a consumer in a partition."""
 
 from msgspec import Struct
 
@@ -9,7 +9,7 @@ from wireproof_spec.layout import Field, Int32ul, Int64ul, Record, field
 
 
 class GetConsumerOffset(Struct, frozen=True, gc=False):
-    """Whose offset, in which partition."""
+    """A request for the stored offset of a consumer in a partition."""
 
     consumer: Consumer
     stream: Identifier
@@ -18,7 +18,7 @@ class GetConsumerOffset(Struct, frozen=True, gc=False):
 
 
 class StoreConsumerOffset(Struct, frozen=True, gc=False):
-    """An offset to be kept."""
+    """A request to store an offset."""
 
     consumer: Consumer
     stream: Identifier
@@ -28,14 +28,14 @@ class StoreConsumerOffset(Struct, frozen=True, gc=False):
 
 
 class ConsumerOffset(Struct, frozen=True, gc=False):
-    """The offset that is kept; 0 also when none is. Also what an offset's file on disk means."""
+    """A stored offset; 0 also if none is stored. Also the content of an offset file on disk."""
 
     consumer_id: int
     offset: int
 
 
 class ConsumerOffsetTagged(Struct, frozen=True, gc=False):
-    """The offset that is kept, and that of the partition's last message."""
+    """A stored offset, and the offset of the partition's last message."""
 
     partition_id: int
     current_offset: int
@@ -43,7 +43,7 @@ class ConsumerOffsetTagged(Struct, frozen=True, gc=False):
 
 
 class StoredOffset(Struct, frozen=True, gc=False):
-    """The content of an offset's file."""
+    """The content of an offset file."""
 
     offset: int
 

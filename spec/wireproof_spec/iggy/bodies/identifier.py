@@ -1,4 +1,4 @@
-"""How a request names a stream or a topic: by number or by name."""
+"""How a request identifies a stream or a topic: by number or by name."""
 
 from construct import this
 from msgspec import Struct
@@ -14,19 +14,19 @@ _BOUNDS = BoundsBy("kind", {NUMERIC: (4, 4), STRING: (1, 255)})
 
 
 class Identifier(Struct, frozen=True, gc=False):
-    """A kind and its bytes; the peer does not ask whether a name is UTF-8."""
+    """A kind and its bytes; servers do not check whether a name is UTF-8."""
 
     kind: int
     value: bytes
 
     @property
     def number(self) -> int | None:
-        """The number of a numeric one, 0 included, which no stream has; else None."""
+        """The number of a numeric identifier (0 is possible, but no stream has it), else None."""
         return int.from_bytes(self.value, "little") if self.kind == NUMERIC else None
 
     @property
     def name(self) -> str | None:
-        """The name of one by name, as the peer reads it; else None."""
+        """The name of a named identifier, as servers read it, else None."""
         return self.value.decode("utf-8", "replace") if self.kind == STRING else None
 
 

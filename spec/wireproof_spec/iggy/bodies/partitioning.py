@@ -1,4 +1,4 @@
-"""How a request to send says which partition its messages go to."""
+"""How a request to send messages chooses their partition."""
 
 from construct import this
 from msgspec import Struct
@@ -12,8 +12,8 @@ from wireproof_spec.lengths import BoundsBy, Declared
 class Partitioning(Struct, frozen=True, gc=False):
     """A kind and its value.
 
-    A value beside `balanced` is ignored. That a partition id takes 4 bytes is no matter of
-    shape: the peer answers another width with a status.
+    A value with `balanced` is ignored. That a partition id has 4 bytes is not part of the shape:
+    servers answer another width with a status.
     """
 
     kind: int
@@ -21,17 +21,17 @@ class Partitioning(Struct, frozen=True, gc=False):
 
 
 def make_balanced() -> Partitioning:
-    """Let the server choose, one partition for each request."""
+    """Return the partitioning by which the server chooses one partition for each request."""
     return Partitioning(BALANCED, b"")
 
 
 def partition_id(number: int) -> Partitioning:
-    """Choose the partition of this number."""
+    """Return the partitioning that names a partition by number."""
     return Partitioning(PARTITION_ID, number.to_bytes(4, "little"))
 
 
 def messages_key(key: bytes) -> Partitioning:
-    """Choose the partition that a key of 1 to 255 bytes leads to."""
+    """Return the partitioning by the hash of a key of 1 to 255 bytes."""
     return Partitioning(MESSAGES_KEY, key)
 
 

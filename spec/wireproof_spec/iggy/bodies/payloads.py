@@ -1,7 +1,7 @@
-"""What the peer refuses in a payload beyond its shape: ids of 0, names, counts, keys, sums.
+"""What servers reject in a payload beyond its shape: ids of 0, names, counts, keys, sums.
 
-A server refuses all of this while it parses, as it refuses a broken shape: one function does
-both for those who read requests. What is refused later, with a status, is not here.
+A server rejects all of this while it parses, in the same way as a malformed shape, so one function
+checks both. What a server rejects later, with a status, is not checked here.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _NAME = "1 to 255 bytes of letters, digits, _, ., -, blanks"
 
 
 class _Unfit(Exception):
-    """A part that no request may have; without a place, when no single field is to blame."""
+    """A part that is never allowed; without a field if no single one is wrong."""
 
     def __init__(self, field: str, expected: str, found: object) -> None:
         super().__init__(field)
@@ -35,11 +35,11 @@ class _Unfit(Exception):
 
 
 def decode_payload(code: int, payload: bytes, generation: Generation = "published") -> Payload:
-    """Decode the payload of a command and refuse what no request may hold.
+    """Decode the payload of a command and check its values.
 
     Raises:
         LookupError: the command is unknown.
-        WireError: the payload breaks its shape, or a part of it is none that may be asked for.
+        WireError: the payload does not fit its shape, or has a value that is never allowed.
     """
     schema = payload_schema(code, generation)
     value = decode(schema, payload)
@@ -59,7 +59,7 @@ def decode_payload(code: int, payload: bytes, generation: Generation = "publishe
 
 @singledispatch
 def _refuse(value: object, generation: Generation) -> None:
-    """Raise `_Unfit` where a request asks for what none may ask for; most ask for nothing such."""
+    """Raise `_Unfit` if a request has a value that is never allowed; most requests cannot."""
 
 
 @_refuse.register

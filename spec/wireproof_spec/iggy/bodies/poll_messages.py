@@ -1,4 +1,4 @@
-"""Polling: the payload of the request, and the bodies of its answers in both generations."""
+"""Polling: the payload of the request, and the bodies of the responses in both generations."""
 
 from construct import this
 from msgspec import Struct
@@ -14,10 +14,10 @@ from wireproof_spec.lengths import Count, Many
 
 
 class PollMessages(Struct, frozen=True, gc=False):
-    """Whose messages, from where, how many; `value` is an offset or microseconds since 1970.
+    """A poll: of which consumer, from where, how many; `value` is an offset or microseconds.
 
-    Published servers ignore bytes behind it: decode up to the offset of the error, whose field
-    is then `end`.
+    Times count from 1970. Published servers ignore bytes after the payload: decode only up to the
+    offset of the error, whose field is then `end`.
     """
 
     consumer: Consumer
@@ -31,7 +31,7 @@ class PollMessages(Struct, frozen=True, gc=False):
 
 
 class PolledMessages(Struct, frozen=True, gc=False):
-    """The messages of a poll; partition and offset are None where the head has only a count."""
+    """The response to a poll; partition and offset are None if the head has only a count."""
 
     partition_id: int | None
     current_offset: int | None
@@ -86,10 +86,10 @@ POLLED_MESSAGES_OLD = Schema(
 
 
 def poll_messages_schema(generation: Generation) -> Schema[PollMessages]:
-    """Return the shape of the request's payload."""
+    """Return the schema of the request's payload."""
     return POLL_MESSAGES if generation == "published" else POLL_MESSAGES_TAGGED
 
 
 def polled_messages_schema(generation: Generation) -> Schema[PolledMessages]:
-    """Return the shape of the answer's body."""
+    """Return the schema of the response's body."""
     return POLLED_MESSAGES if generation == "published" else POLLED_MESSAGES_TAGGED

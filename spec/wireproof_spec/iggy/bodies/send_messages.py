@@ -1,6 +1,6 @@
-"""The payload of a request to send: where to, and messages to the end of the frame.
+"""The payload of a request to send messages: the topic, and messages to the end of the frame.
 
-A message that is sent has neither offset, state, timestamp nor checksum: the server gives them.
+A message in a request has no offset, state, timestamp or checksum: the server adds them.
 """
 
 from construct import this
@@ -15,7 +15,7 @@ from wireproof_spec.lengths import Declared, Each
 
 
 class SentMessage(Struct, frozen=True, gc=False):
-    """A message as sent; with id 0 the server makes one."""
+    """A message in a request; for id 0 the server generates an id."""
 
     id: int
     headers: tuple[Header, ...]
@@ -23,7 +23,7 @@ class SentMessage(Struct, frozen=True, gc=False):
 
 
 class SendMessages(Struct, frozen=True, gc=False):
-    """One message or more for one topic."""
+    """One or more messages for one topic."""
 
     stream: Identifier
     topic: Identifier

@@ -1,4 +1,4 @@
-"""Streams: requests about one, and how the server tells of them."""
+"""Streams: requests about them, and the server's responses."""
 
 from msgspec import Struct
 
@@ -12,20 +12,20 @@ from wireproof_spec.lengths import Each
 
 
 class StreamRequest(Struct, frozen=True, gc=False):
-    """One stream, to be told of or deleted, or the topics of it."""
+    """A request to get or delete one stream, or to list its topics."""
 
     stream: Identifier
 
 
 class CreateStream(Struct, frozen=True, gc=False):
-    """A stream to be made; a tagged server takes id 0 for none and chooses one."""
+    """A request to create a stream; for id 0 a tagged server chooses one."""
 
     stream_id: int
     name: str
 
 
 class Stream(Struct, frozen=True, gc=False):
-    """What there is of a stream; `created_at` (microseconds) is None from a published server."""
+    """The summary of a stream; `created_at` (microseconds) is None from a published server."""
 
     id: int
     created_at: int | None
@@ -36,7 +36,7 @@ class Stream(Struct, frozen=True, gc=False):
 
 
 class Streams(Struct, frozen=True, gc=False):
-    """All streams; there is no count."""
+    """All streams; the list has no count."""
 
     streams: tuple[Stream, ...]
 

@@ -1,4 +1,4 @@
-"""What a server tells of itself and of its clients; of itself a published one only."""
+"""What a server reports about itself and its clients; about itself only published ones."""
 
 from construct import this
 from msgspec import Struct
@@ -19,7 +19,7 @@ from wireproof_spec.lengths import Count, Each, Many
 
 
 class Stats(Struct, frozen=True, gc=False):
-    """The server's process and what it holds; sizes in bytes, `run_time` in seconds."""
+    """The server's process and its contents; sizes in bytes, `run_time` in seconds."""
 
     process_id: int
     cpu_usage: float
@@ -45,15 +45,15 @@ class Stats(Struct, frozen=True, gc=False):
 
 
 class ClientRequest(Struct, frozen=True, gc=False):
-    """One client to be told of; none has id 0."""
+    """A request for one client; no client has id 0."""
 
     client_id: int
 
 
 class Client(Struct, frozen=True, gc=False):
-    """A connection: in a published server its id is the CRC-32 of its address as text.
+    """A client connection; in a published server its id is the CRC-32 of its address as text.
 
-    `user_id` is that of who logged in on it, 0 for nobody; published servers know no users.
+    `user_id` is the user who logged in, 0 for none; published servers have no users.
     """
 
     client_id: int
@@ -64,7 +64,7 @@ class Client(Struct, frozen=True, gc=False):
 
 
 class Clients(Struct, frozen=True, gc=False):
-    """All clients; there is no count."""
+    """All clients; the list has no count."""
 
     clients: tuple[Client, ...]
 
@@ -78,7 +78,7 @@ class ClientGroup(Struct, frozen=True, gc=False):
 
 
 class ClientDetails(Struct, frozen=True, gc=False):
-    """One client and the groups that it has joined; see `Client`."""
+    """One client and the groups it has joined; see `Client`."""
 
     client_id: int
     user_id: int | None

@@ -1,4 +1,4 @@
-"""Text as it stands in records: its length in front, or up to the end of the frame."""
+"""Text fields of records: with a length before them, or up to the end of the frame."""
 
 from construct import this
 
@@ -8,17 +8,17 @@ from wireproof_spec.texts import Utf8
 
 
 def rest_of_frame(name: str) -> Field:
-    """Return a text that runs to the end of the frame."""
+    """Return the shape of a text that runs to the end of the frame."""
     return field(name, Utf8(Rest))
 
 
 def short_text(name: str, *, bounds: tuple[int, int] | None = None) -> tuple[Field, Field]:
-    """Return a text behind its 1-byte length."""
+    """Return the shape of a text with a 1-byte length."""
     length = Declared(Int8ub, of=name, bounds=bounds)
     return field(f"{name}_length", length), field(name, Utf8(Bytes(this[f"{name}_length"])))
 
 
 def long_text(name: str) -> tuple[Field, Field]:
-    """Return a text behind its 4-byte length."""
+    """Return the shape of a text with a 4-byte length."""
     length = Declared(Int32ul, of=name)
     return field(f"{name}_length", length), field(name, Utf8(Bytes(this[f"{name}_length"])))

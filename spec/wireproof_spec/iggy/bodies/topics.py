@@ -1,4 +1,4 @@
-"""Topics and their partitions: requests about them, and how the server tells of them."""
+"""Topics and their partitions: requests about them, and the server's responses."""
 
 from msgspec import Struct
 
@@ -11,14 +11,14 @@ from wireproof_spec.lengths import Each
 
 
 class TopicRequest(Struct, frozen=True, gc=False):
-    """One topic, to be told of or deleted, or the groups of it."""
+    """A request to get or delete one topic, or to list its groups."""
 
     stream: Identifier
     topic: Identifier
 
 
 class CreateTopic(Struct, frozen=True, gc=False):
-    """A topic to be made; what only tagged servers know is None for a published one."""
+    """A request to create a topic; fields that only tagged servers have are None for others."""
 
     stream: Identifier
     topic_id: int
@@ -31,7 +31,7 @@ class CreateTopic(Struct, frozen=True, gc=False):
 
 
 class PartitionsRequest(Struct, frozen=True, gc=False):
-    """So many partitions of a topic, to be made or deleted (the highest ids first)."""
+    """A request to add partitions to a topic, or to delete those with the highest ids."""
 
     stream: Identifier
     topic: Identifier
@@ -39,7 +39,7 @@ class PartitionsRequest(Struct, frozen=True, gc=False):
 
 
 class Topic(Struct, frozen=True, gc=False):
-    """What there is of a topic; what only tagged servers tell is None from a published one."""
+    """The summary of a topic; fields that only tagged servers send are None from others."""
 
     id: int
     created_at: int | None
@@ -54,13 +54,13 @@ class Topic(Struct, frozen=True, gc=False):
 
 
 class Topics(Struct, frozen=True, gc=False):
-    """All topics of a stream; there is no count."""
+    """All topics of a stream; the list has no count."""
 
     topics: tuple[Topic, ...]
 
 
 class Partition(Struct, frozen=True, gc=False):
-    """What there is of a partition; `current_offset` is that of its last message, or 0."""
+    """The summary of a partition; `current_offset` is that of its last message, or 0."""
 
     id: int
     created_at: int | None

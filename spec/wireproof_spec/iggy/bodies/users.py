@@ -1,4 +1,4 @@
-"""Getting in: tagged servers only, where nothing else is answered before it by default."""
+"""Login: only in tagged servers, which by default answer nothing else before it."""
 
 from msgspec import Struct
 
@@ -8,7 +8,7 @@ from wireproof_spec.layout import Int32ul, Record, field
 
 
 class LoginUser(Struct, frozen=True, gc=False):
-    """A name and a password; `version` and `context` are those of the client, or empty."""
+    """A user name and a password; `version` and `context` describe the client, or are empty."""
 
     username: str
     password: str
@@ -17,7 +17,7 @@ class LoginUser(Struct, frozen=True, gc=False):
 
 
 class Identity(Struct, frozen=True, gc=False):
-    """Who has got in."""
+    """The user who has logged in."""
 
     user_id: int
 

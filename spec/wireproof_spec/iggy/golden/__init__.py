@@ -1,4 +1,4 @@
-"""Bytes recorded from a real server, as typed rows; `PROVENANCE.md` says from which and how."""
+"""Bytes recorded from a real server, as typed rows; see `PROVENANCE.md`."""
 
 import json
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ Direction: TypeAlias = Literal["c2s", "s2c", "close", "silence"]
 
 @dataclass(frozen=True, slots=True)
 class Varying:
-    """Bytes of a step that change from run to run.
+    """Bytes of a step that differ from run to run.
 
-    A name that ends in `headers_order` marks a block whose entries may come in any order.
+    If the name ends in `headers_order`, the entries of the block may come in any order.
     """
 
     offset: int
@@ -25,9 +25,9 @@ class Varying:
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """What the server was started with: a segment of its own, some of its bytes changed.
+    """What the server was started with: a segment in which some bytes were changed.
 
-    `patches` are places in the log and the bytes that stand there instead.
+    `patches` are offsets in the log and the bytes written there.
     """
 
     segment: str
@@ -40,7 +40,7 @@ class Fixture:
 
 @dataclass(frozen=True, slots=True)
 class TcpStep:
-    """Bytes of the client (`c2s`) or the server, the end it puts to a connection, or nothing."""
+    """Bytes of the client (`c2s`) or the server, or the server's close, or nothing."""
 
     direction: Direction
     connection: str
@@ -51,10 +51,10 @@ class TcpStep:
 
 @dataclass(frozen=True, slots=True)
 class HttpStep:
-    """A request (`c2s`), or the answer to the one before; what the other has is empty.
+    """A request (`c2s`) or the response to it; fields of the other kind are empty.
 
-    `varies` are places in the path of a request or in the body of an answer; `varies_json` JSON
-    pointers into that body.
+    `varies` are ranges in the path of a request or in the body of a response; `varies_json` are
+    JSON pointers into that body.
     """
 
     direction: Direction
@@ -70,7 +70,7 @@ class HttpStep:
 
 @dataclass(frozen=True, slots=True)
 class TcpScenario:
-    """One recorded exchange over TCP; without a fixture it begins and ends on an empty server."""
+    """A recorded exchange over TCP; without a fixture it begins and ends with an empty server."""
 
     name: str
     about: str
@@ -80,7 +80,7 @@ class TcpScenario:
 
 @dataclass(frozen=True, slots=True)
 class HttpScenario:
-    """One recorded exchange over HTTP; without a fixture it begins and ends on an empty server."""
+    """A recorded exchange over HTTP; without a fixture it begins and ends with an empty server."""
 
     name: str
     about: str
@@ -151,7 +151,7 @@ def http() -> tuple[HttpScenario, ...]:
 
 
 def folder() -> Traversable:
-    """Return the directory of the golden data; `iggy-disk` in it holds a segment."""
+    """Return the directory of the golden data; its `iggy-disk` has a segment."""
     return resources.files(__name__)
 
 

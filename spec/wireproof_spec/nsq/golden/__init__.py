@@ -1,4 +1,4 @@
-"""Bytes recorded from real peers, as typed rows; `PROVENANCE.md` says from whom and how."""
+"""Bytes recorded from real brokers, as typed rows; see `PROVENANCE.md`."""
 
 import json
 import re
@@ -15,7 +15,7 @@ Direction: TypeAlias = Literal["send", "recv", "http"]
 
 @dataclass(frozen=True, slots=True)
 class Varying:
-    """Bytes of a step that change from run to run."""
+    """Bytes of a step that differ from run to run."""
 
     offset: int
     length: int
@@ -26,7 +26,7 @@ class Varying:
 class Step:
     """Bytes in one direction on one connection; no data on `recv` means that nothing came.
 
-    `decoded` holds values as the recorder decoded them, on its own.
+    `decoded` has values that the recorder decoded without the grammar.
     """
 
     direction: Direction
@@ -57,11 +57,11 @@ class Scenario:
         return tuple(dict.fromkeys(step.connection for step in self.steps if step.connection))
 
     def list_sent(self, connection: str) -> tuple[bytes, ...]:
-        """Return the client's bytes on a connection, write by write."""
+        """Return the client's bytes on a connection, one item per write."""
         return self._data("send", connection)
 
     def list_received(self, connection: str) -> tuple[bytes, ...]:
-        """Return the peer's bytes on a connection, mostly frame by frame."""
+        """Return the broker's bytes on a connection, mostly one item per frame."""
         return self._data("recv", connection)
 
     def _data(self, direction: str, connection: str) -> tuple[bytes, ...]:
@@ -74,10 +74,10 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class HttpExchange:
-    """One recorded HTTP request and its answer.
+    """One recorded HTTP request and its response.
 
-    `whole` unless some of the request was elided; `raw_request` where it was not sent as the
-    other fields would make it; `status` is None when no answer came.
+    `whole` is False if part of the request was left out of the record. `raw_request` is set if the
+    request was not sent as the other fields suggest. `status` is None if no response came.
     """
 
     name: str
@@ -181,7 +181,7 @@ def nsqlookupd_http() -> tuple[HttpExchange, ...]:
 
 
 def folder() -> Traversable:
-    """Return the directory of the golden data; `nsqd-disk` in it holds queue directories."""
+    """Return the directory of the golden data; its `nsqd-disk` has queue directories."""
     return resources.files(__name__)
 
 

@@ -1,4 +1,4 @@
-"""Documents with the verdicts they must get; `PROVENANCE.md` says where they are from."""
+"""Documents with the verdicts they must get; see `PROVENANCE.md`."""
 
 import json
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ Verdict = Literal["valid", "invalid", "ambiguous"]
 
 @dataclass(frozen=True, slots=True)
 class GoldenDocument:
-    """One document: its text, the rule that decides it, and what a server makes of it.
+    """One document: its text, the rule that decides it, and its effect in a server.
 
-    `born` is the bornTimestamp that goes with an extension header alone; `role` says who could
-    have written the document; `effect` names what follows for a conforming server.
+    `born` is the bornTimestamp for an extension header alone. `role` says who could have written
+    the document. `effect` is the result in a conforming server.
     """
 
     id: str

@@ -129,7 +129,10 @@ def test_offset(server: Server, topic: Topic, offset: int, consumer: int) -> Obs
 
 
 def _as_polled(server: Server, topic: Topic, polled: Polled) -> Observation:
-    """Compare the log with what was polled, once it is as long, or when patience has passed."""
+    """Compare the log with the polled messages.
+
+    The comparison waits until the log is as long as the poll, or until patience runs out.
+    """
     unread = observe_unread(polled)
     if unread is not None or not polled.seen:
         return unread or observed(MISSING, overdue=True)
@@ -164,7 +167,7 @@ def _observe_stored(server: Server, topic: Topic, polled: Polled) -> Observation
 
 
 def _is_same(polled: PolledMessage, stored: PolledMessage) -> bool:
-    """Tell whether a message is stored byte for byte as polled, save the order of its headers."""
+    """Return whether a message is stored byte for byte as polled; headers may be in any order."""
     if len(polled.message.headers) < 2:
         return polled.raw == stored.raw
     a, b = polled.message, stored.message

@@ -116,7 +116,7 @@ def test_abandoned(server: Server, at: int) -> Observation:
 def test_huge_length(server: Server, length: int) -> Observation:
     """The server refuses an oversized frame or waits for it; other connections keep working.
 
-    A server that waits owes no answer: what is shown by a round trip elsewhere is enough.
+    A server that waits sends no answer. A round trip on another connection is evidence enough.
     """
     frame = requests.raw(struct.pack("<I", length), f"length {length}, and no more of a frame")
     with server.connect() as connection:

@@ -157,7 +157,7 @@ def _as_asked(seen: Observation) -> Observation:
 
 
 def _stored_or_refused(answer: TransferResult, polled: Polled, count: int) -> Observation:
-    """Name a refusal; else say, too, whether binary readers can read so many messages."""
+    """Return the refusal, or the answer and whether a binary client can read `count` messages."""
     seen = observe_http(answer)
     if not is_success(answer):
         return seen

@@ -1,4 +1,4 @@
-"""What the HTTP API refuses: what is not there, what is of a wrong form, ids out of range."""
+"""Requests that the HTTP API refuses: unknown resources, invalid values, ids out of range."""
 
 import json
 from collections.abc import Mapping
@@ -171,7 +171,10 @@ def test_id_range(server: Server, topic: Topic, number: bytes) -> Observation:
 
 
 def _error(answer: TransferResult, error: int) -> Observation:
-    """Name an error object; ``unlisted`` stands for one that is not the one of a status."""
+    """Compare an error object with the status that is due.
+
+    ``unlisted`` is an error object with another number or name, or without a reason.
+    """
     seen = observe_http(answer)
     found = error_of(answer)
     value = answer.json.value if answer.json is not None else None

@@ -1,4 +1,4 @@
-"""Headers in JSON: null, an object of kinds by name, and what is refused."""
+"""Headers in JSON: null, an object of kinds by name, and refused values."""
 
 import pytest
 

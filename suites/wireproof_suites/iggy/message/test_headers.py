@@ -1,4 +1,4 @@
-"""Headers: as a set, with keys, kinds and values as sent; what is no header is refused."""
+"""Message headers: delivered as sent, in any order; invalid headers are refused."""
 
 import struct
 from collections.abc import Mapping
@@ -223,7 +223,7 @@ def _compare_named(
 
 
 def _header(key: bytes, kind: int, value: bytes) -> bytes:
-    """Write a header by hand, whatever its lengths: the grammar refuses some."""
+    """Return the bytes of a header, also with lengths that the grammar refuses."""
     return struct.pack("<I", len(key)) + key + struct.pack("<BI", kind, len(value)) + value
 
 

@@ -1,4 +1,4 @@
-"""States: what a message has by default, what it has once set, what is withheld for it."""
+"""Message states: the default, a state that was set, and messages withheld for their state."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Polling: what stands in front of the messages, how many come, and what is taken away."""
+"""Polling: the fields before the messages, the number of messages, and automatic commits."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Time that passes: what was polled rightly at first is polled so seconds later, too."""
+"""A poll that was answered correctly at first is still answered correctly seconds later."""
 
 import pytest
 

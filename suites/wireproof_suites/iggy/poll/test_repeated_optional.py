@@ -1,7 +1,7 @@
-"""Time that passes over messages of which it is open whether they are taken, or how many are.
+"""Repeated polls of messages that a server may take or refuse.
 
-A server may refuse them. Those that it takes, and a right message behind them, are polled for
-seconds as they were at first; those that it refuses do not turn up meanwhile.
+The messages that a server takes, and a valid message after them, are polled for seconds with the
+same result as at first. The messages that it refuses do not appear later.
 """
 
 from dataclasses import replace
@@ -106,12 +106,12 @@ def test_posted_later(server: Server, topic: Topic, posted: dict[str, object]) -
 
 
 def _sent_one_by_one(server: Server, topic: Topic) -> int:
-    """Send each message of another width, then a right one; return how many of them are taken."""
+    """Send each message of an unusual width, then a valid one; return how many the server took."""
     answers = [server.send(topic, each) for each in OF_OTHER_WIDTHS]
     server.send_accepted(topic, message(SENTINEL))
     return sum(isinstance(each, Done) for each in answers)
 
 
 def _unless_refused(seen: Observation, *, is_refused: bool) -> Observation:
-    """Say before what was seen of the others that something was refused."""
+    """Put ``refused`` before an observation if the server refused a message."""
     return replace(seen, value=f"refused,{seen.value}") if is_refused else seen

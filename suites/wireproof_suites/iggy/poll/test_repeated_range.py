@@ -63,7 +63,10 @@ def test_json_asked_later(server: Server, topic: Topic) -> Observation:
 
 
 def _asked_for_seconds(server: Server, topic: Topic, ask: Ask) -> Observation:
-    """Ask for seconds what was answered rightly at first; what was not is another clause's."""
+    """Repeat for seconds the polls that were answered correctly at first.
+
+    A poll that was answered wrongly at first breaks another clause, and is left out here.
+    """
     sent = make_numbered(MANY)
     server.send_accepted(topic, *sent[:AT_FIRST])
     server.send_accepted(topic, *sent[AT_FIRST:])

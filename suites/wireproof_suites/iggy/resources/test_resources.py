@@ -1,4 +1,4 @@
-"""Streams, topics, partitions and clients: told of as they are, gone once deleted."""
+"""Streams, topics, partitions and clients: described as created, and gone after deletion."""
 
 import pytest
 
@@ -23,7 +23,7 @@ AS_MADE = "told:as-made"
 
 
 class _Untold(Exception):
-    """What was asked for was not told as it should be."""
+    """A description of a resource is not as it should be."""
 
     def __init__(self, observation: Observation) -> None:
         super().__init__(observation.value)
@@ -141,10 +141,10 @@ def _ids(details: TopicDetails) -> set[int]:
 
 
 def _body(server: Server, code: int, payload: Payload) -> bytes:
-    """Return what is answered to a right request.
+    """Return the body of the answer to a valid request.
 
     Raises:
-        _Untold: it is refused.
+        _Untold: the server refused the request.
     """
     answer = server.ask(code, payload)
     if isinstance(answer, Done):
@@ -153,7 +153,7 @@ def _body(server: Server, code: int, payload: Payload) -> bytes:
 
 
 def _observe_gone(answer: Answer) -> Observation:
-    """Say whether something is not found: by a status, or by nothing being told of it."""
+    """Return whether a resource is not found: an error status, or a success with an empty body."""
     if isinstance(answer, ErrorStatus) or (isinstance(answer, Done) and not answer.body):
         return observed(AS_MADE)
     return observed("told:still-there" if isinstance(answer, Done) else observe(answer).value)

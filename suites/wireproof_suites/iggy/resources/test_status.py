@@ -1,4 +1,4 @@
-"""Statuses: what is asked of a right server in a right frame and cannot be done."""
+"""Error statuses: valid requests in valid frames that the server cannot fulfil."""
 
 from dataclasses import replace
 
@@ -174,14 +174,17 @@ def test_invalid_topic(server: Server, wrong: str) -> Observation:
 
 
 def _ask(server: Server, outgoing: Outgoing) -> Observation:
-    """Ask on a connection of its own, and name the state of it afterwards."""
+    """Ask on a new connection, and add the state of that connection afterwards."""
     with server.connect() as connection:
         answer = connection.ask(outgoing)
         return observe(answer, then=connection.goes_on())
 
 
 def _ask_telling(server: Server, ask: str, outgoing: Outgoing) -> Observation:
-    """Ask the same way; ``none`` is a success that tells of nothing where telling was asked."""
+    """Ask on a new connection, and add the state of that connection afterwards.
+
+    ``none`` is a successful ``get`` request with an empty body.
+    """
     with server.connect() as connection:
         answer = connection.ask(outgoing)
         if ask == "get" and isinstance(answer, Done) and not answer.body:
@@ -202,13 +205,13 @@ def _request(
 
 
 def _create(server: Server, topic: Topic) -> Outgoing:
-    """Return the request to make a topic, whatever its name."""
+    """Return a request that creates a topic, even with an invalid name."""
     right = server.topic_to_create(replace(topic, name=PLACEHOLDER))
     return _put_name(server.request(commands.CREATE_TOPIC, right), topic.name)
 
 
 def _create_stream(server: Server, stream: Stream) -> Outgoing:
-    """Return the request to make a stream, whatever its name."""
+    """Return a request that creates a stream, even with an invalid name."""
     right = CreateStream(stream.number, PLACEHOLDER)
     return _put_name(server.request(commands.CREATE_STREAM, right), stream.name)
 

@@ -130,7 +130,7 @@ def _has(
 
 
 def _partition_of(server: Server, topic: Topic, payloads: list[bytes]) -> int | None:
-    """Return the one partition that has all of these payloads."""
+    """Return the first partition that has all these payloads."""
     for partition in range(1, topic.partitions + 1):
         found = {
             each.payload for each in server.poll(topic, Polling(partition=partition)).messages

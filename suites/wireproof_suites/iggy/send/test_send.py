@@ -1,4 +1,4 @@
-"""Sending: all of a request or nothing, in order, to the right partition, within limits."""
+"""Sending: a request is stored whole or not at all, in order, in the right partition."""
 
 import pytest
 
@@ -122,7 +122,10 @@ def _with_values(values: int, count: int) -> list[SentMessage]:
 
 
 def _send_and_poll(server: Server, topic: Topic, sent: list[SentMessage]) -> Observation:
-    """Send on a connection of its own, and poll what was sent; so much of it takes a while."""
+    """Send messages on a new connection, poll them, and compare them with what was sent.
+
+    Both answers get the longer patience of a delivery, since the messages are many or large.
+    """
     with server.connect() as connection:
         answer = connection.ask(server.send_request(topic, *sent), PUSH)
         seen = observe(answer, then=connection.goes_on())

@@ -31,7 +31,7 @@ def repeat_while(is_same: Callable[[], bool]) -> Observation:
 
 
 def are_some_of(found: Sequence[object], known: Sequence[object]) -> bool:
-    """Tell whether something was found, none of it twice, and nothing that was not known."""
+    """Return whether there are elements, all of them known and each of them there once."""
     return bool(found) and all(found.count(each) == 1 and each in known for each in found)
 
 

@@ -19,7 +19,7 @@ Wanted = Callable[[SentMessage], JsonValue]
 
 
 def observe_unread_json(polled: JsonPolled) -> Observation | None:
-    """Name what came of a poll over HTTP that brought no list of messages; None when it did."""
+    """Return why a poll over HTTP has no list of messages; None if it has one."""
     if polled.is_readable:
         return None
     if polled.answer.failure is None and 200 <= polled.answer.status < 300:
@@ -49,9 +49,10 @@ def each_field(
     *,
     word: str = "as-sent",
 ) -> Observation:
-    """Compare one field with what is wanted of it: ``FIELD:WORD``, or ``FIELD:other``.
+    """Compare one field of each message with the value wanted.
 
-    Types count: a number in a string is another value.
+    The observation is ``FIELD:WORD``, ``FIELD:absent`` or ``FIELD:other``. Types count: a number
+    in a string is another value.
     """
 
     def look(due: SentMessage, found: JsonObject) -> Observation:
@@ -65,7 +66,7 @@ def each_field(
 
 
 def observe_json_messages(polled: JsonPolled, sent: Sequence[SentMessage]) -> Observation:
-    """Compare id (unless 0), headers and payload of each message with what was sent."""
+    """Compare the headers, payload and id (unless it is 0) of each message with what was sent."""
 
     def look(due: SentMessage, found: JsonObject) -> Observation:
         wanted: dict[str, JsonValue] = {"payload": base64_text(due.payload)}
@@ -98,7 +99,7 @@ def compare_transports(messages: Sequence[Message], objects: Sequence[JsonObject
 
 
 def as_object(message: Message) -> JsonObject:
-    """Return a message of the binary transport as JSON has it."""
+    """Return a message of the binary transport as a JSON value."""
     state = message.state
     return {
         "offset": message.offset,
@@ -112,7 +113,7 @@ def as_object(message: Message) -> JsonObject:
 
 
 def headers_value(headers: Sequence[Header]) -> JsonValue:
-    """Return headers as JSON has them; null without any."""
+    """Return headers as a JSON value; null for no headers."""
     if not as_set(headers):
         return None
     objects = headers_object(headers)
@@ -120,7 +121,7 @@ def headers_value(headers: Sequence[Header]) -> JsonValue:
 
 
 def is_same(found: JsonValue, wanted: JsonValue) -> bool:
-    """Tell whether two values are equal, and of one type."""
+    """Return whether two JSON values are equal and of the same type."""
     return type(found) is type(wanted) and found == wanted
 
 

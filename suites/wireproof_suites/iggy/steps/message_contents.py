@@ -91,5 +91,5 @@ def make_numbered(count: int, *, first: int = 1) -> tuple[SentMessage, ...]:
 
 
 def make_payload(length: int) -> bytes:
-    """Return a payload of so many bytes that repeats nothing within 251 of them."""
+    """Return a payload of this length in which a byte repeats after 251 bytes at the earliest."""
     return (bytes(range(1, 252)) * (length // 251 + 1))[:length]

@@ -1,4 +1,4 @@
-"""Polls that ask for some of the messages that are there, and what they should bring."""
+"""Polls of some of the stored messages, and comparison with the messages that are due."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ def send_and_check(
     """Send numbered messages, and return them once all of them can be polled.
 
     Raises:
-        ArrangementFailed: not all of them can.
+        ArrangementFailed: not all of them can be polled.
     """
     sent = make_numbered(count, first=1 + 1000 * partition)
     for each in [[one] for one in sent] if one_by_one else [sent]:
@@ -45,10 +45,10 @@ def send_and_check(
 
 
 def observe_asked(polled: Polled, due: Sequence[SentMessage]) -> Observation:
-    """Compare what came with what was asked for, of messages that are known to be there.
+    """Compare polled messages with the messages that are due, all of which are known to be stored.
 
-    ``delivered:as-asked``, ``delivered:none``, ``delivered:fewer``, ``delivered:more``, or the
-    first field that differs.
+    The observation is ``delivered:as-asked``, ``delivered:none``, ``delivered:fewer``,
+    ``delivered:more``, or names the first field that differs.
     """
     unread = observe_unread(polled)
     if unread is not None:
@@ -71,5 +71,5 @@ def observe_nothing(polled: Polled) -> Observation:
 def ask(
     server: Server, topic: Topic, due: Sequence[SentMessage], polling: Polling = POLLING
 ) -> Observation:
-    """Poll once and compare what came with what is due."""
+    """Poll once, and compare the polled messages with the messages that are due."""
     return observe_asked(server.poll(topic, polling), due)

@@ -60,7 +60,10 @@ def observe_checksums(polled: Polled, sent: Sequence[SentMessage]) -> Observatio
 def observe_states(
     polled: Polled, sent: Sequence[SentMessage], *, state: int = AVAILABLE, word: str = "available"
 ) -> Observation:
-    """Compare each state with the one that is due: ``state:WORD``, or the name that it has."""
+    """Compare the state of each message with the state that is due.
+
+    The observation is ``state:WORD``, or names the state that was found.
+    """
 
     def look(due: SentMessage, seen: PolledMessage) -> Observation:
         found = seen.message.state

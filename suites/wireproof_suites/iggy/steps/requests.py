@@ -11,7 +11,7 @@ NO_TOPIC = Topic(Stream(ABSENT, ABSENT_NAME), ABSENT, ABSENT_NAME, 0)
 
 
 def refused_polls(server: Server) -> dict[str, Outgoing]:
-    """Return polls that are refused with two different statuses, whatever there is."""
+    """Return two polls that every server refuses, each with another status."""
     return {
         "no-count": server.poll_request(NO_TOPIC, Polling(count=0)),
         "no-stream": server.poll_request(NO_TOPIC),

@@ -1,4 +1,4 @@
-"""Stored offsets as they are told."""
+"""Comparison of stored offsets with the offsets that a server reports."""
 
 from wireproof_kit.iggy.observe.observations import difference_of, observe
 from wireproof_kit.iggy.server import Server
@@ -14,7 +14,11 @@ AS_STORED = "offset:as-stored"
 def observe_offset(
     server: Server, topic: Topic, due: int, *, consumer: int = 1, partition: int = 1
 ) -> Observation:
-    """Ask for a stored offset: ``offset:as-stored``, or what it is instead."""
+    """Ask for a stored offset, and compare it with the offset that is due.
+
+    The observation is ``offset:as-stored``, ``offset:none``, ``offset:undecodable`` or
+    ``offset:other``; a refused request is observed as its answer.
+    """
     answer = server.ask_offset(topic, consumer=consumer, partition=partition)
     if not isinstance(answer, Done):
         return observe(answer)

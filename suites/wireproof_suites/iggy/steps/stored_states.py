@@ -1,4 +1,4 @@
-"""Changing stored messages from outside: whether it was done, and what it was done for."""
+"""Changes of the state of stored messages through the control API."""
 
 from wireproof_kit.iggy.observe.polled import Polled
 from wireproof_kit.iggy.server import Server
@@ -15,7 +15,7 @@ UNKNOWN_STATES = {"0": 0, "2": 2, "11": 11, "255": 255}
 
 
 def is_done(answer: TransferResult) -> bool:
-    """Tell whether the control API did what it was asked for."""
+    """Return whether the control API answered with success."""
     return is_success(answer)
 
 
@@ -26,9 +26,9 @@ def set_states(server: Server, topic: Topic, states: dict[int, int]) -> bool:
 
 
 def is_withheld(state: int, polled: Polled | JsonPolled, due: int) -> bool:
-    """Tell whether messages that came before do not come since one of them has this state.
+    """Return whether a server withholds messages because one of them has this state.
 
-    A server may withhold those that are not available.
+    A server may withhold messages that are not available.
     """
     count = len(polled.seen) if isinstance(polled, Polled) else len(polled.objects)
     return state != AVAILABLE and polled.is_readable and count < due

@@ -18,7 +18,7 @@ from wireproof_suites.nsq.steps.leader_changes import (
     wait_for_leader,
     wait_until_named,
 )
-from wireproof_suites.nsq.steps.trace_responses import read_trace
+from wireproof_suites.nsq.steps.trace_responses import read_trace, unread
 
 TRACE_ID = 77
 
@@ -134,7 +134,7 @@ def test_ids_over_a_move(broker: Broker, cluster: Cluster, movable_topic: Topic)
     read = [read_trace(answer) for answer in answers]
     found = [each for each in read if each is not None]
     if len(found) < len(answers):
-        return observed("no-trace")
+        return unread(answers, observed("no-trace"))
     ids = [each.internal_id for each in found]
     offsets = [each.disk_queue_offset for each in found]
     words = [word for word, values in (("ids", ids), ("offsets", offsets)) if _falls(values)]

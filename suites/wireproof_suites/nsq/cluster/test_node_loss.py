@@ -49,7 +49,7 @@ def test_node_of_an_ordered_topic_gone(
     return tale.rest(tale.consumer())
 
 
-@case("nsq/cluster/gone-writes", clause="smart.cluster.gone-kept", alone=True)
+@case("nsq/cluster/gone-writes", clause="smart.cluster.gone-writes", alone=True)
 def test_publish_with_a_node_gone(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
@@ -141,5 +141,5 @@ def test_publish_with_writing_disabled(
 
 
 def _with_channel(broker: Broker, topic: Topic) -> None:
-    """Make a channel: some lookup servers name nobody to producers of a topic without one."""
+    """Create a channel: without one, some lookup servers name no node to producers."""
     broker.subscribe(topic).close()

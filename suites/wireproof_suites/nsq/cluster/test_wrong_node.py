@@ -1,4 +1,4 @@
-"""Nodes that are asked for what they must not do: lead, write, hold a partition."""
+"""Requests that a node must refuse: it does not lead the partition, or does not have it."""
 
 from collections.abc import Callable, Mapping
 
@@ -13,7 +13,6 @@ from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.leader_changes import ask_at, publish_when_ready
 
 TRACE_ID = 77
@@ -22,10 +21,11 @@ PUBLISHES: Mapping[str, Callable[[Topic, bytes], Outgoing]] = {
     "pub-trace": lambda topic, body: frames.pub_trace(topic, TRACE_ID, body),
     "mpub": lambda topic, body: frames.mpub(topic, [body, body]),
 }
+BATCHES = {"mpub": ("batch",)}
 EVERY_PUBLISH = pytest.mark.parametrize("command", PUBLISHES)
 
 
-@case("nsq/cluster/not-leader", clause="smart.cluster.not-leader")
+@case("nsq/cluster/not-leader", clause="smart.cluster.not-leader", needs_of=BATCHES)
 @EVERY_PUBLISH
 def test_publish_to_a_follower(
     broker: Broker, cluster: Cluster, shared_replicated_topic: Topic, command: str
@@ -56,7 +56,7 @@ def test_publish_to_a_follower_again(
     return second if second.value != first.value else first
 
 
-@case("nsq/cluster/not-leader-stored", clause="smart.cluster.not-leader")
+@case("nsq/cluster/not-leader-stored", clause="smart.cluster.not-leader-stored")
 def test_refused_message_is_not_delivered(
     broker: Broker, cluster: Cluster, shared_replicated_topic: Topic
 ) -> Observation:
@@ -79,7 +79,7 @@ def test_subscribe_at_a_follower(
     return ask_at(broker, topic, frames.subscribe(topic, topic.channel()))
 
 
-@case("nsq/cluster/elsewhere", clause="smart.cluster.elsewhere")
+@case("nsq/cluster/elsewhere", clause="smart.cluster.elsewhere", needs_of=BATCHES)
 @EVERY_PUBLISH
 def test_publish_to_a_node_without_the_partition(
     broker: Broker, cluster: Cluster, shared_partitioned_topic: Topic, command: str
@@ -98,7 +98,7 @@ def test_subscribe_at_a_node_without_the_partition(
     return ask_at(broker, topic, frames.subscribe(topic, topic.channel()))
 
 
-@case("nsq/cluster/not-writable", clause="smart.cluster.not-writable")
+@case("nsq/cluster/not-writable", clause="smart.cluster.not-writable", needs_of=BATCHES)
 @EVERY_PUBLISH
 def test_publish_to_an_unwritable_partition(
     broker: Broker, cluster: Cluster, fresh_plain_topic: Topic, command: str
@@ -123,7 +123,7 @@ def test_lookup_of_an_unwritable_partition(
     def look() -> bool | None:
         return None if cluster.leader_of(topic, access="w") else True
 
-    if not until(look, seconds=broker.patience.seconds(REDELIVERY), every=0.5):
+    if not until(look, seconds=broker.patience.settling_seconds(), every=0.5):
         return observed("named:w", overdue=True)
     return observed("named:r" if cluster.leader_of(topic, access="r") else "named:nobody")
 

@@ -1,4 +1,4 @@
-"""What a target says of itself in answer to IDENTIFY."""
+"""The answer of a target to IDENTIFY."""
 
 from collections.abc import Mapping
 
@@ -14,9 +14,9 @@ SCHEMA = "nsq/identify-response"
 def observe_identify(
     answer: Answer, asked: Mapping[str, int], *, where_told: Mapping[str, object]
 ) -> Observation:
-    """Hold the answer to its schema and to what was asked for: ``told``, ``told:FIELD-wrong``.
+    """Compare the answer to IDENTIFY with its schema and with the requested values.
 
-    What is in ``where_told`` need not be in the answer.
+    The observation is ``told`` or ``told:FIELD-wrong``. A field of ``where_told`` may be absent.
     """
     seen = observe(answer)
     if seen.value != "json" or not isinstance(answer, Response):

@@ -32,9 +32,12 @@ from wireproof_suites.nsq.steps.publish_results import then_goes_on
 from wireproof_suites.nsq.steps.subscriptions import receive_all
 
 WRONG_MAGIC = b"  V9"
-UNKNOWN = {"word": b"WP_NOTHING x\n", "lower-case": b"nop\n", "nothing": b"\n"}
+UNKNOWN = {"word": b"WP_NOTHING x\n"}
+ODD_LINES = {"lower-case": b"nop\n", "nothing": b"\n"}
 # Twice as long unanswered, and the broker ends the connection: a slow machine needs room.
 HEARTBEAT_S = 3.0
+# Two heartbeats may stay without an answer; some brokers look only at every other one.
+UNANSWERED_S = 6.0
 GLANCE_S = 0.1
 # A broker may round the time, but not lose it.
 LATER_MS = 1500
@@ -42,31 +45,36 @@ EARLIEST_S = 1.2
 
 WITHIN: list[tuple[str, object]] = [
     ("heartbeat_interval", -1),
-    ("heartbeat_interval", 0),
     ("heartbeat_interval", 1000),
-    ("heartbeat_interval", 60_000),
     ("output_buffer_size", -1),
     ("output_buffer_size", 64),
     ("output_buffer_timeout", -1),
     ("output_buffer_timeout", 1),
-    ("output_buffer_timeout", 1000),
     ("sample_rate", 0),
     ("sample_rate", 99),
-    ("msg_timeout", 0),
     ("msg_timeout", 1000),
+]
+# The original protocol leaves these limits to the configuration of the broker, or has none.
+WITHIN_REAL_LIMITS: list[tuple[str, object]] = [
+    ("heartbeat_interval", 0),
+    ("heartbeat_interval", 60_000),
+    ("output_buffer_timeout", 1000),
+    ("msg_timeout", 0),
     ("msg_timeout", 900_000),
 ]
 BEYOND: list[tuple[str, object]] = [
     ("heartbeat_interval", -2),
     ("heartbeat_interval", 999),
-    ("heartbeat_interval", 60_001),
-    ("heartbeat_interval", "1000"),
     ("output_buffer_size", -2),
     ("output_buffer_size", 63),
     ("output_buffer_timeout", -2),
-    ("output_buffer_timeout", 10**9),
     ("sample_rate", -1),
     ("sample_rate", 100),
+]
+BEYOND_REAL_LIMITS: list[tuple[str, object]] = [
+    ("heartbeat_interval", 60_001),
+    ("heartbeat_interval", "1000"),
+    ("output_buffer_timeout", 10**9),
     ("msg_timeout", -1),
     ("msg_timeout", 999),
     ("msg_timeout", 900_001),
@@ -91,14 +99,17 @@ ODD: dict[str, Outgoing] = {
 REFUSED: dict[str, Outgoing] = {
     "size-zero": identify_raw(b"", size=0),
     "size-minus-one": identify_raw(b"", size=-1),
-    "size-greatest": identify_raw(b"", size=2**31 - 1),
     "not-json": identify_raw(b"{"),
     "array": identify_raw(b"[]"),
     "text": identify_raw(b'"a"'),
     "more-behind": identify_raw(b"{}{}"),
+    **{f"{name}-{value}": identify(**{name: value}) for name, value in BEYOND},
+}
+REFUSED_BY_REAL_BROKERS: dict[str, Outgoing] = {
+    "size-greatest": identify_raw(b"", size=2**31 - 1),
     "not-a-number": identify_raw(b'{"wp":NaN}'),
     "two-compressions": identify(feature_negotiation=True, deflate=True, snappy=True),
-    **{f"{name}-{value}": identify(**{name: value}) for name, value in BEYOND},
+    **{f"{name}-{value}": identify(**{name: value}) for name, value in BEYOND_REAL_LIMITS},
 }
 
 # The field of MPUB, and a value that cannot be.
@@ -115,6 +126,7 @@ BAD_FIELDS = {
 }
 
 EIGHT = b"8 bytes."
+MINUS_ONE = b"\xff" * 4
 BEYOND_THE_END = {"one-message-more": ("count", 3), "one-byte-more": ("messages[1].size", 9)}
 # Bytes behind the size of MPUB: none of it all, a part of the count, of a size, of a message.
 CUTS = {
@@ -141,6 +153,22 @@ def test_heartbeat(broker: Broker, plain_topic: Topic) -> Observation:
         return then_goes_on(seen, client, plain_topic)
 
 
+@case("nsq/connection/heartbeat-unanswered", clause="smart.connection.heartbeat", waiting=True)
+def test_unanswered_heartbeat(broker: Broker, plain_topic: Topic) -> Observation:
+    """The broker closes the connection of a client that answers no heartbeat."""
+    with broker.connect(identify={"heartbeat_interval": 1000}, topic=plain_topic) as client:
+        client.answers_heartbeats = False
+
+        def read() -> bool | None:
+            client.receive_within(GLANCE_S)
+            return client.has_ended or None
+
+        until(read, seconds=UNANSWERED_S + client.seconds(ANSWER))
+        if client.has_ended:
+            return observed("closed")
+        return observed("open" if client.heartbeats else "none", overdue=True)
+
+
 @case("nsq/connection/wrong-magic", clause="smart.connection.wrong-magic")
 def test_wrong_magic(broker: Broker) -> Observation:
     """The broker answers a wrong protocol magic with an error or closes the connection."""
@@ -156,23 +184,36 @@ def test_unknown_command(broker: Broker, plain_topic: Topic, command: bytes) -> 
         return observe(client.ask(raw(command, "no command")))
 
 
+@case("nsq/connection/unknown-command", clause="smart.connection.odd-command")
+@pytest.mark.parametrize("command", ODD_LINES.values(), ids=ODD_LINES)
+def test_odd_line(broker: Broker, plain_topic: Topic, command: bytes) -> Observation:
+    """The broker answers a lower-case command or an empty line with an error, or closes."""
+    with broker.connect(topic=plain_topic) as client:
+        return observe(client.ask(raw(command, "no command")))
+
+
 @case("nsq/connection/identify", clause="smart.connection.identify")
 @pytest.mark.parametrize(("name", "value"), WITHIN)
 def test_field_at_its_limit(
     broker: Broker, plain_topic: Topic, name: str, value: object
 ) -> Observation:
     """IDENTIFY is accepted with a field set to the smallest or largest legal value."""
-    with broker.connect(identify=None, topic=plain_topic) as client:
-        return observe(client.ask(identify(**{name: value})), then=client.goes_on(plain_topic))
+    return _identify_with(broker, plain_topic, name, value)
 
 
-@case("nsq/connection/identify/longest-tag", clause="smart.connection.identify")
+@case("nsq/connection/identify", clause="smart.connection.identify-limits")
+@pytest.mark.parametrize(("name", "value"), WITHIN_REAL_LIMITS)
+def test_field_at_a_real_limit(
+    broker: Broker, plain_topic: Topic, name: str, value: object
+) -> Observation:
+    """IDENTIFY is accepted with a field set to a limit that real brokers have."""
+    return _identify_with(broker, plain_topic, name, value)
+
+
+@case("nsq/connection/identify/longest-tag", clause="smart.connection.identify-limits")
 def test_longest_tag(broker: Broker, plain_topic: Topic) -> Observation:
     """IDENTIFY is accepted with a desired tag of 100 bytes, the longest legal tag."""
-    with broker.connect(identify=None, topic=plain_topic) as client:
-        answer = client.ask(identify(desired_tag=LONGEST_TAG))
-
-        return observe(answer, then=client.goes_on(plain_topic))
+    return _identify_with(broker, plain_topic, "desired_tag", LONGEST_TAG)
 
 
 @case("nsq/connection/identify-compressed", clause="smart.connection.identify")
@@ -183,7 +224,7 @@ def test_one_compression(broker: Broker, name: str) -> Observation:
         return observe(client.ask(identify(feature_negotiation=True, **{name: True})))
 
 
-@case("nsq/connection/identify-odd", clause="smart.connection.identify")
+@case("nsq/connection/identify-odd", clause="smart.connection.identify-odd")
 @pytest.mark.parametrize("frame", ODD.values(), ids=ODD)
 def test_odd_identify(broker: Broker, plain_topic: Topic, frame: Outgoing) -> Observation:
     """IDENTIFY with unusual content is answered with success or an error."""
@@ -191,7 +232,7 @@ def test_odd_identify(broker: Broker, plain_topic: Topic, frame: Outgoing) -> Ob
         return observe(client.ask(frame), then=client.goes_on(plain_topic))
 
 
-@case("nsq/connection/identify-again", clause="smart.connection.identify")
+@case("nsq/connection/identify-again", clause="smart.connection.identify-odd")
 def test_identify_again(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """A second IDENTIFY is answered; if it is accepted, the client still receives messages."""
     topic, channel, body = fresh_plain_topic, fresh_plain_topic.channel(), broker.unique_body()
@@ -207,7 +248,7 @@ def test_identify_again(broker: Broker, fresh_plain_topic: Topic) -> Observation
         return answered_and(answer, observe_delivery(delivery, body=body))
 
 
-@case("nsq/connection/identify-negotiated", clause="smart.connection.identify")
+@case("nsq/connection/identify-negotiated", clause="smart.connection.identify-told")
 def test_negotiated(broker: Broker, plain_topic: Topic) -> Observation:
     """With feature negotiation, the answer to IDENTIFY repeats the requested values."""
     with broker.connect(identify=None, topic=plain_topic) as client:
@@ -220,6 +261,16 @@ def test_negotiated(broker: Broker, plain_topic: Topic) -> Observation:
 @pytest.mark.parametrize("frame", REFUSED.values(), ids=REFUSED)
 def test_identify_refused(broker: Broker, plain_topic: Topic, frame: Outgoing) -> Observation:
     """IDENTIFY with an impossible size, body or field value is refused."""
+    with broker.connect(identify=None, topic=plain_topic) as client:
+        return observe(client.ask(frame), then=client.goes_on(plain_topic))
+
+
+@case("nsq/connection/identify-refused", clause="smart.connection.identify-refused-limits")
+@pytest.mark.parametrize("frame", REFUSED_BY_REAL_BROKERS.values(), ids=REFUSED_BY_REAL_BROKERS)
+def test_identify_beyond_real_limits(
+    broker: Broker, plain_topic: Topic, frame: Outgoing
+) -> Observation:
+    """IDENTIFY with a value beyond the limits of real brokers is refused."""
     with broker.connect(identify=None, topic=plain_topic) as client:
         return observe(client.ask(frame), then=client.goes_on(plain_topic))
 
@@ -265,7 +316,7 @@ def test_batch_too_short(broker: Broker, plain_topic: Topic, size: int) -> Obser
     return answer_to(broker, plain_topic, cut, end=True)
 
 
-@case("nsq/connection/batch-of-none", clause="smart.connection.batch-refused")
+@case("nsq/connection/batch-of-none", clause="smart.connection.batch-of-none")
 def test_batch_of_none(broker: Broker, plain_topic: Topic) -> Observation:
     """A batch with a message count of 0 is refused."""
     return then_state(broker, plain_topic, mpub(plain_topic, []))
@@ -279,7 +330,7 @@ def test_batch_of_one(broker: Broker, plain_topic: Topic) -> Observation:
 
 @case(
     "nsq/connection/batch-traced",
-    clause="smart.connection.batch-refused",
+    clause="smart.trace.batch-refused",
     needs=("trace",),
 )
 @pytest.mark.parametrize("size", [1, 7])
@@ -296,7 +347,7 @@ def test_batch_unpublished(broker: Broker, fresh_plain_topic: Topic) -> Observat
     """A refused batch publishes no message, not even those before the faulty one."""
     topic, body, sentinel = fresh_plain_topic, broker.unique_body(), broker.unique_body()
     with broker.subscribe(topic) as consumer, broker.connect(topic=topic) as client:
-        client.ask(mpub(topic, [body, b""]))
+        client.ask(mpub(topic, [body, b"x"]).replace("messages[1].size", MINUS_ONE))
         broker.publish_accepted(topic, sentinel)
 
         return observe_absence(consumer.until(sentinel), of=body)
@@ -341,7 +392,7 @@ def test_ready(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     return observed("to-the-other") if came else observed("not-to-the-other", overdue=True)
 
 
-@case("nsq/connection/ready-again", clause="smart.connection.ready", waiting=True)
+@case("nsq/connection/ready-again", clause="smart.connection.ready-again", waiting=True)
 def test_ready_again(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """After each FIN, a client with RDY 1 receives the next message."""
     topic = fresh_plain_topic
@@ -356,8 +407,13 @@ def test_ready_again(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     return observed("all")
 
 
+def _identify_with(broker: Broker, topic: Topic, name: str, value: object) -> Observation:
+    with broker.connect(identify=None, topic=topic) as client:
+        return observe(client.ask(identify(**{name: value})), then=client.goes_on(topic))
+
+
 def _next_of(consumer: Consumer, held: Delivery) -> Delivery | None:
-    """Wait until the same message comes again; others are finished."""
+    """Wait until the held message comes again, and finish other messages."""
     seconds = LATER_MS / 1000 + consumer.connection.seconds(REDELIVERY)
     while delivery := consumer.next(seconds=seconds):
         if delivery.message_id == held.message_id:

@@ -1,4 +1,4 @@
-"""A body comes out byte for byte, whatever it holds and however long the header is."""
+"""A body is delivered byte for byte, with any content and after a header of any length."""
 
 import pytest
 
@@ -16,14 +16,14 @@ PAIRS = [(2, 64), (255, 255), (256, 65536), (4096, 4096), (32768, 32768), (20000
 @case("nsq/consume/body", clause="ext.consume.body-intact")
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_body(broker: Broker, ext_topic: Topic, content: bytes) -> Observation:
-    """A message with a header is delivered with an unchanged body, whatever its bytes."""
+    """A message with a header is delivered with an unchanged body; the body may have any bytes."""
     return deliver(broker, ext_topic, broker.unique_body(content), header=_own_header(broker))
 
 
 @case("nsq/consume/body-alone", clause="ext.consume.body-intact")
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_body_without_header(broker: Broker, ext_topic: Topic, content: bytes) -> Observation:
-    """On an ext topic, a body without a header is delivered unchanged, whatever its bytes."""
+    """On an ext topic, a message without a header is delivered unchanged, with any bytes."""
     return deliver(broker, ext_topic, broker.unique_body(content))
 
 

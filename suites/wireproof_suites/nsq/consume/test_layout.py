@@ -63,6 +63,7 @@ def test_several(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """A client with RDY 1 finishes each message by the id found at its documented position."""
     headers = [{"n": str(number)} for number in range(5)]
     messages: list[Sent] = [(header, broker.unique_body()) for header in headers]
+    messages += [({"n": "5"}, b"x"), (b'{"n":"6"}', b"yz")]
 
     return deliver_all(broker, fresh_ext_topic, messages)
 

@@ -16,7 +16,7 @@ LENGTHS = [64, 255, 256, 4096, 65535, 65536, 200_000]
 @case("nsq/consume/plain-body", clause="ext.consume.plain-topic")
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_plain_body(broker: Broker, plain_topic: Topic, content: bytes) -> Observation:
-    """On a plain topic, the body follows the message id directly, whatever its bytes."""
+    """On a plain topic, the body follows the message id directly; the body may have any bytes."""
     return deliver(broker, plain_topic, broker.unique_body(content))
 
 

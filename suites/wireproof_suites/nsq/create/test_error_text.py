@@ -1,4 +1,4 @@
-"""Requests about topics that no lookup server grants: each server says why by itself."""
+"""Requests about topics that every lookup server refuses: each refusal has a text."""
 
 import pytest
 

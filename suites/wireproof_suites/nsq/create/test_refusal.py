@@ -207,7 +207,7 @@ def test_deletion_at_slave(lookup: LookupClient, fresh_plain_topic: Topic) -> Ob
 
 
 def plain_of_one(answer: HttpAnswer) -> Observation:
-    """Say ``plain`` when meta tells of one partition without the extend feature."""
+    """Return ``plain`` if meta has one partition without the extend feature, else what differs."""
     seen = observe_meta(answer, partitions=1, replicas=1)
     if seen.value != "true":
         return seen

@@ -1,4 +1,4 @@
-"""From publish to disk: what stands in the queue of a topic, compared with what was sent."""
+"""Comparison of the records in the queue of a topic with the published messages."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from wireproof_spec.decoding import decode
 from wireproof_spec.nsq.disk import RecordKind, disk_record_schema
 from wireproof_spec.wire_error import WireError
 from wireproof_suites.nsq.steps.deliveries import VERSION_ALONE, VERSION_AND_LENGTH, Sent
-from wireproof_suites.nsq.steps.trace_responses import read_trace
+from wireproof_suites.nsq.steps.trace_responses import read_trace, unread
 
 AS_SENT = "stored:as-sent"
 OLD_LAYOUT = "old-layout"
@@ -25,7 +25,7 @@ FIELDS = ("timestamp_ns", "internal_id", "trace_id")
 def publish_and_read(
     broker: Broker, topic: Topic, messages: Sequence[Sent], *, kind: RecordKind = "from-record"
 ) -> Queue:
-    """Publish messages, and read the queue once the last of them stands there."""
+    """Publish messages, wait until the last one is in the queue, and read the queue."""
     for header, body in messages:
         broker.publish_accepted(topic, body, header)
     return wait_for(broker, topic, messages[-1][1], kind=kind)
@@ -34,10 +34,10 @@ def publish_and_read(
 def wait_for(
     broker: Broker, topic: Topic, body: bytes, *, kind: RecordKind = "from-record"
 ) -> Queue:
-    """Read the queue once a body stands there.
+    """Wait until a body is in the queue, and read the queue.
 
-    A length behind version 0 is read as part of the body: so a record without a header, whose
-    layout is not drawn, never spoils the reading of those behind it.
+    The length after version 0 is read as part of the body: the layout of a record without a header
+    is open, and an assumed layout would shift every record after it.
     """
     stored = DataDirectory(broker, kind=kind, length_always=False)
     return stored.wait_for(topic, body, REDELIVERY)
@@ -72,7 +72,7 @@ def indicator_of(queue: Queue, body: bytes) -> Observation:
 
 
 def layout_of(queue: Queue, body: bytes) -> Observation:
-    """Name how a message without a header stands on an ext topic's disk."""
+    """Return the layout in which a message without a header is stored on an ext topic."""
     stored = record_of(queue, body)
     if stored is None:
         return observe_stored(queue, body=body)
@@ -107,7 +107,7 @@ def positions_true(
     traces = [trace for trace in map(read_trace, answers) if trace]
     records = [stored for stored in map(queue.find, bodies) if stored]
     if len(traces) + len(records) < 4:
-        return observed("missing", overdue=True)
+        return unread(answers, observed("missing", overdue=True))
     for trace, stored in zip(traces, records, strict=True):
         size = trace.disk_queue_data_size
         if size != len(stored.raw):

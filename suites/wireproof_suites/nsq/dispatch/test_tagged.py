@@ -50,7 +50,7 @@ ESCAPES = [
 @case("nsq/dispatch/matching", clause="ext.dispatch.to-matching", waiting=True)
 @pytest.mark.parametrize("first", ["matching", "untagged"])
 def test_matching_client(broker: Broker, fresh_ext_topic: Topic, first: str) -> Observation:
-    """Tagged messages go to the client that desires the tag, whoever subscribed first."""
+    """A tagged message goes to the client that desires its tag, in either order of subscribing."""
     channel = channel_of(broker, fresh_ext_topic)
     tags = {"matching": TAG, "untagged": None}
     order = sorted(tags, key=lambda word: word != first)
@@ -301,7 +301,7 @@ def _two_channels(broker: Broker, topic: Topic) -> tuple[Channel, Channel]:
 
 
 def _three_of(broker: Broker, topic: Topic, tag: str) -> Observation:
-    """Publish three messages of a tag that one of two clients desires; say who took them."""
+    """Publish three messages with a tag that one of two clients desires; return who got them."""
     channel = channel_of(broker, topic)
     matching = channel.join("matching", tag=tag)
     untagged = channel.join("untagged")

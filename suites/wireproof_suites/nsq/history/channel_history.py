@@ -39,6 +39,8 @@ MOST_LEADER_MOVES = 2
 WIDE, NARROW = 100, 1
 SHORTEST_TIMEOUT_MS = 1000
 PUT_BACK_MS = (0, 100)
+# A broker may keep what a departed client held until it times out.
+LEAVING_TIMEOUT_MS = 3000
 HURRIED_SECONDS = 0.3
 SHORTEST_GLANCE, LONGEST_GLANCE = 0.002, 0.1
 
@@ -71,7 +73,7 @@ class HistoryTarget:
 
 @dataclass(slots=True)
 class Client:
-    """A subscription and what it holds, and whether that times out soon."""
+    """A subscription: its number, its consumer, its time-out (short or not), its held messages."""
 
     number: int
     consumer: Consumer
@@ -80,7 +82,7 @@ class Client:
 
 
 class ChannelHistory:
-    """One history on a channel nobody has used; its first client is there from the start."""
+    """One history on a new channel, which has one client at the start."""
 
     def __init__(
         self, broker: Broker, ground: HistoryTarget, kind: Kind, *, hurried: bool
@@ -97,8 +99,9 @@ class ChannelHistory:
         self._seconds = broker.patience.seconds(REDELIVERY)
         if hurried:
             self._seconds = min(self._seconds, ground.slowest + HURRIED_SECONDS)
-        elif kind.timed:
-            self._seconds += SHORTEST_TIMEOUT_MS / 1000
+        else:
+            soon = kind.timed and kind.tags == (None,)
+            self._seconds += (SHORTEST_TIMEOUT_MS if soon else LEAVING_TIMEOUT_MS) / 1000
         self._moves: Mapping[str, Callable[[int], str]] = {
             "publish": self._publish,
             "join": self._join,
@@ -114,7 +117,7 @@ class ChannelHistory:
             self._use()
 
     def move(self, name: str, choice: int) -> str:
-        """Make a move, or what must come first to make it possible; say what was done."""
+        """Make a move, or another move that must come first; return a description of it."""
         return self._moves[name](choice)
 
     def end(self) -> None:
@@ -231,8 +234,7 @@ class ChannelHistory:
         # What times out at an untagged client of a channel with tags may come to it once more
         # unseen, and nobody can tell then from when on it is owed to another.
         timed = self._kind.timed and (tag is not None or self._kind.tags == (None,))
-        if timed:
-            wishes["msg_timeout"] = SHORTEST_TIMEOUT_MS
+        wishes["msg_timeout"] = SHORTEST_TIMEOUT_MS if timed else LEAVING_TIMEOUT_MS
         consumer = subscribe_when_ready(
             self._broker,
             self._ground.topic,
@@ -258,10 +260,10 @@ class ChannelHistory:
         return [(client, body) for client in self._clients for body in client.held]
 
     def _receive(self, count: int) -> None:
-        """Look at every client in turn until so many loose messages have come to some.
+        """Read every client in turn until ``count`` loose messages have come.
 
         Raises:
-            Broken: they do not come, or one comes to whom it must not.
+            LawBroken: messages do not come in time, or one comes to a client that must not get it.
         """
         started = time.monotonic()
         came, glance = 0, SHORTEST_GLANCE
@@ -275,7 +277,7 @@ class ChannelHistory:
         self._ground.slowest = max(self._ground.slowest, time.monotonic() - started)
 
     def _look(self, client: Client, glance: float) -> int:
-        """Take what has come to a client; return how many of it were loose."""
+        """Receive the messages that have come to a client; return how many of them were loose."""
         came = 0
         while (delivery := client.consumer.take(seconds=glance)) is not None:
             came += self._take_arrival(client, delivery)
@@ -302,7 +304,7 @@ class ChannelHistory:
 def play(
     broker: Broker, topic: Topic, kind: Kind, effort: Effort, cluster: Cluster | None = None
 ) -> Observation:
-    """Search histories of this kind, each on a channel of its own; a cluster moves the leader."""
+    """Search histories of this kind, each on a new channel; a cluster also moves the leader."""
     ground = HistoryTarget(topic, cluster)
 
     def begin(*, hurried: bool, shown: bool) -> History:

@@ -1,8 +1,8 @@
-"""What holds of a channel whatever its clients do: the model that histories are held to.
+"""The model that histories are compared with: what is true of a channel after every move.
 
-A message is owed from its acknowledgement to its publisher until a client finishes it. It is
-loose while nobody is known to hold it. That it comes again though it is finished or held breaks
-nothing: delivery is at least once.
+A message is owed from its acknowledgement to its publisher until a client finishes it. A message
+is loose while no client is known to hold it. A finished or held message may come again: delivery
+is at least once.
 """
 
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ TAGGED_GOT_OTHER = "tagged-got-untagged"
 
 @dataclass(slots=True)
 class OwedMessage:
-    """A message that is owed: its tag, who holds it, and since when it was loose last."""
+    """An owed message: its tag, its holder, and when it last became loose."""
 
     tag: str | None
     loose_at: int
@@ -25,7 +25,7 @@ class OwedMessage:
 
 @dataclass(slots=True)
 class Member:
-    """A client: the tag it desires, how much it takes, since when it is known to take any."""
+    """A client: its desired tag, its RDY count, and since when it is known to be ready."""
 
     tag: str | None
     ready: int
@@ -50,7 +50,7 @@ class ChannelModel:
         self.owed.pop(body, None)
 
     def loosen(self, body: bytes) -> None:
-        """Learn that whoever held a message gave it back, or is about to lose it."""
+        """Record that the holder of a message gave it back, or is about to lose it."""
         if body in self.owed:
             self.owed[body].holder = None
             self.owed[body].loose_at = self._tick()
@@ -66,7 +66,7 @@ class ChannelModel:
             self.loosen(body)
 
     def deliver(self, body: bytes, client: int) -> str:
-        """Say whether this client may get this message now: ``kept``, or what is wrong."""
+        """Record a delivery: return ``kept`` if the client may get it, else what is wrong."""
         owed, member = self.owed.get(body), self.members[client]
         word = KEPT if owed is None else self._judge(body, owed, member)
         if owed is not None:
@@ -80,9 +80,9 @@ class ChannelModel:
         return [body for body, owed in self.owed.items() if owed.holder == client]
 
     def count_due(self) -> int:
-        """Return how many loose messages must come to some client if nobody does anything.
+        """Return how many loose messages must come without any further move.
 
-        A message that no client may get holds the others up on real brokers, so then none is.
+        On real brokers, a message that no client may get blocks the others, so then none is due.
         """
         loose = [owed for owed in self.owed.values() if owed.holder is None]
         if self.ordered:

@@ -1,4 +1,4 @@
-"""Publishing with a header over HTTP, and what comes of it."""
+"""Publishing with a header over HTTP, and observing the delivery."""
 
 from collections.abc import Mapping
 
@@ -43,23 +43,20 @@ def post_and_receive(
     headers: Headers = (),
     stored: Header | None = None,
 ) -> Observation:
-    """Return how a message was refused, or else how it was delivered.
-
-    ``stored`` is the header due, ``ext`` unless given; only its JSON value counts.
-    """
+    """Publish over HTTP; return the refusal, or how the message was delivered."""
     body = broker.unique_body()
     due = ext if stored is None else stored
     with broker.subscribe(topic) as consumer:
         answer = post(broker, topic, body, ext=ext, headers=headers)
         if not was_taken(answer):
             return observe_http(answer)
-        return observe_delivery(consumer.next(), body=body, header=due, as_json=True)
+        return observe_delivery(consumer.next(), body=body, header=due)
 
 
 def post_and_read(
     broker: Broker, topic: Topic, *, ext: Header, due: Mapping[str, str] | bytes, headers: Headers
 ) -> Observation:
-    """Return how a message was refused, or what became of the one value in ``due``."""
+    """Publish over HTTP; return the refusal, or the delivered header compared with ``due``."""
     with broker.subscribe(topic) as consumer:
         answer = post(broker, topic, broker.unique_body(), ext=ext, headers=headers)
         if not was_taken(answer):
@@ -68,16 +65,12 @@ def post_and_read(
 
 
 def was_taken(answer: HttpAnswer) -> bool:
-    """Tell whether a request was answered with success, in whatever words."""
+    """Return whether an HTTP answer is a success, with any body."""
     return 200 <= answer.status < 300
 
 
 def observe_value(delivery: Delivery | None, *, due: bytes) -> Observation:
-    """Say what became of a value in the delivered header.
-
-    ``exact``, ``changed``, ``left-out``, ``no-object`` when there is no header of names;
-    ``missing`` without a delivery.
-    """
+    """Compare a value in the delivered header with the value due."""
     if delivery is None:
         return observed("missing", overdue=True)
     found, wanted = _names(delivery.header or b""), _names(due)
@@ -119,13 +112,32 @@ def observe_http_ids(
 
 
 def observe_http_next_record(first: HttpAnswer, second: HttpAnswer) -> Observation:
-    """Say where the record of trace id 2 lies: ``follows`` when at the end of that of id 1."""
+    """Compare where the second record starts with where the first ends: ``follows`` if equal."""
     for trace_id, answer in enumerate((first, second), start=1):
         seen = observe_http_trace(answer, trace_id)
         if not seen.value.startswith("http:200,trace-"):
             return seen
-    end = _number(first, "queue_offset") + _number(first, "rawsize")
-    return compare_offsets(end, _number(second, "queue_offset"))
+    before, after = _number(first, "queue_offset"), _number(second, "queue_offset")
+    if after <= before:
+        difference = Difference("queue_offset", None, f"more than {before}", str(after))
+        return observed("not-greater", difference=difference)
+    return compare_offsets(before + _number(first, "rawsize"), after)
+
+
+def observe_http_position(answer: HttpAnswer, delivery: Delivery | None) -> Observation:
+    """Compare queue_offset and rawsize of an answer with those of the ordered delivery."""
+    if delivery is None or delivery.message is None:
+        return observed("missing", overdue=True)
+    message = delivery.message
+    for field, due in (
+        ("queue_offset", message.disk_queue_offset),
+        ("rawsize", message.disk_queue_data_size),
+    ):
+        found = _number(answer, field)
+        if found != due:
+            difference = Difference(field, None, str(due), str(found))
+            return observed(f"{field.replace('_', '-')}-differs", difference=difference)
+    return observed("true")
 
 
 def _field(pointer: str) -> str:

@@ -103,7 +103,7 @@ def test_body_of_the_request(broker: Broker, ext_topic: Topic, content: bytes) -
     with broker.subscribe(ext_topic) as consumer:
         post(broker, ext_topic, body, ext={"k1": "v1"})
 
-        return observe_delivery(consumer.next(), body=body, header={"k1": "v1"}, as_json=True)
+        return observe_delivery(consumer.next(), body=body, header={"k1": "v1"})
 
 
 @case("nsq/http/body-as-curl-sends-it", clause="ext.http.accept")
@@ -114,7 +114,7 @@ def test_body_declared_a_form(broker: Broker, ext_topic: Topic) -> Observation:
     with broker.subscribe(ext_topic) as consumer:
         post(broker, ext_topic, body, ext={"k1": "v1"}, headers=form)
 
-        return observe_delivery(consumer.next(), body=body, header={"k1": "v1"}, as_json=True)
+        return observe_delivery(consumer.next(), body=body, header={"k1": "v1"})
 
 
 @case("nsq/http/header", clause="ext.http.header-stored")
@@ -156,3 +156,15 @@ def test_number_beside_a_request_header(
     added = [(X_NSQEXT + "A", "w")]
 
     return post_and_read(broker, ext_topic, ext=header, due=header, headers=added)
+
+
+@case("nsq/http/partition", clause="ext.http.accept", needs=("partition",), waiting=True)
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_partition(broker: Broker, wide_ext_topic: Topic, number: int) -> Observation:
+    """POST /pub_ext publishes to the partition it names."""
+    topic, body = wide_ext_topic.at(number), broker.unique_body()
+    with broker.subscribe(topic) as consumer:
+        answer = post(broker, topic, body, ext={"k": "v"})
+        if answer.status != 200:
+            return observe_http(answer)
+        return observe_delivery(consumer.next(body), body=body, header={"k": "v"})

@@ -1,4 +1,4 @@
-"""What POST /pub_ext refuses, and that it goes on afterwards."""
+"""Requests that POST /pub_ext refuses; the server accepts valid requests afterwards."""
 
 import pytest
 

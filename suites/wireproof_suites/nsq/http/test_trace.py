@@ -1,4 +1,4 @@
-"""POST /pub_ext with ##trace_id: the JSON answer, and what it says of the message."""
+"""POST /pub_ext with ##trace_id: the JSON answer, compared with the delivered message."""
 
 import pytest
 
@@ -11,9 +11,11 @@ from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.http.pub_ext import (
     observe_http_ids,
     observe_http_next_record,
+    observe_http_position,
     observe_http_trace,
     post,
 )
+from wireproof_suites.nsq.steps.ordered_delivery import open_consumer, take_of
 
 STYLES = {"old": False, "v1": True}
 
@@ -24,6 +26,7 @@ TRACE_IDS = {
     "above-2-to-the-53": 2**53 + 1,
     "2-to-the-63": 2**63,
     "greatest": 2**64 - 1,
+    "equal-halves": 0x0102030401020304,
 }
 
 NO_NUMBER = {
@@ -70,11 +73,24 @@ def test_ids_of_the_answer(broker: Broker, ext_topic: Topic, trace_id: int) -> O
 
 @case("nsq/http/trace-offset", clause="ext.http.trace-response")
 def test_offset_of_the_next_record(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """In POST /pub_ext answers, queue_offset plus rawsize is the next message's queue_offset."""
+    """In POST /pub_ext answers, the queue_offset of the next message is greater."""
     first = post(broker, fresh_ext_topic, b"x" * 300, ext={TRACE_ID: "1"})
     second = post(broker, fresh_ext_topic, b"y", ext={TRACE_ID: "2"})
 
     return observe_http_next_record(first, second)
+
+
+@case("nsq/http/trace-position", clause="ext.http.trace-response", needs=("order",), waiting=True)
+def test_position_of_the_message(broker: Broker, fresh_ordered_ext_topic: Topic) -> Observation:
+    """queue_offset and rawsize are the offset and size that come with the ordered message."""
+    topic = fresh_ordered_ext_topic
+    client = open_consumer(broker, topic)
+    body = broker.unique_body(b"x" * 50)
+    answer = post(broker, topic, body, ext={TRACE_ID: "5", "k": "v"})
+    if answer.status != 200:
+        return observe_http(answer)
+
+    return observe_http_position(answer, take_of(client, [body]))
 
 
 @case("nsq/http/trace-empty", clause="ext.http.trace-empty")

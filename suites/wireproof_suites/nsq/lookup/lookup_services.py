@@ -13,10 +13,11 @@ from wireproof_spec.strict_json import JsonValue
 def observe_service(
     answer: HttpAnswer, name: str, *, v1: bool, holding: str | int | None = None
 ) -> Observation:
-    """Hold an answer to the schema of its service: ``service``, ``service:FIELD-wrong``.
+    """Compare an answer of a lookup service with its schema.
 
-    ``missing`` when a word or number it must hold is nowhere in it; ``other-form`` when it is
-    bare though that was not asked for, or the other way round.
+    ``service`` and ``service:FIELD-wrong`` are the results of the schema. ``missing``: the value
+    of ``holding`` is nowhere in the answer. ``other-form``: the answer is bare but a wrapped one
+    was requested, or the other way round.
     """
     if answer.status != 200 or answer.json is None:
         return observe_http(answer)
@@ -33,9 +34,9 @@ def observe_service(
 
 
 def observe_led(answer: HttpAnswer, topic: Topic, *, due: Mapping[int, int]) -> Observation:
-    """Say whether partitions stand with the nodes, by TCP port, that lead them, and with no other.
+    """Compare the leader of each partition, by its TCP port, with the leader that is due.
 
-    ``true`` or ``false``; ``not-told`` when nodes are told of without partitions.
+    The observation is ``true`` or ``false``; ``not-told`` if the answer lists no partitions.
     """
     if answer.status != 200 or not isinstance(answer.data, dict):
         return observe_http(answer)
@@ -48,7 +49,7 @@ def observe_led(answer: HttpAnswer, topic: Topic, *, due: Mapping[int, int]) -> 
 
 
 def _list_led(data: dict[str, JsonValue], topic: str) -> Iterator[tuple[str, int]]:
-    """Yield each partition of a topic with the TCP port of the node it stands with."""
+    """Yield each partition of a topic with the TCP port of the node that lists it."""
     nodes = data.get("producers")
     for node in nodes if isinstance(nodes, list) else ():
         if not isinstance(node, dict):
@@ -60,9 +61,10 @@ def _list_led(data: dict[str, JsonValue], topic: str) -> Iterator[tuple[str, int
 
 
 def observe_tombstones(answer: HttpAnswer, topic: Topic, *, due: Collection[str]) -> Observation:
-    """Say whether the nodes due, by HTTP port, and no others have a tombstone for a topic.
+    """Compare the nodes with a tombstone for a topic, by their HTTP ports, with the nodes due.
 
-    ``true``, ``too-many`` or ``too-few``; ``not-listed`` when no node is told of with the topic.
+    The observation is ``true``, ``too-many`` or ``too-few``; ``not-listed`` if the answer lists no
+    node with the topic.
     """
     if answer.status != 200 or not isinstance(answer.data, dict):
         return observe_http(answer)
@@ -89,9 +91,9 @@ def _tombstones(data: dict[str, JsonValue], topic: str) -> Iterator[tuple[str, b
 
 
 def is_named(value: JsonValue, address: Address) -> bool:
-    """Tell whether JSON of unknown form names the port of an address, as number or text.
+    """Return whether JSON of unknown structure has the port of an address, in any form.
 
-    Where some names speak of HTTP only their values count.
+    If some names in the JSON mention HTTP, only their values are searched.
     """
     port = str(address[1])
     words = map(str, _scalars(list(_about_http(value)) or value))

@@ -1,4 +1,4 @@
-"""access=r and access=w: who may be read, and who may be written to."""
+"""Lookups with access=r and access=w: nodes for consumers, and nodes for producers."""
 
 import contextlib
 import functools
@@ -315,7 +315,7 @@ def test_tombstone_restored(
 def test_tombstone_of_a_node(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, restored: bool
 ) -> Observation:
-    """The node with a tombstone for a topic, and no other, is told of with it."""
+    """Only the node with a tombstone for a topic is listed with that tombstone."""
     topic = shared_partitioned_topic
 
     def tombstones() -> Observation:

@@ -14,6 +14,7 @@ from wireproof_suites.nsq.steps.lookup_answers import (
     observe_channel,
     observe_envelope,
     observe_form,
+    observe_only_channel,
     observe_said,
 )
 from wireproof_suites.nsq.steps.lookup_requests import (
@@ -146,6 +147,19 @@ def test_channels_of_others(
     if seen.value != "listed":
         return seen
     return observe_channel(look(lookup, shared_partitioned_topic), channel)
+
+
+@case("nsq/lookup/channels-exactly", clause="smart.lookup.channels")
+def test_channels_exactly(
+    broker: Broker, lookup: LookupClient, fresh_plain_topic: Topic
+) -> Observation:
+    """A lookup lists the one channel of a new topic, and no other."""
+    channel = with_channel(broker, fresh_plain_topic)
+
+    def channels() -> Observation:
+        return observe_only_channel(look(lookup, fresh_plain_topic), channel)
+
+    return eventually(broker, channels, due=["exactly"])
 
 
 @case("nsq/lookup/method", clause="smart.lookup.refused")

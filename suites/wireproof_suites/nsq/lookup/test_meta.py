@@ -1,4 +1,4 @@
-"""metainfo: how many partitions a topic has, how many nodes keep each, and what it supports."""
+"""Lookups with metainfo: partitions of a topic, nodes for each partition, and features."""
 
 import pytest
 

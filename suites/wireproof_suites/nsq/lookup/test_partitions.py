@@ -1,12 +1,14 @@
-"""What a lookup tells of partitions and of the nodes that lead them."""
+"""The partitions in a lookup answer, and the nodes that lead them."""
 
 from dataclasses import replace
 
 import pytest
 
 from wireproof_kit.case import case
+from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.lookup.servers import LookupClient
+from wireproof_kit.nsq.observe.observations import observe_http
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.lookup_answers import (
@@ -221,7 +223,9 @@ def test_deleted_topic(
 ) -> Observation:
     """A lookup for a deleted topic returns no leader."""
     topic = fresh_plain_topic
-    lookup.delete(topic.name)
+    deleted = lookup.delete(topic.name)
+    if deleted.status != 200:
+        raise ArrangementFailed(f"deletion was answered {observe_http(deleted).value}")
     nobody = [NONE, "http:4*,*", "http:5*,*"]
 
     def places(access: str) -> Observation:

@@ -1,4 +1,4 @@
-"""Several lookup servers: listlookup names them all, and each of them serves lookups."""
+"""Several lookup servers: listlookup lists all of them, and each of them answers lookups."""
 
 import pytest
 
@@ -99,7 +99,7 @@ def test_each_server_answers(
     return eventually(broker, lambda: every_server(lookup, answers, due="lookup"), due=["lookup"])
 
 
-@case("nsq/lookup/each-lists", clause="smart.lookup.slaves", needs=SEVERAL)
+@case("nsq/lookup/each-lists", clause="smart.lookup.agree", needs=SEVERAL)
 @pytest.mark.parametrize("access", ACCESS)
 def test_each_server_lists_all(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str
@@ -141,7 +141,7 @@ def test_each_server_names_leaders(
     return every_server(lookup, find_leaders, due="leads")
 
 
-@case("nsq/lookup/agree", clause="smart.lookup.slaves", needs=SEVERAL)
+@case("nsq/lookup/agree", clause="smart.lookup.agree", needs=SEVERAL)
 @pytest.mark.parametrize("access", ACCESS)
 def test_servers_agree(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str
@@ -158,7 +158,7 @@ def test_servers_agree(
     return eventually(broker, agree, due=["agree"])
 
 
-@case("nsq/lookup/service", clause="smart.lookup.services")
+@case("nsq/lookup/service", clause="smart.lookup.services-form")
 @pytest.mark.parametrize("name", SERVICES)
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_service(lookup: LookupClient, name: str, v1: bool) -> Observation:
@@ -182,7 +182,7 @@ def test_channels_service(
     return eventually(broker, channels, due=["service"])
 
 
-@case("nsq/lookup/service-channels-of-partition", clause="smart.lookup.services")
+@case("nsq/lookup/service-channels-of-partition", clause="smart.lookup.services-form")
 def test_channels_of_partition(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
@@ -198,7 +198,7 @@ def test_channels_of_partition(
     return eventually(broker, channels, due=["service"])
 
 
-@case("nsq/lookup/service-channels-of-other", clause="smart.lookup.services")
+@case("nsq/lookup/service-channels-of-other", clause="smart.lookup.services-form")
 def test_channels_of_other_partition(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
@@ -215,7 +215,7 @@ def test_channels_of_other_partition(
     return channels(there) if seen.value == "service" else observed("never-listed")
 
 
-@case("nsq/lookup/service-channels-none", clause="smart.lookup.services")
+@case("nsq/lookup/service-channels-none", clause="smart.lookup.services-form")
 @pytest.mark.parametrize("path", ["/topics", "/nodes"], ids=["topics", "nodes"])
 def test_service_beside_a_topic_without_channels(
     lookup: LookupClient, new_topic_name: str, path: str
@@ -228,7 +228,7 @@ def test_service_beside_a_topic_without_channels(
     return observe_service(ask(lookup, path), path.strip("/"), v1=True)
 
 
-@case("nsq/lookup/service-nodes-lead", clause="smart.lookup.services")
+@case("nsq/lookup/service-nodes-lead", clause="smart.lookup.services-form")
 def test_nodes_and_leaders(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
@@ -242,7 +242,7 @@ def test_nodes_and_leaders(
     return eventually(broker, nodes, due=["true", "not-told"])
 
 
-@case("nsq/lookup/service-channels-unknown", clause="smart.lookup.services")
+@case("nsq/lookup/service-channels-unknown", clause="smart.lookup.services-form")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_channels_of_unknown_topic(
     lookup: LookupClient, plain_topic: Topic, v1: bool
@@ -260,7 +260,7 @@ def test_topic_is_listed(lookup: LookupClient, plain_topic: Topic, v1: bool) -> 
     return observe_service(answer, "topics", v1=v1, holding=plain_topic.name)
 
 
-@case("nsq/lookup/service-topics-meta", clause="smart.lookup.services")
+@case("nsq/lookup/service-topics-meta", clause="smart.lookup.services-form")
 def test_topics_with_meta(lookup: LookupClient, plain_topic: Topic) -> Observation:
     """The /topics answer with metaInfo=true describes each topic."""
     answer = ask(lookup, "/topics", metaInfo="true")

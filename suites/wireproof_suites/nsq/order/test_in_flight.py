@@ -1,4 +1,4 @@
-"""Ordered consumption: one message in flight, whatever the client says meanwhile."""
+"""Ordered consumption: only one message is in flight, whatever the client sends."""
 
 from collections.abc import Callable
 
@@ -56,7 +56,7 @@ def _not_ready_and_ready(consumer: Consumer, held: Delivery) -> None:
 
 
 def _finish_another(consumer: Consumer, held: Delivery) -> None:
-    """Say FIN with the id of the message that is due next."""
+    """Send FIN with the id of the message that is due next."""
     internal_id = int.from_bytes((held.message_id or b"")[:8], "big") + 1
     consumer.connection.ask(fin(internal_id.to_bytes(8, "big") + bytes(8)))
 
@@ -98,7 +98,7 @@ def test_held_with_headers(
     return held_alone(client, bodies, control=control)
 
 
-@case("nsq/order/held-batch", clause="smart.order.one-in-flight", waiting=True)
+@case("nsq/order/held-batch", clause="smart.order.one-in-flight", needs=("batch",), waiting=True)
 def test_held_of_a_batch(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """An ordered client receives the messages of a batch one at a time."""
     control, client = _pair(broker, fresh_ordered_topic)
@@ -236,7 +236,7 @@ def _held_long(broker: Broker, topic: Topic, *, ready: int) -> Observation:
 
 
 def _pair(broker: Broker, topic: Topic) -> tuple[Consumer, Consumer]:
-    """Return a control consumer on a channel of its own, and the client to try."""
+    """Return a control consumer and a tested consumer, each on its own channel."""
     return open_consumer(broker, topic), open_consumer(broker, topic)
 
 

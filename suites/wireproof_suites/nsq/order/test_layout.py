@@ -1,4 +1,4 @@
-"""Ordered consumption: offset and size in front of the body, and what they say."""
+"""Ordered consumption: offset and size before the body, and their values."""
 
 import pytest
 
@@ -50,7 +50,7 @@ def test_size(broker: Broker, fresh_ordered_topic: Topic, size: int) -> Observat
 @case("nsq/order/layout/content", clause="smart.order.layout", waiting=True)
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_content(broker: Broker, fresh_ordered_topic: Topic, content: bytes) -> Observation:
-    """An ordered client receives a body unchanged, whatever its bytes."""
+    """An ordered client receives an unchanged body; the body may have any bytes."""
     return _observe_delivery(broker, fresh_ordered_topic, broker.unique_body(content))
 
 
@@ -60,7 +60,7 @@ def test_traced(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     return _observe_delivery(broker, fresh_ordered_topic, broker.unique_body(), trace_id=2**64 - 1)
 
 
-@case("nsq/order/layout-batch", clause="smart.order.layout", waiting=True)
+@case("nsq/order/layout-batch", clause="smart.order.layout", needs=("batch",), waiting=True)
 def test_batch(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """An ordered client receives batch messages each preceded by their offset and size."""
     return _batch(broker, fresh_ordered_topic)
@@ -92,7 +92,7 @@ def test_numbers(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
         if message is None or message.disk_queue_offset is None:
             return observed("undecodable")
         size, offset = message.disk_queue_data_size or 0, message.disk_queue_offset
-        if not SMALLEST_RECORD <= size <= SMALLEST_RECORD + len(message.body) + NEAR:
+        if not len(message.body) <= size <= SMALLEST_RECORD + len(message.body) + NEAR:
             difference = Difference("disk_queue_data_size", 34, "a record's size", str(size))
             return observed("size-impossible", difference=difference)
         if offset >= FAR or (offset and offset % (1 << 32) == 0):
@@ -161,6 +161,33 @@ def test_position_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -
     if len(deliveries) < len(bodies):
         return MISSING
     return first_unlike(map(position_of, deliveries, answers), "true")
+
+
+@case("nsq/trace/position-ordered", clause="smart.order.position", needs=("order",), waiting=True)
+def test_position_of_a_trace_answer(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
+    """Offset and size of a PUB_TRACE answer are those that come with the ordered message."""
+    client = open_consumer(broker, fresh_ordered_topic)
+    body = broker.unique_body(b"x" * 50)
+    answer = broker.publish_accepted(fresh_ordered_topic, body, trace_id=5)
+
+    return position_of(take_of(client, [body]), answer)
+
+
+@case(
+    "nsq/publish/trace-position",
+    clause="ext.publish.trace-response",
+    needs=("order",),
+    waiting=True,
+)
+def test_position_of_an_answer_to_a_header(
+    broker: Broker, fresh_ordered_ext_topic: Topic
+) -> Observation:
+    """Offset and size of a PUB_EXT answer are those that come with the ordered message."""
+    client = open_consumer(broker, fresh_ordered_ext_topic)
+    body = broker.unique_body(b"x" * 50)
+    answer = broker.publish_accepted(fresh_ordered_ext_topic, body, {TRACE_ID: "5", "k": "v"})
+
+    return position_of(take_of(client, [body]), answer)
 
 
 @case("nsq/order/position-again", clause="smart.order.position", waiting=True)

@@ -1,4 +1,4 @@
-"""Ordered consumption: a message that was not finished comes again, before any other."""
+"""Ordered consumption: an unfinished message comes again before any other message."""
 
 import pytest
 
@@ -79,12 +79,12 @@ def test_timed_out(broker: Broker, fresh_ordered_topic: Topic, behind: int) -> O
     return given_back(client, bodies, by=leave_alone)
 
 
-@case("nsq/order/again-left", clause="smart.order.again", waiting=True)
+@case("nsq/order/again-left", clause="smart.order.left", waiting=True)
 @pytest.mark.parametrize("words", LEAVES.values(), ids=LEAVES)
 def test_left(broker: Broker, fresh_ordered_topic: Topic, words: list[bytes]) -> Observation:
     """A message held by a disconnected ordered client goes first to the next client."""
     topic = fresh_ordered_topic
-    client = open_consumer(broker, topic)
+    client = open_consumer(broker, topic, identify=SOON)
     bodies = publish(broker, topic, 4)
     if take_of(client, bodies) is None:
         return MISSING
@@ -95,11 +95,11 @@ def test_left(broker: Broker, fresh_ordered_topic: Topic, words: list[bytes]) ->
     return then_first(subscribe_in_order(broker, topic, channel=client.channel), bodies)
 
 
-@case("nsq/order/again-left/while-another-waits", clause="smart.order.again", waiting=True)
+@case("nsq/order/again-left/while-another-waits", clause="smart.order.left", waiting=True)
 def test_left_while_another_waits(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """A message held by a disconnected ordered client goes first to a waiting client."""
     topic = fresh_ordered_topic
-    client = open_consumer(broker, topic)
+    client = open_consumer(broker, topic, identify=SOON)
     bodies = publish(broker, topic, 4)
     if take_of(client, bodies) is None:
         return MISSING

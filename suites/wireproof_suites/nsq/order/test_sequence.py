@@ -1,12 +1,14 @@
-"""Ordered consumption: messages come as they were published, offset and internal id growing."""
+"""Ordered consumption: messages come in publishing order, with growing offset and internal id."""
 
 import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.wire.frames import Header, mpub, pub
+from wireproof_kit.nsq.wire.frames import Header, pub
 from wireproof_kit.observation import Observation
+from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_suites.nsq.steps.batches import publish_batch
 from wireproof_suites.nsq.steps.ordered_delivery import (
     IN_ORDER,
     MISSING,
@@ -22,6 +24,8 @@ from wireproof_suites.nsq.steps.ordered_delivery import (
 from wireproof_suites.nsq.steps.tag_dispatch import both
 
 BY_TURNS: list[Header | None] = [None, b'{"k":"v"}', b'{"##client_dispatch_tag":"t"}', b"{}"]
+# What a departed client had been sent may come again only when it times out.
+SOON = {"msg_timeout": 1000}
 SIZES = [0, 1, 100, 4096, 100_000]
 
 
@@ -39,13 +43,13 @@ def test_in_order(broker: Broker, fresh_ordered_topic: Topic, count: int) -> Obs
 @case("nsq/order/in-order/waiting", clause="smart.order.in-order", waiting=True)
 def test_in_order_when_they_waited(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """Messages queued before an ordered client subscribes arrive in publish order."""
-    channel = open_consumer(broker, fresh_ordered_topic)
+    channel = open_consumer(broker, fresh_ordered_topic, identify=SOON)
     channel.close()
     bodies = publish(broker, fresh_ordered_topic, 20)
 
     client = subscribe_in_order(broker, fresh_ordered_topic, channel=channel.channel)
 
-    return read_in_order(client, bodies)
+    return read_in_order(client, bodies, wait=REDELIVERY)
 
 
 @case("nsq/order/in-order-kinds", clause="smart.order.in-order", waiting=True)
@@ -74,16 +78,16 @@ def test_in_order_for_one_client_after_the_other(
 ) -> Observation:
     """A new ordered client continues where the previous client stopped."""
     topic = fresh_ordered_topic
-    client = open_consumer(broker, topic)
+    client = open_consumer(broker, topic, identify=SOON)
     bodies = publish(broker, topic, 8)
     seen = MISSING
     for start in range(0, len(bodies), 2):
-        seen = read_in_order(client, bodies[start : start + 2])
+        seen = read_in_order(client, bodies[start : start + 2], wait=REDELIVERY)
         if seen.value != IN_ORDER:
             return seen
         client.connection.ask(pub(topic, b"x"))  # its answer shows that the FIN was read
         client.close()
-        client = subscribe_in_order(broker, topic, channel=client.channel)
+        client = subscribe_in_order(broker, topic, channel=client.channel, identify=SOON)
     return seen
 
 
@@ -156,14 +160,13 @@ def test_increasing_for_one_client_after_the_other(
 
 
 def _publish_every_kind(broker: Broker, topic: Topic) -> list[bytes]:
-    """Publish by PUB, PUB_TRACE and MPUB by turns, from two connections, in all sizes."""
+    """Publish by PUB, PUB_TRACE and MPUB by turns, from several connections, in all sizes."""
     bodies: list[bytes] = []
-    with broker.connect(topic=topic) as other:
-        for size in SIZES:
-            single, traced = broker.unique_body(b"x" * size), broker.unique_body(b"y" * size)
-            batch = [broker.unique_body() for _ in range(3)]
-            broker.publish_accepted(topic, single)
-            broker.publish_accepted(topic, traced, trace_id=2**64 - 1 - size)
-            other.ask(mpub(topic, batch))
-            bodies += [single, traced, *batch]
+    for size in SIZES:
+        single, traced = broker.unique_body(b"x" * size), broker.unique_body(b"y" * size)
+        batch = [broker.unique_body() for _ in range(3)]
+        broker.publish_accepted(topic, single)
+        broker.publish_accepted(topic, traced, trace_id=2**64 - 1 - size)
+        publish_batch(broker, topic, batch)
+        bodies += [single, traced, *batch]
     return bodies

@@ -6,7 +6,14 @@ from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.wire.frames import Partition, pub, pub_trace, rdy, subscribe
+from wireproof_kit.nsq.wire.frames import (
+    Partition,
+    line,
+    pub,
+    pub_trace,
+    rdy,
+    subscribe,
+)
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import (
     DESIRED_TAG,
@@ -24,6 +31,7 @@ from wireproof_suites.nsq.steps.ordered_delivery import (
 )
 
 COMMANDS = (SUB_ORDER, SUB_ORDERED)
+ILLEGAL = "wp!illegal"
 
 IDENTITIES: dict[str, Identify | None] = {
     "no-identify": None,
@@ -76,6 +84,24 @@ def test_command_on_an_ext_topic(
     identity = {EXTEND_SUPPORT: True} | ({DESIRED_TAG: tag} if tag else {})
 
     return _command(broker, topic, topic.channel(), identity)
+
+
+@case("nsq/order/command-refused", clause="smart.order.command-refused")
+@pytest.mark.parametrize("wrong", ["topic", "channel", "no-channel"])
+def test_illegal_command(broker: Broker, fresh_ordered_topic: Topic, wrong: str) -> Observation:
+    """The ordered subscribe command is refused with an illegal name or without a channel."""
+    topic, seen = fresh_ordered_topic, observed("silence", overdue=True)
+    for command in COMMANDS:
+        frame = {
+            "topic": subscribe(topic, topic.channel(), command=command, topic_name=ILLEGAL),
+            "channel": subscribe(topic, ILLEGAL, command=command),
+            "no-channel": line(command, topic.name),
+        }[wrong]
+        with broker.connect(topic=topic) as client:
+            seen = observe(client.ask(frame), then=client.goes_on(topic))
+        if not seen.value.startswith("error:E_INVALID"):
+            break
+    return seen
 
 
 @case("nsq/order/is-must", clause="smart.order.is-must")
@@ -178,7 +204,7 @@ def test_ordered_on_a_plain_topic(broker: Broker, fresh_plain_topic: Topic) -> O
 
 
 def _command(broker: Broker, topic: Topic, channel: str, identity: Identify | None) -> Observation:
-    """Try both names of the command: the name, and what it was answered."""
+    """Try both names of the command; return the last name tried and the answer to it."""
     command, seen = SUB_ORDER, observed("silence", overdue=True)
     for command in COMMANDS:
         with broker.connect(identify=identity, topic=topic) as client:

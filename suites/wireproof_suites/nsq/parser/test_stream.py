@@ -168,7 +168,12 @@ def test_frame_and_a_part_of_the_next(
         return then_goes_on(first_unlike(answers, "traced"), client, ext_topic)
 
 
-@case("nsq/parser/behind-a-message-id", clause="ext.parser.segmentation", waiting=True)
+@case(
+    "nsq/parser/behind-a-message-id",
+    clause="ext.parser.segmentation",
+    waiting=True,
+    needs_of={"touch": ("touch",)},
+)
 @pytest.mark.parametrize("command", BEHIND)
 def test_command_behind_one_with_an_id(
     broker: Broker, fresh_ext_topic: Topic, command: str

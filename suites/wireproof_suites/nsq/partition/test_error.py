@@ -1,4 +1,4 @@
-"""The errors of SUB and PUB, as far as one node can give them."""
+"""The errors of SUB and PUB that one node alone can give."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ NOT_THERE = {
     "64-letters": PREFIX + "q" * 61,
     "ephemeral": UNKNOWN_TOPIC + "#ephemeral",
 }
-BAD_SIZES = {"zero": 0, "minus-one": -1, "least": -(2**31)}
+BAD_SIZES = {"minus-one": -1, "least": -(2**31)}
 TOO_BIG = {"2-to-the-30": 2**30, "greatest": 2**31 - 1}
 NO_NUMBERS: dict[str, Partition] = {
     "letters": "abc",
@@ -120,10 +120,16 @@ def test_publish_to_a_bad_topic(broker: Broker, plain_topic: Topic, name: Word) 
 @case("nsq/partition/pub-bad-size", clause="smart.partition.pub-bad-message")
 @pytest.mark.parametrize("size", BAD_SIZES.values(), ids=BAD_SIZES)
 def test_publish_of_a_bad_size(broker: Broker, plain_topic: Topic, size: int) -> Observation:
-    """A publish with a size of 0 or less is refused."""
+    """A publish with a size below 0 is refused."""
     frame = pub(plain_topic, b"x", size=size).cut(-1)
 
     return then_state(broker, plain_topic, frame)
+
+
+@case("nsq/partition/pub-bad-size/zero", clause="smart.partition.pub-empty")
+def test_publish_of_nothing(broker: Broker, plain_topic: Topic) -> Observation:
+    """A publish with size 0 is refused, or accepted as an empty message."""
+    return then_state(broker, plain_topic, pub(plain_topic, b""))
 
 
 @case("nsq/partition/pub-too-big", clause="smart.partition.pub-bad-message")

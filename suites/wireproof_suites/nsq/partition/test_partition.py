@@ -10,10 +10,11 @@ from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.observe.observations import observe, observe_delivery
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.answers import Response
-from wireproof_kit.nsq.wire.frames import Header, mpub, pub, rdy, subscribe
-from wireproof_kit.nsq.wire.outgoing import join_pieces
+from wireproof_kit.nsq.wire.frames import Header, mpub, pub, raw, rdy, subscribe
+from wireproof_kit.nsq.wire.outgoing import Outgoing, join_pieces
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import SUB_ORDERED
+from wireproof_suites.nsq.steps.batches import publish_batch
 from wireproof_suites.nsq.steps.deliveries import answered_and
 from wireproof_suites.nsq.steps.message_contents import CONTENTS
 from wireproof_suites.nsq.steps.ordered_delivery import (
@@ -57,6 +58,15 @@ def test_channel_of_any_name(
 ) -> Observation:
     """A client can subscribe to a channel with any legal name."""
     return _subscribe(broker, fresh_plain_topic, channel, {})
+
+
+@case("nsq/partition/subscribe-blank", clause="smart.partition.subscribe-blank")
+def test_blank_at_the_end(broker: Broker, plain_topic: Topic) -> Observation:
+    """SUB with a blank at the end of its line is accepted, and messages arrive."""
+    channel = plain_topic.channel()
+    words = f"SUB {plain_topic.name} {channel} {plain_topic.partition} \n"
+
+    return _subscribe(broker, plain_topic, channel, {}, raw(words.encode(), "SUB"))
 
 
 @case("nsq/partition/subscribe/several", clause="smart.partition.subscribe")
@@ -132,7 +142,12 @@ def test_own_messages_with_headers(broker: Broker, partitioned_ext_topic: Topic)
     return _read_both(consumers, _by_turns(broker, first, second, b'{"k":"v"}'))
 
 
-@case("nsq/partition/own-messages-batch", clause="smart.partition.own-messages", waiting=True)
+@case(
+    "nsq/partition/own-messages-batch",
+    clause="smart.partition.own-messages",
+    needs=("batch",),
+    waiting=True,
+)
 def test_own_messages_of_batches(broker: Broker, partitioned_topic: Topic) -> Observation:
     """Messages of a batch are delivered from their own partition only."""
     first, second = _both(partitioned_topic)
@@ -198,9 +213,9 @@ def test_traced_for_long(broker: Broker, partitioned_topic: Topic) -> Observatio
     )
 
 
-@case("nsq/trace/partition-position", clause="smart.trace.partition")
+@case("nsq/trace/partition-position", clause="smart.trace.offset", needs=("partition",))
 def test_traced_positions(broker: Broker, partitioned_topic: Topic) -> Observation:
-    """Offset and size in a trace answer refer to the message's own partition."""
+    """In each partition, the offset in the next PUB_TRACE answer is greater."""
     first, second = _both(partitioned_topic)
     one = broker.publish_accepted(first, b"x" * 100, trace_id=1)
     other = broker.publish_accepted(second, b"x", trace_id=2)
@@ -279,8 +294,7 @@ def _again(
     )
     before = _by_turns(broker, first, second, traced=traced)
     batch = [broker.unique_body(), broker.unique_body()]
-    with broker.connect(topic=second) as client:
-        client.ask(mpub(second, batch))
+    publish_batch(broker, second, batch)
     body = broker.unique_body()
     broker.publish_accepted(first, body)
     held = here.take(body)
@@ -320,17 +334,21 @@ def _by_turns(
 def _read_both(
     consumers: list[Consumer], bodies: list[list[bytes]], *, done: int = 0
 ) -> Observation:
-    """Read both partitions; so many messages of the first have been finished before."""
+    """Read both partitions; ``done`` messages of the first one were finished before."""
     here = read_own(consumers[0], bodies[0][done:], bodies[1])
     return both(here, read_own(consumers[1], bodies[1], bodies[0]))
 
 
 def _subscribe(
-    broker: Broker, topic: Topic, channel: str, identity: dict[str, object] | None
+    broker: Broker,
+    topic: Topic,
+    channel: str,
+    identity: dict[str, object] | None,
+    command: Outgoing | None = None,
 ) -> Observation:
     body = broker.unique_body()
     with broker.connect(identify=identity, topic=topic) as client:
-        answer = client.ask(subscribe(topic, channel))
+        answer = client.ask(command or subscribe(topic, channel))
         if not isinstance(answer, Response):
             return observe(answer)
         client.send(rdy(1))

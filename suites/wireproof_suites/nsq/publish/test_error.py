@@ -159,7 +159,7 @@ def test_message_refused_on_a_plain_topic(broker: Broker, plain_topic: Topic) ->
 
 
 def answer_to(broker: Broker, topic: Topic, frame: Outgoing, *, end: bool = False) -> Observation:
-    """Name the answer to a frame on a connection of its own; ``end`` sends no more after it."""
+    """Return the answer to a frame on a new connection; ``end`` half-closes after the frame."""
     with broker.connect(topic=topic) as client:
         client.send(frame)
         if end:

@@ -1,4 +1,4 @@
-"""PUB_EXT with ##trace_id: the answer of 30 bytes, and what it says of the message."""
+"""PUB_EXT with ##trace_id: the answer of 30 bytes, compared with the delivered message."""
 
 import pytest
 
@@ -21,6 +21,7 @@ TRACE_IDS = {
     "below-2-to-the-63": 2**63 - 1,
     "2-to-the-63": 2**63,
     "greatest": 2**64 - 1,
+    "equal-halves": 0x0102030401020304,
 }
 
 AMONG_OTHERS = {
@@ -116,7 +117,7 @@ def test_ids_of_the_answer(broker: Broker, ext_topic: Topic, trace_id: int) -> O
 def test_offset_of_the_next_record(
     broker: Broker, fresh_ext_topic: Topic, size: int
 ) -> Observation:
-    """In PUB_EXT answers, offset plus size is the offset of the next message."""
+    """In PUB_EXT answers, the offset of the next message is greater."""
     first = broker.publish(fresh_ext_topic, b"x" * size, {TRACE_ID: "1"})
     second = broker.publish(fresh_ext_topic, b"y", {TRACE_ID: "2"})
 

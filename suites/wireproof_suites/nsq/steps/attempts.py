@@ -14,10 +14,11 @@ READY = 5
 def attempts_seen(
     consumer: Consumer, body: bytes, *, times: int, again: Callable[[Delivery], None]
 ) -> Observation:
-    """Take a message so many times, each time but the last giving it back by ``again``.
+    """Take a message several times, and return the attempts counts of its deliveries.
 
-    ``attempts:1-2-3`` are the counts in order. A copy with the same count is passed over, since
-    a broker may send a message twice; where nothing but copies comes they are named.
+    ``again`` gives back each delivery but the last. ``attempts:1-2-3`` are the counts in order. A
+    copy with the same count is passed over, since a broker may send a message twice. If only
+    copies come, the observation has the count of a copy, too.
     """
     counts: list[int] = []
     copies: list[int] = []

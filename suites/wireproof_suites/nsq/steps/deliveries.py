@@ -1,4 +1,4 @@
-"""From publish to delivery: what a consumer gets of a message, compared with what was sent."""
+"""Comparison of delivered messages with the published messages."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
@@ -31,18 +31,23 @@ UNITS = {"nanoseconds": 1, "microseconds": 10**3, "milliseconds": 10**6, "second
 
 
 def deliver(
-    broker: Broker, topic: Topic, body: bytes, *, header: Header | None = None
+    broker: Broker,
+    topic: Topic,
+    body: bytes,
+    *,
+    header: Header | None = None,
+    exact: bool = False,
 ) -> Observation:
-    """Publish one message: how it was refused, or else how it came to a consumer."""
+    """Publish one message; return the refusal, or how the message was delivered."""
     with broker.subscribe(topic) as consumer:
         answer = broker.publish(topic, body, header)
         if not isinstance(answer, Response):
             return observe(answer)
-        return read_all(consumer, [(header, body)])
+        return read_all(consumer, [(header, body)], exact=exact)
 
 
 def deliver_all(broker: Broker, topic: Topic, messages: Sequence[Sent]) -> Observation:
-    """Publish messages, then read them: ``delivered:as-sent``, or the first that is not."""
+    """Publish and read messages: ``delivered:as-sent``, or the first delivery that differs."""
     with broker.subscribe(topic) as consumer:
         for header, body in messages:
             broker.publish_accepted(topic, body, header)
@@ -50,18 +55,22 @@ def deliver_all(broker: Broker, topic: Topic, messages: Sequence[Sent]) -> Obser
 
 
 def read_all(
-    consumer: Consumer, messages: Sequence[Sent], *, owed: Collection[bytes] | None = None
+    consumer: Consumer,
+    messages: Sequence[Sent],
+    *,
+    owed: Collection[bytes] | None = None,
+    exact: bool = False,
 ) -> Observation:
-    """Read until every message has come, in whatever order, some of them perhaps twice.
+    """Read until every message has come, in any order; a message may come twice.
 
-    With ``owed`` only those bodies must come; the other messages may.
+    With ``owed``, only the messages with these bodies must come; the other messages may come.
     """
     headers = {body: header for header, body in messages}
     left: list[bytes] = list(headers if owed is None else owed)
     while left:
         delivery = consumer.next()
         body = _body_meant(delivery, headers) or left[0]
-        seen = observe_delivery(delivery, body=body, header=headers[body])
+        seen = observe_delivery(delivery, body=body, header=headers[body], exact=exact)
         without = headers[body] is None and consumer.topic.extend
         if seen.value != AS_SENT and not (without and _has_no_ext_layout(delivery)):
             return seen
@@ -70,12 +79,12 @@ def read_all(
 
 
 def answered_and(answer: Answer, seen: Observation) -> Observation:
-    """Put the answer before what was seen behind it."""
+    """Put an answer before an observation."""
     return replace(seen, value=f"{observe(answer).value},{seen.value}")
 
 
 def no_ext_layout(delivery: Delivery | None) -> Observation:
-    """Name the layout in which a message without a header came, or what came instead."""
+    """Return the layout in which a message without a header came, or what came instead."""
     if delivery is None:
         return observed("missing", overdue=True)
     if delivery.layout in NO_EXT_LAYOUTS:

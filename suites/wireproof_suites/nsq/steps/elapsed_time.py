@@ -1,7 +1,7 @@
-"""Measure elapsed time with the target itself: a message requeued with a delay, and its return.
+"""Elapsed time, measured with the target itself: a message that is requeued with a delay.
 
-What must not come may still come later than everybody looks. So a client stays while the clock,
-a client of a channel of its own, waits for the return of a message that it has put back.
+A message that must not come might come late. So a case watches until the requeued message returns
+to its consumer, which has its own channel: a late delivery would have come by then.
 """
 
 from dataclasses import dataclass
@@ -32,13 +32,13 @@ class Clock:
 
 
 def start_clock(broker: Broker, topic: Topic, tag: str | None = None) -> Clock:
-    """Requeue a message on a channel of its own, with a delay longer than any late delivery.
+    """Requeue a message on a new channel, with a delay longer than any late delivery.
 
-    Every channel of the topic gets that message; a tag keeps it from blocking those where nobody
-    takes it without.
+    Every channel of the topic gets a copy of that message. A tag keeps the copy from blocking the
+    channels where no client accepts a message without that tag.
 
     Raises:
-        ArrangementFailed: it was not delivered in the first place.
+        ArrangementFailed: the message was not delivered, so it cannot be requeued.
     """
     consumer = broker.subscribe(topic)
     body = broker.unique_body()

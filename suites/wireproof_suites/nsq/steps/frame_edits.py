@@ -4,7 +4,7 @@ from wireproof_kit.nsq.wire.outgoing import Outgoing
 
 
 def header_of(length: int) -> bytes:
-    """Return a legal JSON header of exactly so many bytes (2, or 8 and more)."""
+    """Return a valid JSON header of this length: 2 bytes, or 8 and more."""
     return b"{}" if length == 2 else b'{"k":"' + b"v" * (length - 8) + b'"}'
 
 

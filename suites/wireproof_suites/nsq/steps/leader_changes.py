@@ -1,4 +1,4 @@
-"""A partition whose leader changes: what was acknowledged before, and who gets it after."""
+"""Changes of the leader of a partition: which acknowledged messages come, and in which order."""
 
 from dataclasses import dataclass, field
 
@@ -23,24 +23,25 @@ NOT_YET = {f"error:{E_FAILED_ON_NOT_LEADER}", f"error:{E_FAILED_ON_NOT_WRITABLE}
 
 
 def ask_at(broker: Broker, topic: Topic, outgoing: Outgoing) -> Observation:
-    """Send a frame on a new connection to the topic's node and return what was answered."""
+    """Send a frame on a new connection to the topic's node, and return the answer."""
     with broker.connect(topic=topic) as client:
         return observe(client.ask(outgoing))
 
 
 def wait_for_leader(broker: Broker, cluster: Cluster, topic: Topic) -> Topic:
-    """Return the topic at the node that leads it now, since earlier cases may have moved it.
+    """Wait for a node that leads the topic, and return the topic at that node.
 
-    Lookups are asked first; where they are wrong, the node is the one that can be subscribed to.
+    Earlier cases may have moved the leader. The lookup servers are asked first; if they are wrong,
+    the leader is the node that accepts a subscription.
     """
 
     def look() -> Topic | None:
-        wait_until_named = cluster.leader_of(topic) or topic
-        if _takes(broker, wait_until_named):
-            return wait_until_named
-        return next((at for at in cluster.others(wait_until_named) if _takes(broker, at)), None)
+        candidate = cluster.leader_of(topic) or topic
+        if _takes(broker, candidate):
+            return candidate
+        return next((at for at in cluster.others(candidate) if _takes(broker, at)), None)
 
-    found = until(look, seconds=broker.patience.seconds(REDELIVERY))
+    found = until(look, seconds=broker.patience.settling_seconds())
     if found is None:
         raise ArrangementFailed(f"no node leads {topic.name}")
     return found
@@ -55,7 +56,7 @@ def wait_until_named(
         found = cluster.leader_of(topic, access=access)
         return found if found and is_same(found.address, topic.address) else None
 
-    return until(look, seconds=broker.patience.seconds(REDELIVERY), every=0.5)
+    return until(look, seconds=broker.patience.settling_seconds(), every=0.5)
 
 
 def subscribe_when_ready(
@@ -82,7 +83,7 @@ def subscribe_when_ready(
             refusals.append(error)
             return None
 
-    consumer = until(ask, seconds=broker.patience.seconds(REDELIVERY))
+    consumer = until(ask, seconds=broker.patience.settling_seconds())
     if consumer is None:
         raise refusals[-1]
     return consumer
@@ -112,7 +113,7 @@ def publish_when_ready(
         last[:] = [broker.publish(topic, body, trace_id=trace_id)]
         return None if observe(last[0]).value in NOT_YET else last[0]
 
-    until(ask, seconds=broker.patience.seconds(REDELIVERY))
+    until(ask, seconds=broker.patience.settling_seconds())
     return last[0]
 
 
@@ -134,25 +135,25 @@ class Story:
         return subscribe_when_ready(self.broker, self.topic, channel=self.channel, ready=ready)
 
     def publish(self, count: int) -> None:
-        """Publish messages that must be acknowledged, each after the one before."""
+        """Publish messages one after another; each must be acknowledged."""
         for _ in range(count):
             body = self.broker.unique_body()
             self.broker.publish_accepted(self.topic, body)
             self.owed.append(body)
 
     def finish(self, consumer: Consumer, count: int) -> None:
-        """Take so many messages and finish them."""
+        """Take and finish this number of messages."""
         for _ in range(count):
             delivery = consumer.next(wait=REDELIVERY)
             if delivery is not None and delivery.body in self.owed:
                 self.owed.remove(delivery.body)
 
     def move(self, cluster: Cluster) -> None:
-        """Have another node lead, and look at the topic from there."""
+        """Make another node the leader, and use the topic at that node from now on."""
         self.topic = wait_for_leader(self.broker, cluster, cluster.move_leader(self.topic))
 
     def rest(self, consumer: Consumer) -> Observation:
-        """Take what is owed: ``all``, ``out-of-order`` on an ordered topic, or ``missing``."""
+        """Take every owed message: ``all``, ``missing``, or ``out-of-order`` on ordered topics."""
         while self.owed:
             delivery = consumer.next(wait=REDELIVERY)
             if delivery is None:
@@ -167,9 +168,10 @@ class Story:
         return observed("all")
 
     def last(self, consumer: Consumer) -> Observation:
-        """Publish once more and take what comes up to that: ``all``, ``anew`` or ``missing``.
+        """Publish one more message, and take every message up to that one.
 
-        ``anew`` when messages from before have not come first.
+        ``all``: every owed message came before it. ``anew``: an owed message did not. ``missing``:
+        the message itself did not come.
         """
         body = self.broker.unique_body()
         answer = observe(publish_when_ready(self.broker, self.topic, body))
@@ -186,9 +188,9 @@ class Story:
 
 
 def story(broker: Broker, topic: Topic, *, in_use: bool = True) -> Story:
-    """Begin a story on a channel of its own; ``in_use``: a message was finished on it.
+    """Return a story on a new channel; ``in_use``: a message was finished on that channel.
 
-    Real nodes tell each other of a channel when something happens on it.
+    Real nodes tell each other of a channel only when something happens on it.
     """
     tale = Story(broker, topic, topic.channel())
     if in_use:

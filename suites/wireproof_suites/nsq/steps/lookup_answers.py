@@ -1,4 +1,4 @@
-"""What a lookup answer tells of a topic, compared with what is known of that topic."""
+"""Comparison of lookup answers about a topic with what is known of that topic."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,14 +17,13 @@ from wireproof_spec.strict_json import JsonValue
 
 ENVELOPE: Mapping[str, JsonValue] = {"status_code": 200, "status_txt": "OK"}
 PARTS: Mapping[str, type] = {"channels": list, "partitions": dict, "producers": list}
-META_SCHEMA = "nsq/lookup#/$defs/meta"
 ALL, NONE = "all", "none"
 
 Record = dict[str, JsonValue]
 
 
 def observe_answer(answer: HttpAnswer) -> Observation:
-    """Say whether channels, partitions and producers are there: ``lookup``, ``lookup:WHAT``."""
+    """Check that channels, partitions and producers are present: ``lookup``, ``lookup:WHAT``."""
     data = _data(answer)
     if data is None:
         return observe_http(answer)
@@ -38,7 +37,7 @@ def observe_answer(answer: HttpAnswer) -> Observation:
 
 
 def observe_said(answer: HttpAnswer) -> Observation:
-    """Tell whether a refusal says why: ``said``, or ``no-text``; ``granted`` if it is none."""
+    """Return whether a refusal has a text: ``said``, ``no-text``, or ``granted`` for a success."""
     if answer.failure is not None:
         return observe_http(answer)
     if answer.status < 400:
@@ -50,7 +49,7 @@ def observe_said(answer: HttpAnswer) -> Observation:
 
 
 def observe_form(answer: HttpAnswer) -> Observation:
-    """Name the status of an error, and whether it stands in the envelope."""
+    """Return the HTTP status of an error, and whether the error is wrapped in an envelope."""
     if answer.json is None or not answer.code:
         return observed("no-json" if answer.json is None else "no-text")
     return observed(f"{answer.status},{'wrapped' if answer.is_wrapped else 'bare'}")
@@ -133,6 +132,20 @@ def observe_channel(answer: HttpAnswer, channel: str) -> Observation:
     return observed("listed" if isinstance(listed, list) and channel in listed else "not-listed")
 
 
+def observe_only_channel(answer: HttpAnswer, channel: str) -> Observation:
+    """Say if a channel is the only one listed: ``exactly``, ``others-too``, ``not-listed``."""
+    seen = observe_channel(answer, channel)
+    data = _data(answer)
+    listed = data.get("channels") if data else None
+    if seen.value != "listed" or not isinstance(listed, list):
+        return seen
+    others = [str(each) for each in listed if each != channel]
+    if not others:
+        return observed("exactly")
+    difference = Difference("channels", None, channel, f"{', '.join(others)} too")
+    return observed("others-too", difference=difference)
+
+
 def observe_meta(answer: HttpAnswer, *, partitions: int, replicas: int) -> Observation:
     """Compare partition_num and replica: ``true``, ``no-meta``, ``meta:FIELD-wrong``."""
     data = _data(answer)
@@ -150,7 +163,7 @@ def observe_meta(answer: HttpAnswer, *, partitions: int, replicas: int) -> Obser
 
 
 def observe_extend(answer: HttpAnswer) -> Observation:
-    """Say what meta tells of extend_support: ``true``, ``false``, ``absent``, ``wrong``."""
+    """Return the value of extend_support in meta: ``true``, ``false``, ``absent`` or ``wrong``."""
     data = _data(answer)
     if data is None:
         return observe_http(answer)
@@ -164,7 +177,10 @@ def observe_extend(answer: HttpAnswer) -> Observation:
 
 
 def observe_lists(answer: HttpAnswer) -> Observation:
-    """Name how partitions and producers stand: ``null``, ``empty``, ``filled``, ``missing``."""
+    """Return the form of partitions and producers: ``null``, ``empty``, ``filled`` or absent.
+
+    Absent lists are ``missing``.
+    """
     data = _data(answer)
     if data is None:
         return observe_http(answer)
@@ -177,9 +193,10 @@ def observe_lists(answer: HttpAnswer) -> Observation:
 
 
 def observe_leading(broker: Broker, topic: Topic, answer: HttpAnswer) -> Observation:
-    """Publish to each partition where the answer says it is led: ``leads``, or what came.
+    """Publish to each partition at the leader that the answer lists.
 
-    ``no-broker`` when nobody speaks NSQ there, ``none`` when nothing is listed.
+    ``leads``: every publish was acknowledged. ``none``: the answer lists no leader. ``no-broker``:
+    no NSQ server answers at a listed address. Any other answer to a publish is the observation.
     """
     if answer.status != 200:
         return observe_http(answer)
@@ -192,7 +209,7 @@ def observe_leading(broker: Broker, topic: Topic, answer: HttpAnswer) -> Observa
 
 
 def who_leads(answer: HttpAnswer) -> dict[str, str]:
-    """Return partition → address as an answer has it; empty when it is none."""
+    """Return the leader's address of each partition in an answer; empty for an invalid answer."""
     places = _places(_data(answer) or {})
     return {number: _address(record) for number, record in places.items()}
 

@@ -13,7 +13,6 @@ from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.observation import Observation
-from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.catalogue import matches
 
 ACCESS = ("r", "w")
@@ -45,7 +44,7 @@ def tell(lookup: LookupClient | HttpClient, path: str, **query: str) -> HttpAnsw
 
 
 def first(lookup: LookupClient | HttpClient) -> HttpClient:
-    """Return the first lookup server, or the one that is given."""
+    """Return the first lookup server, or the given lookup server."""
     return lookup.servers[0] if isinstance(lookup, LookupClient) else lookup
 
 
@@ -73,7 +72,7 @@ def eventually(
         seen.append(observe())
         return seen[-1] if matches(seen[-1].value, due) else None
 
-    seconds = broker.patience.seconds(REDELIVERY)
+    seconds = broker.patience.settling_seconds()
     found = until(again, seconds=seconds, every=POLL_SECONDS)
     return found or replace(seen[-1], overdue=True)
 
@@ -81,7 +80,10 @@ def eventually(
 def every_server(
     lookup: LookupClient, observe: Callable[[HttpClient], Observation], *, due: str
 ) -> Observation:
-    """Observe at each server in turn; the first that is not as due, or else what is due."""
+    """Observe each lookup server in turn, and return the first observation that is not due.
+
+    If every observation is due, the last one is returned.
+    """
     seen = observe(lookup.servers[0])
     for server in lookup.servers[1:]:
         if seen.value != due:
@@ -91,10 +93,10 @@ def every_server(
 
 
 def slaves(lookup: LookupClient) -> Sequence[HttpClient]:
-    """Return the servers that are not the master.
+    """Return the lookup servers other than the master.
 
     Raises:
-        ArrangementFailed: listlookup does not say who is, or no other server was given.
+        ArrangementFailed: listlookup names no master, or only the master's address was given.
     """
     server = lookup.servers[0]
     listed = read_servers(ask(server, LIST), LookupRequest(server.address, f"GET {LIST}"))

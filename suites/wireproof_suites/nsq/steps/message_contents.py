@@ -26,6 +26,6 @@ CONTENTS = {
 
 
 def header_of(length: int) -> bytes:
-    """Return a JSON header of so many bytes: `{}`, or one name with a value to fill it."""
+    """Return a JSON header of this length, but at least `{}`."""
     room = length - len(b'{"k":""}')
     return b"{}" if room < 0 else b'{"k":"%s"}' % (b"v" * room)

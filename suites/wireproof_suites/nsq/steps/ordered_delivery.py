@@ -1,8 +1,8 @@
-"""One client of an ordered channel: what it holds, what comes next, and in which order.
+"""Ordered delivery to one client: the message it holds, the message that comes next, the order.
 
-A client is put to use only after it has finished a message of its own: the channel then flows,
-and a broker that sends a fresh channel's first message twice has done so. That another message
-does *not* come while one is held is shown by the held one coming again: it must come the same way.
+A client is used only after it has finished a first message: then the channel delivers, and a
+broker that sends the first message of a new channel twice has done so. A case shows that no other
+message comes while one is held by the return of the held message, which would come after it.
 """
 
 import itertools
@@ -60,7 +60,7 @@ def subscribe_in_order(
     ready: int = 1,
     identify: Identify | None = None,
 ) -> Consumer:
-    """Subscribe in order by the name of the command that the target knows."""
+    """Subscribe in order with the command that the target knows for it."""
     return broker.subscribe(
         topic, channel=channel, ready=ready, identify=identify, command=ORDERED
     )
@@ -69,7 +69,7 @@ def subscribe_in_order(
 def publish(
     broker: Broker, topic: Topic, count: int, headers: Sequence[Header | None] = (None,)
 ) -> list[bytes]:
-    """Publish so many messages, with the headers by turns; return their bodies."""
+    """Publish this number of messages, with the headers in turn; return the bodies."""
     bodies = [broker.unique_body() for _ in range(count)]
     for number, body in enumerate(bodies):
         broker.publish_accepted(topic, body, headers[number % len(headers)])
@@ -79,9 +79,9 @@ def publish(
 def take_of(
     consumer: Consumer, bodies: Sequence[bytes], wait: Wait = PUSH, *, after: float = 0.0
 ) -> Delivery | None:
-    """Take the next message with one of the bodies; others are finished and passed over.
+    """Take the next message with one of the bodies; finish and skip other messages.
 
-    Patience begins after so many seconds, in which a message times out.
+    ``after`` are the seconds before patience begins, such as the time-out of a message.
     """
     seconds = consumer.connection.seconds(wait) + after
     for _ in range(COPIES_LIMIT):
@@ -132,7 +132,7 @@ def read_by_turns(consumers: Sequence[Consumer], bodies: Sequence[bytes]) -> Obs
 
 
 def put_back(consumer: Consumer, delivery: Delivery) -> None:
-    """Say REQ with time-out 0."""
+    """Send REQ with timeout 0."""
     consumer.requeue(delivery, 0)
 
 
@@ -149,12 +149,11 @@ def held_alone(
     end: Step = put_back,
     after: float = 0.0,
 ) -> Observation:
-    """Hold the first message, then let it come again by ``end``: ``one-in-flight`` or what came.
+    """Hold the first message, give it back with ``end``, and observe which message comes next.
 
-    ``end`` takes so many seconds.
-
-    ``two-in-flight``: another one came before it. ``no-sentinel``: the control consumer, on a
-    channel of its own, did not get them all, so nothing is known of what could have come.
+    ``one-in-flight``: the held message comes next. ``two-in-flight``: another message comes before
+    it. ``no-sentinel``: the control consumer, on its own channel, did not get every message, so
+    nothing is known of messages that did not come. ``after`` are the seconds that ``end`` takes.
     """
     held = take_of(consumer, bodies)
     if held is None or place_of(held, bodies) != 0:
@@ -185,7 +184,7 @@ def then_first(
     otherwise: str = "other-first",
     after: float = 0.0,
 ) -> Observation:
-    """Say whether the first body comes, or comes again, before the others, and they in order."""
+    """Return whether the first message comes before the others, and the others in order."""
     again = take_of(consumer, bodies, REDELIVERY, after=after)
     if again is None:
         return MISSING
@@ -199,7 +198,7 @@ def then_first(
 
 
 def as_sent(delivery: Delivery | None, body: bytes, header: Header | None = None) -> Observation:
-    """Compare a delivery with what was published; without a header two layouts are as sent."""
+    """Compare a delivery with what was published; without a header two layouts are valid."""
     if delivery is not None and header is None and delivery.layout in NO_EXT_LAYOUTS:
         return observed(AS_SENT)
     return observe_delivery(delivery, body=body, header=header)
@@ -208,9 +207,9 @@ def as_sent(delivery: Delivery | None, body: bytes, header: Header | None = None
 def read_firsts(
     consumer: Consumer, bodies: Sequence[bytes], *, again: Step = leave_alone
 ) -> list[Delivery]:
-    """Finish messages until all have come; return the first delivery of each, as they came.
+    """Read until every message has come; return the first delivery of each in order of arrival.
 
-    ``again`` gives each back once before it is finished.
+    ``again`` gives a message back once before the message is finished.
     """
     firsts: dict[int, Delivery] = {}
     while len(firsts) < len(bodies):
@@ -228,7 +227,7 @@ def read_firsts(
 
 
 def observe_increase(deliveries: Sequence[Delivery], *, count: int) -> Observation:
-    """Say whether offset and internal id grow from each of so many messages to the next."""
+    """Return whether offset and internal id grow from each message to the next."""
     if len(deliveries) < count:
         return MISSING
     for before, after in itertools.pairwise(delivery.message for delivery in deliveries):
@@ -262,7 +261,7 @@ def position_of(delivery: Delivery | None, answer: Answer) -> Observation:
 
 
 def place_of(delivery: Delivery, bodies: Sequence[bytes]) -> int | None:
-    """Return which of the bodies it has; one too short to be told apart only at its end."""
+    """Return the index of the body that the delivery has; a short body must be at the end."""
     for place, body in enumerate(bodies):
         if delivery.raw.endswith(body) or (len(body) > SHORT and body in delivery.raw):
             return place
@@ -272,7 +271,7 @@ def place_of(delivery: Delivery, bodies: Sequence[bytes]) -> int | None:
 def _first_of(
     consumers: Sequence[Consumer], bodies: Sequence[bytes]
 ) -> tuple[Consumer, Delivery] | None:
-    """Return what comes first to any of the clients, asking them by turns."""
+    """Return the first delivery to any of the clients; each client is read in turn."""
     seconds = consumers[0].connection.seconds(REDELIVERY)
     rounds = max(1, int(seconds / (POLL_SECONDS * len(consumers))))
     for _ in range(rounds):

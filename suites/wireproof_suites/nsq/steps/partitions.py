@@ -73,7 +73,7 @@ FAULTS = {
 
 
 def answer_to(broker: Broker, topic: Topic, frame: Outgoing, *, end: bool = False) -> Observation:
-    """Name the answer to a frame on a connection of its own; ``end`` sends no more after it."""
+    """Return the answer to a frame on a new connection; ``end`` half-closes after the frame."""
     with broker.connect(topic=topic) as client:
         client.send(frame)
         if end:
@@ -82,7 +82,7 @@ def answer_to(broker: Broker, topic: Topic, frame: Outgoing, *, end: bool = Fals
 
 
 def then_state(broker: Broker, topic: Topic, frame: Outgoing) -> Observation:
-    """Name the answer to a frame on a connection of its own, and whether that goes on."""
+    """Return the answer to a frame on a new connection, and the state of that connection."""
     with broker.connect(topic=topic) as client:
         return observe(client.ask(frame), then=client.goes_on(topic))
 
@@ -107,7 +107,10 @@ def read_own(consumer: Consumer, bodies: Sequence[bytes], others: Sequence[bytes
 def read_again(
     consumer: Consumer, body: bytes, others: Sequence[bytes], *, after: float
 ) -> Observation:
-    """Read until the body comes again, for which it needs so many seconds; as read_own."""
+    """Read until the body comes again: ``own``, ``strayed`` for another body, or ``missing``.
+
+    ``after`` are the seconds before patience begins.
+    """
     seconds = consumer.connection.seconds(REDELIVERY) + after
     while True:
         delivery = consumer.next(seconds=seconds)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.observe.delivery import Delivery
 from wireproof_kit.nsq.observe.observations import observe, observe_delivery
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.answers import Answer
@@ -16,13 +17,27 @@ from wireproof_kit.observation import Observation, observed
 def publish_and_receive(
     broker: Broker, topic: Topic, header: Header, *, content: bytes = b""
 ) -> Observation:
-    """Return how a message was refused, or else how it was delivered."""
+    """Publish a message; return the refusal, or how the message was delivered."""
     body = broker.unique_body() + content
     with broker.subscribe(topic) as consumer:
         answer = observe(broker.publish(topic, body, header))
         if not is_success(answer):
             return answer
         return observe_delivery(consumer.next(), body=body, header=header)
+
+
+def observe_left_out(
+    delivery: Delivery | None, *, body: bytes, kept: dict[str, str], reserved: dict[str, str]
+) -> Observation:
+    """Return ``delivered:as-sent`` when the reserved names are kept, ``header-changed`` without.
+
+    A header that is corrupted instead must not look as if the target had left the names out.
+    """
+    seen = observe_delivery(delivery, body=body, header={**kept, **reserved})
+    if observe_delivery(delivery, body=body, header=kept).value == "delivered:as-sent":
+        return replace(seen, value="delivered:header-changed")
+    is_changed = seen.value in ("delivered:header-changed", "delivered:no-header")
+    return replace(seen, value="delivered:header-corrupted") if is_changed else seen
 
 
 def then_received(
@@ -35,9 +50,9 @@ def then_received(
 
 
 def observe_traced(answer: Answer, trace_id: int) -> Observation:
-    """Name an answer ``traced`` when it has that trace id, in whatever layout.
+    """Return ``traced`` for an answer with this trace id, in any layout.
 
-    So a case can tell which frame an answer is for; what the layout should be is judged elsewhere.
+    A case can tell thereby which frame an answer belongs to. Other cases judge the layout.
     """
     seen = observe(answer, trace_id=trace_id)
     is_traced = seen.value.startswith("trace") and seen.value != "trace:id-differs"
@@ -45,12 +60,12 @@ def observe_traced(answer: Answer, trace_id: int) -> Observation:
 
 
 def is_success(answer: Observation) -> bool:
-    """Tell whether a publish was answered OK, with or without a trace."""
+    """Return whether a publish was acknowledged, with or without a trace."""
     return answer.value.partition(",")[0].partition(":")[0] in ("ok", "trace")
 
 
 def followed_by(first: Observation, second: Observation) -> Observation:
-    """Return two observations as one, the second behind a comma."""
+    """Join two observations with a comma."""
     return replace(
         first.then(second.value),
         overdue=first.overdue or second.overdue,
@@ -59,7 +74,7 @@ def followed_by(first: Observation, second: Observation) -> Observation:
 
 
 def then_goes_on(first: Observation, client: Connection, topic: Topic) -> Observation:
-    """Add whether the connection goes on."""
+    """Add the state of the connection to an observation."""
     state = client.goes_on(topic)
     return followed_by(first, observed(state, overdue=state == "stuck"))
 

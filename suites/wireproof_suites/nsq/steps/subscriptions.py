@@ -18,7 +18,10 @@ Identify = Mapping[str, object]
 def subscribe_and_receive(
     broker: Broker, topic: Topic, identify: Identify | None, *, header: Header | None = None
 ) -> Observation:
-    """Subscribe, then publish: the answer, and behind a comma what was delivered."""
+    """Subscribe to a new channel and publish a message; observe the answer and the delivery.
+
+    If the broker refuses the subscription, the observation is that answer alone.
+    """
     channel, body = topic.channel(), broker.unique_body()
     with broker.connect(identify=identify, topic=topic) as client:
         answer = client.ask(subscribe(topic, channel))
@@ -38,9 +41,9 @@ def refused_takes_nothing(
     *,
     until: Callable[[Broker, Topic], Observation | None] = lambda broker, topic: None,
 ) -> Observation:
-    """Send SUB and RDY on a connection that is refused; observe what a valid client receives.
+    """Send SUB and RDY on a connection that is refused, and observe what a valid client receives.
 
-    ``until`` lets time pass in between; what it returns stands for what cannot be told.
+    ``until`` lets time pass in between. If it returns an observation, that one is the result.
     """
     channel = topic.channel()
     header = _what_it_desires(topic, identify)

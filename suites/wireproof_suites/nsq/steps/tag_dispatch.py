@@ -1,8 +1,8 @@
-"""Clients of one channel, and which of them got what.
+"""The clients of one channel, and which client got which message.
 
-A client is put to use only after it has taken a message of its own, so that its RDY is known to
-have arrived. Whether a client did *not* get a message is asked of all it got before a later
-message that must come to that very client.
+A client is used only after it has received a message of its own: then its RDY has arrived.
+A sentinel is a later message that must come to one client. Once a client has its sentinel, every
+earlier message to that client has come, too.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -23,7 +23,7 @@ SOON = 0.25
 
 @dataclass(slots=True)
 class Client:
-    """A consumer, the word observations use for it, its tag, and all it has got so far."""
+    """A consumer, its word in observations, its tag, and every delivery to it."""
 
     word: str
     consumer: Consumer
@@ -31,7 +31,7 @@ class Client:
     got: list[bytes] = field(default_factory=list[bytes])
 
     def has(self, body: bytes) -> bool:
-        """Tell whether a message with this body has come."""
+        """Return whether a message with this body has come."""
         return any(body in raw for raw in self.got)
 
     def read_until(
@@ -48,9 +48,10 @@ class Client:
         return True
 
     def is_proven(self, publish: Callable[[], list[bytes]]) -> bool:
-        """Publish once, or soon once more, until one of the messages has come here.
+        """Publish messages until one of them has come to this client: once, or twice if needed.
 
-        The first may legally go to another client if this one is not known to be ready yet.
+        While the broker may not know that this client is ready, the first message may validly go
+        to another client.
         """
         first = publish()
         if self.read_until(first, share=SOON):
@@ -64,7 +65,7 @@ class Client:
         return True
 
     def forget(self) -> None:
-        """Count as got only what comes from now on."""
+        """Forget the deliveries so far."""
         self.got.clear()
 
     def _read(self, seconds: float) -> bool:
@@ -74,7 +75,7 @@ class Client:
         return delivery is not None
 
     def hold(self, bodies: Collection[bytes], count: int) -> dict[bytes, Delivery]:
-        """Take messages until so many of the bodies are in flight here, or patience runs out."""
+        """Take messages until ``count`` of the bodies are in flight here, or patience runs out."""
         held: dict[bytes, Delivery] = {}
         while len(held) < count:
             delivery = self.consumer.take()
@@ -87,7 +88,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """One channel of a topic that nobody else uses."""
+    """A channel that only one case uses."""
 
     broker: Broker
     topic: Topic
@@ -102,7 +103,7 @@ class Channel:
         proven: bool = True,
         **identify: object,
     ) -> Client:
-        """Subscribe; unless told otherwise, show by a message of its own that it is ready."""
+        """Subscribe a client; if ``proven``, wait for a message that shows it is ready."""
         wishes = identify if tag is None else {DESIRED_TAG: tag, **identify}
         consumer = self.broker.subscribe(
             self.topic, channel=self.name, ready=ready, identify=wishes
@@ -136,11 +137,12 @@ class Channel:
         others: Collection[Client] = (),
         wait: Wait = PUSH,
     ) -> Observation:
-        """Say who got the bodies: ``to:`` and the words of the clients, in order of the alphabet.
+        """Return the clients that got the messages: ``to:`` and their words in alphabetical order.
 
-        ``missing``: a body came to nobody; ``no-sentinel``: all came to the client they are owed
-        to, but another client did not get its sentinel, so nothing is known of it. Once one has
-        waited in vain there was as long a time for what the others are waiting for.
+        ``missing``: a message came to no client. ``no-sentinel``: every message came to the client
+        it is owed to, but another client did not get its sentinel, so nothing is known of that
+        client. After one wait in vain the other waits are short, since their messages had as much
+        time to come.
         """
         sentinels = [self.publish(other.tag) for other in others]
         shown = True
@@ -152,12 +154,12 @@ class Channel:
 
 
 def channel_of(broker: Broker, topic: Topic) -> Channel:
-    """Return a channel of the topic that nobody has used."""
+    """Return a new channel of the topic."""
     return Channel(broker, topic, topic.channel())
 
 
 def both(first: Observation, second: Observation) -> Observation:
-    """Say what became of the same messages on two channels, one behind the other."""
+    """Join the observations of the same messages on two channels with a comma."""
     overdue = first.overdue or second.overdue
     return Observation(f"{first.value},{second.value}", overdue=overdue)
 

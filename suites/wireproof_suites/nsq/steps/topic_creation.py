@@ -1,4 +1,4 @@
-"""Creating topics over a lookup server, and what has become of them then."""
+"""Creating topics over a lookup server, and observing the created topics."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -23,6 +23,8 @@ APPEARING = 10
 APPEAR_SECONDS = 30.0
 REGISTER_SECONDS = 80.0
 ONE: Mapping[str, str] = {"partition_num": "1", "replicator": "1"}
+
+PUBLISHED = frozenset({"topic", "partition_num", "replicator", "extend"})
 
 Parameters = Mapping[str, str]
 
@@ -57,6 +59,7 @@ def create_and_wait(
     wanted = {**ONE, "partition_num": str(partitions), **parameters}
     answer = create(lookup, name, **wanted)
     if answer.status != 200:
+        _refuse_private(parameters, answer)
         return observe_http(answer)
     info = wait_until_led(broker, lookup, name, partitions=partitions)
     if info is None:
@@ -79,6 +82,7 @@ def create_and_look_up(
     """Create a topic and observe its lookup until ``due`` shows; it may have no leader yet."""
     answer = create(lookup, name, **{**ONE, **parameters})
     if answer.status != 200:
+        _refuse_private(parameters, answer)
         return observe_http(answer)
 
     def look_up() -> Observation:
@@ -87,31 +91,45 @@ def create_and_look_up(
     return eventually(broker, look_up, due=[due])
 
 
+def _refuse_private(parameters: Parameters, answer: HttpAnswer) -> None:
+    """Raise an error if a creation was refused that has a parameter of no published text.
+
+    Raises:
+        ArrangementFailed: that may be why.
+    """
+    private = sorted(set(parameters) - PUBLISHED)
+    if private:
+        seen = observe_http(answer).value
+        raise ArrangementFailed(f"a creation with {', '.join(private)} was answered {seen}")
+
+
 def wait_until_led(
     broker: Broker, lookup: LookupClient, name: str, *, partitions: int
 ) -> TopicInfo | None:
-    """Wait until so many partitions of a topic have a leader; return None if they never do."""
+    """Wait until this number of partitions has leaders; return None if patience runs out."""
 
     def look() -> TopicInfo | None:
         info = lookup.lookup(name)
         return info if info and len(info.leaders) >= partitions else None
 
-    seconds = min(APPEARING * broker.patience.seconds(REDELIVERY), APPEAR_SECONDS)
+    patience = broker.patience
+    seconds = min(APPEARING * patience.seconds(REDELIVERY), APPEAR_SECONDS)
+    seconds = max(seconds, patience.settling_seconds())
     return until(look, seconds=seconds, every=POLL_SECONDS)
 
 
 def observe_kind(broker: Broker, topic: Topic) -> Observation:
-    """Say of what kind every partition of a topic is: ``ext``, ``plain``, ``mixed``, ``neither``.
+    """Return the kind of every partition of a topic: ``ext``, ``plain``, ``mixed`` or ``neither``.
 
-    An ext topic delivers what was published with a header; a plain one refuses the header and
-    delivers a message without one.
+    An ext topic delivers a message that was published with a header. A plain topic refuses the
+    header and delivers a message without one.
     """
     kinds = {_kind(broker, topic.at(place.partition)) for place in topic.places}
     return observed(kinds.pop() if len(kinds) == 1 else "mixed")
 
 
 def observe_count(topic: Topic, lookup: LookupClient, *, due: int) -> Observation:
-    """Compare the partitions of a topic, led and in meta, with their due number."""
+    """Compare the number of partitions of a topic, by leaders and in meta, with the number due."""
     info = lookup.lookup(topic.name)
     if info is None:
         return observed("not-led", overdue=True)
@@ -163,5 +181,5 @@ def _topic(broker: Broker, name: str, info: TopicInfo, parameters: Parameters) -
 
 
 def observe_word(answer: HttpAnswer) -> Observation:
-    """Name an answer to a POST: ``done``, or how it was refused."""
+    """Return ``done`` for a successful POST, else the word of the refusal."""
     return observed("done") if answer.status == 200 else observe_http(answer)

@@ -22,10 +22,11 @@ def upgrade(broker: Broker, topic: Topic) -> Topic | None:
 
 
 def takes_headers(broker: Broker, topic: Topic) -> bool:
-    """Tell whether PUB_EXT comes to be accepted; a cluster tells its nodes in its own time.
+    """Wait until PUB_EXT is accepted; return False if patience runs out.
 
-    What it publishes has a tag, so that it blocks neither untagged clients nor those of the tag,
-    and a body that consumers pass over.
+    The nodes of a cluster learn of an upgrade one after another. The published messages have a
+    tag, so that they block no untagged client and no client with another tag, and a body that
+    consumers skip.
     """
 
     def look() -> bool | None:

@@ -1,22 +1,25 @@
 """Whether a trace response is true of the message it speaks of."""
 
+from collections.abc import Iterable
+
 from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.observe.delivery import Delivery
 from wireproof_kit.nsq.observe.observations import observe, observe_delivery
+from wireproof_kit.nsq.observe.trace_layout import observe_trace
 from wireproof_kit.nsq.wire.answers import Answer, Response
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.decoding import decode
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
-from wireproof_spec.wire_error import WireError
 
 MESSAGE_ID_AT = 10
 TRACE_ID_AT = 18
 
 
 def observe_ids(answer: Answer, consumer: Consumer, body: bytes) -> Observation:
-    """Compare the ids of an answer with those of the message that a consumer gets.
+    """Compare the ids of a trace answer with the ids of the delivered message.
 
-    ``true``, ``internal-id-differs``, ``trace-id-differs``, or what came instead of either.
+    The observation is ``true``, ``internal-id-differs``, ``trace-id-differs``, or what came
+    instead of the answer or the message.
     """
     response = read_trace(answer)
     if response is None:
@@ -46,10 +49,17 @@ def compare_ids(*, answered: tuple[int, int], delivered: tuple[int, int]) -> Obs
 
 
 def observe_next_record(first: Answer, second: Answer) -> Observation:
-    """Say where the second record lies: ``follows`` when it is at the end of the first."""
+    """Return where the second record starts: ``follows`` means at the end of the first record.
+
+    ``not-greater``: the offset of the second record is not greater.
+    """
     one, two = read_trace(first), read_trace(second)
     if one is None or two is None:
         return observe(first if one is None else second)
+    if two.disk_queue_offset <= one.disk_queue_offset:
+        found = f"{two.disk_queue_offset} after {one.disk_queue_offset}"
+        difference = Difference("disk_queue_offset", 18, "a greater offset", found)
+        return observed("not-greater", difference=difference)
     end = one.disk_queue_offset + one.disk_queue_data_size
     return compare_offsets(end, two.disk_queue_offset)
 
@@ -63,10 +73,16 @@ def compare_offsets(end: int, offset: int) -> Observation:
 
 
 def read_trace(answer: Answer) -> TraceResponse | None:
-    """Return a trace response in the published layout, or None."""
-    if not isinstance(answer, Response):
+    """Return a trace response in the published layout, or None.
+
+    Numbers of another layout say nothing of what the case asks for; `observe` names the layout.
+    """
+    if not isinstance(answer, Response) or observe_trace(answer.data, None).value != "trace":
         return None
-    try:
-        return decode(TRACE_RESPONSE, answer.data)
-    except WireError:
-        return None
+    return decode(TRACE_RESPONSE, answer.data)
+
+
+def unread(answers: Iterable[Answer], otherwise: Observation) -> Observation:
+    """Return the layout of the first answer that has another one, or else what is given."""
+    seen = (observe(answer) for answer in answers if isinstance(answer, Response))
+    return next((each for each in seen if each.value.startswith("trace:")), otherwise)

@@ -1,4 +1,4 @@
-"""Which clients may subscribe to which topics: every combination of what they identify with."""
+"""Subscriptions to every kind of topic by clients with every combination of IDENTIFY fields."""
 
 import pytest
 

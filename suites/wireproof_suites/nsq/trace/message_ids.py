@@ -1,4 +1,4 @@
-"""Whether the ids of messages, and the answers that name them, are true."""
+"""The ids of messages, and of the answers that have these ids."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -26,6 +26,7 @@ TRACE_IDS = {
     "2-to-the-63": 2**63,
     "above-2-to-the-63": 2**63 + 1,
     "greatest": 2**64 - 1,
+    "equal-halves": 0x0102030401020304,
 }
 
 
@@ -43,7 +44,7 @@ def high_half(delivery: Delivery | None, answer: Answer) -> Observation:
 
 
 def observe_increase(numbers: Sequence[int]) -> Observation:
-    """Say whether each of the internal ids is greater than the one before."""
+    """Return whether each internal id is greater than the one before."""
     for before, after in itertools.pairwise(numbers):
         if after <= before:
             difference = Difference("internal_id", HIGH_HALF_AT, f"more than {before}", str(after))
@@ -52,7 +53,7 @@ def observe_increase(numbers: Sequence[int]) -> Observation:
 
 
 def delivered_ids(consumer: Consumer, bodies: Sequence[bytes]) -> list[int]:
-    """Return the internal ids of messages in the order of the bodies, as far as they came."""
+    """Return the internal ids of the delivered messages, in the order of the bodies."""
     found: dict[bytes, int] = {}
     while len(found) < len(bodies):
         delivery = consumer.next(wait=REDELIVERY)
@@ -71,11 +72,11 @@ def finish_some(
     unfinished: Sequence[int],
     later: Callable[[Consumer], Consumer],
 ) -> Observation:
-    """Finish some messages, not those others; ``finished`` when only the others come again.
+    """Finish some messages and leave the others; ``finished`` if only the others come again.
 
-    ``later`` makes the others come again, and returns the consumer to whom they come. That they
-    do shows that the finished ones could have: one of them before the last other is ``again``.
-    Copies sent before the FIN was read do not count.
+    ``later`` makes the unfinished messages come again, and returns the consumer that gets them.
+    Their return shows that finished messages could have returned, too: a finished message before
+    the last unfinished one is ``again``. Copies sent before the broker had read FIN do not count.
     """
     left = {body for number, body in enumerate(bodies) if number in unfinished}
     done = set(bodies) - left
@@ -102,7 +103,7 @@ def finish_some(
 
 
 def only_empty(before: Sequence[Delivery] | None) -> Observation:
-    """Say what came before a sentinel: ``empty`` messages, none (``absent``), or ``other``."""
+    """Return what came before a sentinel: ``empty`` messages, ``absent`` (none) or ``other``."""
     if before is None:
         return observed("no-sentinel", overdue=True)
     if not before:

@@ -1,22 +1,105 @@
 """A message in flight: only its holder finishes it, and TOUCH gives the holder more time."""
 
+import time
+from collections.abc import Callable
+
 import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.observe.delivery import Delivery
+from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.frames import nop, touch
-from wireproof_kit.observation import Observation, observed
-from wireproof_suites.nsq.trace.in_flight import (
-    ACKNOWLEDGEMENTS,
-    SOON,
-    Acknowledge,
-    acknowledge_from_another,
-    touch_and_wait,
+from wireproof_kit.nsq.wire.outgoing import Outgoing
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_suites.nsq.steps.publish_results import followed_by
+
+Acknowledge = Callable[[bytes], Outgoing]
+
+ACKNOWLEDGEMENTS: dict[str, Acknowledge] = {
+    "finish": frames.fin,
+    "requeue": lambda message_id: frames.req(message_id, 0),
+    "touch": frames.touch,
+}
+
+TIMEOUT_S = 1.0
+SOON = {"msg_timeout": 1000}
+# Long enough before the time-out for TOUCH to arrive, and so long after the start that a time-out
+# which was not renewed shows.
+TOUCHED_AT_S = 0.5
+IN_TIME_S = 0.8
+EARLY_BY_S = 0.05
+
+
+def acknowledge_from_another(
+    broker: Broker, holder: Consumer, held: Delivery, say: Acknowledge
+) -> Observation:
+    """Acknowledge a held message from another client; observe the answer and what becomes of it.
+
+    ``kept``: the message comes to a third client. ``lost``: it does not. The holder is closed
+    first,
+    since a broker may wait for that or for the message's time-out.
+    """
+    topic = holder.topic
+    other = broker.subscribe(topic, channel=holder.channel, ready=0).connection
+    answer = other.ask(say(held.message_id or b""))
+    seen = observe(answer, then=other.goes_on(topic))
+    holder.close()
+    return followed_by(seen, _comes_to_a_third(broker, holder, held))
+
+
+def touch_and_wait(broker: Broker, topic: Topic) -> Observation:
+    """Touch a held message before its time-out, and observe when the message comes again.
+
+    ``renewed``: it comes again after a whole time-out counted from TOUCH. ``too-early``: it comes
+    again sooner. ``no-time``: the machine was too slow to tell.
+    """
+    body = broker.unique_body()
+    with broker.subscribe(topic, identify=SOON) as consumer:
+        started = time.monotonic()
+        broker.publish_accepted(topic, body)
+        held = consumer.take(body)
+        if held is None:
+            return observed("missing", overdue=True)
+        _pass_over_copies(consumer, body, until=started + TOUCHED_AT_S)
+        said = time.monotonic()
+        consumer.touch(held)
+        broker.connect(topic=topic).close()  # by its answers the broker has read TOUCH, too
+        heard = time.monotonic()
+        again = consumer.take(body, REDELIVERY)
+        passed = time.monotonic() - said
+    if heard - started > IN_TIME_S:
+        return observed("no-time")
+    if again is None:
+        return observed("missing", overdue=True)
+    if passed < TIMEOUT_S - EARLY_BY_S:
+        found = Difference("time-out", None, f"{TIMEOUT_S} s after TOUCH", f"{passed:.2f} s")
+        return observed("too-early", difference=found)
+    return observed("renewed")
+
+
+def _pass_over_copies(consumer: Consumer, body: bytes, *, until: float) -> None:
+    while (left := until - time.monotonic()) > 0:
+        if consumer.take(body, seconds=left) is None and consumer.ended:
+            return
+
+
+def _comes_to_a_third(broker: Broker, holder: Consumer, held: Delivery) -> Observation:
+    third = broker.subscribe(holder.topic, channel=holder.channel)
+    came = third.next(held.body, REDELIVERY)
+    return observed("kept") if came else observed("lost", overdue=True)
+
+
+@case(
+    "nsq/trace/not-held",
+    clause="smart.message-id.not-held",
+    waiting=True,
+    needs_of={"touch": ("touch",)},
 )
-
-
-@case("nsq/trace/not-held", clause="smart.message-id.not-held", waiting=True)
 @pytest.mark.parametrize("say", ACKNOWLEDGEMENTS.values(), ids=ACKNOWLEDGEMENTS)
 def test_of_another(broker: Broker, fresh_plain_topic: Topic, say: Acknowledge) -> Observation:
     """FIN, REQ or TOUCH from a client that does not hold the message has no effect on it."""
@@ -30,13 +113,13 @@ def test_of_another(broker: Broker, fresh_plain_topic: Topic, say: Acknowledge) 
     return acknowledge_from_another(broker, holder, held, say)
 
 
-@case("nsq/trace/touch", clause="smart.message-id.touch", waiting=True)
+@case("nsq/trace/touch", clause="smart.message-id.touch", needs=("touch",), waiting=True)
 def test_touch_alone(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """A touched message is redelivered no earlier than one full timeout after TOUCH."""
     return touch_and_wait(broker, fresh_plain_topic)
 
 
-@case("nsq/trace/touch-cut", clause="smart.message-id.touch", waiting=True)
+@case("nsq/trace/touch-cut", clause="smart.message-id.touch", needs=("touch",), waiting=True)
 @pytest.mark.parametrize("at", [9, 14, 22])
 def test_touch_cut(broker: Broker, fresh_plain_topic: Topic, at: int) -> Observation:
     """The broker accepts a TOUCH command that arrives split, also behind another command."""

@@ -11,6 +11,7 @@ from wireproof_kit.nsq.wire.frames import mpub, pub_trace
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.nsq.names import TRACE_ID
+from wireproof_suites.nsq.steps.batches import publish_batch
 from wireproof_suites.nsq.steps.subscriptions import receive_all
 from wireproof_suites.nsq.steps.trace_responses import read_trace
 from wireproof_suites.nsq.trace.message_ids import (
@@ -28,6 +29,7 @@ AGAIN = ["requeued", "timed-out"]
 FALLING = [9, None, 7, 6, None, 5, 1, None, 0]
 # With message 2 of three finished, the others are left.
 LEFT = (0, 2)
+MANY = 12
 
 
 @case("nsq/trace/id-low-half", clause="smart.message-id.halves")
@@ -131,6 +133,12 @@ def test_finish_traced(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     return _finish(broker, fresh_plain_topic, LEFT, [2**64 - 1, 2**63, 1])
 
 
+@case("nsq/trace/finish-several", clause="smart.message-id.finish", waiting=True)
+def test_finish_several(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """Of many messages, none that was finished is redelivered."""
+    return _finish(broker, fresh_plain_topic, (MANY - 1,), [None] * MANY)
+
+
 @case("nsq/trace/finish-left", clause="smart.message-id.finish", waiting=True)
 def test_finish_and_leave(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """A message that a client finished before disconnecting is not redelivered."""
@@ -145,7 +153,7 @@ def test_finish_and_leave(broker: Broker, fresh_plain_topic: Topic) -> Observati
     return finish_some(broker, client, bodies, unfinished=LEFT, later=leave)
 
 
-@case("nsq/trace/finish-room", clause="smart.message-id.finish", waiting=True)
+@case("nsq/trace/finish-room", clause="smart.connection.ready-again", waiting=True)
 @pytest.mark.parametrize("trace_id", [None, 2**64 - 1], ids=["untraced", "traced"])
 def test_room(broker: Broker, fresh_plain_topic: Topic, trace_id: int | None) -> Observation:
     """For a client with RDY 1, each FIN by message id releases the next message."""
@@ -160,19 +168,19 @@ def test_room(broker: Broker, fresh_plain_topic: Topic, trace_id: int | None) ->
 def test_ids_increase(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """Internal ids increase in the order in which messages were published."""
     topic = fresh_plain_topic
-    with broker.subscribe(topic, ready=30) as consumer, broker.connect(topic=topic) as other:
+    with broker.subscribe(topic, ready=30) as consumer:
         bodies: list[bytes] = []
         for _ in range(10):
             bodies += publish_all(broker, topic, [None])
             bodies.append(broker.unique_body())
-            other.ask(mpub(topic, bodies[-1:]))
+            publish_batch(broker, topic, bodies[-1:])
 
         return _observe_increase(consumer, bodies)
 
 
 @case("nsq/trace/ids-increase-traced", clause="smart.message-id.increasing", needs=("trace",))
 def test_answered_ids_increase(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """Internal ids in trace answers increase, whatever the trace ids are."""
+    """Internal ids in trace answers increase; the trace ids do not matter."""
     numbers: list[int] = []
     with broker.connect(topic=fresh_plain_topic) as client:
         for trace_id in FALLING:
@@ -187,7 +195,12 @@ def test_answered_ids_increase(broker: Broker, fresh_plain_topic: Topic) -> Obse
     return observe_increase(numbers)
 
 
-@case("nsq/trace/ids-increase-batch", clause="smart.message-id.increasing", waiting=True)
+@case(
+    "nsq/trace/ids-increase-batch",
+    clause="smart.message-id.increasing",
+    needs=("batch",),
+    waiting=True,
+)
 def test_ids_increase_in_a_batch(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """Internal ids increase within a batch."""
     topic = fresh_plain_topic
@@ -203,7 +216,7 @@ def test_ids_increase_in_a_batch(broker: Broker, fresh_plain_topic: Topic) -> Ob
 def _finish(
     broker: Broker, topic: Topic, left: tuple[int, ...], trace_ids: list[int | None]
 ) -> Observation:
-    client = broker.subscribe(topic, ready=5, identify=SOON)
+    client = broker.subscribe(topic, ready=max(5, len(trace_ids)), identify=SOON)
     bodies = publish_all(broker, topic, trace_ids)
     return finish_some(broker, client, bodies, unfinished=left, later=_same)
 

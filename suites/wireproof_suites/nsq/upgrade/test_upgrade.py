@@ -1,4 +1,4 @@
-"""An old topic gets the extend feature, and who may use it then."""
+"""Upgrades of plain topics, and the clients that may subscribe afterwards."""
 
 from dataclasses import replace
 
@@ -125,7 +125,7 @@ def test_beside_open_subscription(broker: Broker, upgradable_topic: Topic) -> Ob
 
 @case("nsq/upgrade/again", clause="ext.upgrade.again", waiting=True)
 def test_upgrade_of_ext_topic(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Upgrading an ext topic again leaves it an ext topic, whatever the answer."""
+    """Upgrading an ext topic again leaves it an ext topic; any answer is accepted."""
     answer = observe_http(broker.upgrade(fresh_ext_topic).answer)
 
     seen = deliver(broker, fresh_ext_topic, broker.unique_body(), header={"k": "v"})

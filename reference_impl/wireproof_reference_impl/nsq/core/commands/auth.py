@@ -1,4 +1,4 @@
-"""AUTH: a client shows the one secret there is; without one every secret is refused."""
+"""AUTH: a client presents the secret; without a configured secret every one is refused."""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _GRANTED = {"identity": "", "identity_url": "", "permission_count": 1}
 
 
 def auth(connection: Connection, words: Sequence[bytes]) -> Reading:
-    """Read the secret and say what it allows: everything, or nothing."""
+    """Check the secret and answer what it permits: everything or nothing."""
     connection.move(Event.AUTH)
     if len(words) != 1:
         raise Refusal(E_INVALID, "AUTH invalid number of parameters")

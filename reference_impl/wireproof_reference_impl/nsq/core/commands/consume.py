@@ -17,7 +17,7 @@ _MOST_HELD_NS = limits.MAX_MSG_TIMEOUT_MS * MILLISECOND
 
 
 def rdy(connection: Connection, words: Sequence[bytes]) -> None:
-    """Set how many messages the client will hold; after CLS it is not looked at."""
+    """Run RDY: set how many messages the client may hold; ignored after CLS."""
     connection.move(Event.RDY)
     if connection.state is State.CLOSING:
         return
@@ -34,7 +34,7 @@ def rdy(connection: Connection, words: Sequence[bytes]) -> None:
 
 
 def fin(connection: Connection, words: Sequence[bytes]) -> None:
-    """Be done with a message."""
+    """Run FIN: finish a message."""
     connection.move(Event.FIN)
     channel, subscriber = _subscription(connection)
     try:
@@ -64,7 +64,7 @@ def req(connection: Connection, words: Sequence[bytes]) -> None:
 
 
 def touch(connection: Connection, words: Sequence[bytes]) -> None:
-    """Start a message's time limit anew."""
+    """Run TOUCH: restart the time limit of a message."""
     connection.move(Event.TOUCH)
     channel, subscriber = _subscription(connection)
     try:
@@ -80,7 +80,7 @@ def touch(connection: Connection, words: Sequence[bytes]) -> None:
 
 
 def cls(connection: Connection, words: Sequence[bytes]) -> None:
-    """Send nothing more; what the client holds it may still answer."""
+    """Run CLS: send no more messages; the client may still answer those it holds."""
     connection.move(Event.CLS)
     _, subscriber = _subscription(connection)
     subscriber.ready = 0
@@ -88,7 +88,7 @@ def cls(connection: Connection, words: Sequence[bytes]) -> None:
 
 
 def nop(connection: Connection, words: Sequence[bytes]) -> None:
-    """Do nothing; the line itself shows that the client lives."""
+    """Run NOP: do nothing; the received line itself shows that the client is alive."""
 
 
 def _subscription(connection: Connection) -> tuple[Channel, Subscriber]:

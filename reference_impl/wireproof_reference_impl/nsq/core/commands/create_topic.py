@@ -1,4 +1,4 @@
-"""INTERNAL_CREATE_TOPIC: a topic on a node that stands alone."""
+"""INTERNAL_CREATE_TOPIC: creates a topic on a node without a cluster."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""IDENTIFY: what a client says of itself, and the answer."""
+"""IDENTIFY: the client's description of itself, and the answer."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -40,7 +40,7 @@ def identify(connection: Connection, words: Sequence[bytes]) -> Reading:
 
 
 def read_body(connection: Connection) -> sized.Bytes:
-    """Read the size of the fields, and their JSON."""
+    """Read the size of the body, and its JSON."""
     size = yield from sized.number(otherwise=lambda: _refuse("failed to read body size"))
     limit = connection.node.limits.body
     sized.check_size(
@@ -53,10 +53,10 @@ def read_body(connection: Connection) -> sized.Bytes:
 
 
 def read_identity(fields: IdentifyFields) -> Identity:
-    """Return the identity that the fields make.
+    """Return the identity from the fields of IDENTIFY.
 
     Raises:
-        Refusal: a value out of its range; checked in the order of the real broker.
+        Refusal: a value is out of range; checked in the order of the real broker.
     """
     return Identity(
         heartbeat_ms=_heartbeat(fields.number("heartbeat_interval")),
@@ -77,7 +77,7 @@ def read_identity(fields: IdentifyFields) -> Identity:
 def answer(identity: Identity, version: str, *, tls: bool, auth: bool) -> dict[str, object]:
     """Return the fields of the JSON answer, in the order of the real broker.
 
-    Compression is not available: asked for or not, it is answered false.
+    Compression is not available: whether requested or not, the answer is false.
     """
     fields: dict[str, object] = {
         "max_rdy_count": limits.MAX_RDY_COUNT,

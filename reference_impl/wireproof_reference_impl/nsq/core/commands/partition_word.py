@@ -1,4 +1,4 @@
-"""The partition that a command line names."""
+"""The partition word of a command line."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ ANY = -1
 
 
 def partition_number(word: bytes, code: str) -> int:
-    """Return the number of a partition word.
+    """Return the number in a partition word.
 
     Raises:
-        Refusal: no decimal number.
+        Refusal: the word is no decimal number.
     """
     try:
         return integer(word)

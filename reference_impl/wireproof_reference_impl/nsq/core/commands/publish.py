@@ -1,4 +1,4 @@
-"""PUB and PUB_TRACE, and what every publish command checks first."""
+"""PUB and PUB_TRACE, and the checks that all publish commands begin with."""
 
 from collections.abc import Generator, Sequence
 
@@ -18,7 +18,7 @@ Located = Generator[int, bytes, Partition]
 
 
 class Address:
-    """Where a publish line points to, before it is known whether that exists."""
+    """The topic and partition named by a publish line, whether they exist or not."""
 
     __slots__ = ("partition", "topic")
 
@@ -46,15 +46,15 @@ def address(connection: Connection, words: Sequence[bytes]) -> Address:
 
 
 def needs_partition(connection: Connection, words: Sequence[bytes]) -> bool:
-    """Return True if the line of a publish has to name a partition."""
+    """Return True if a publish line must name a partition."""
     return connection.node.behaviour.publish.partition_required
 
 
 def locate(connection: Connection, to: Address, size: int) -> Located:
-    """Return the partition a publish goes to.
+    """Return the partition that a publish goes to.
 
     Raises:
-        Refusal: it is not on this node, or the topic is ordered and the line names none.
+        Refusal: the partition is not on this node, or is missing for an ordered topic.
     """
     node = connection.node
     partition = node.find(to.topic, to.partition)
@@ -73,7 +73,7 @@ def locate(connection: Connection, to: Address, size: int) -> Located:
 
 
 def body_size(connection: Connection) -> sized.Number:
-    """Read the size of a single message, and refuse it when it is out of range."""
+    """Read the size of a single message; refuse it if it is out of range."""
     rules = connection.node.behaviour.publish
     limit = connection.node.limits.message
     size = yield from sized.number(
@@ -96,11 +96,11 @@ def read_body(connection: Connection, size: int) -> sized.Bytes:
 def store(
     connection: Connection, partition: Partition, entries: Sequence[NewMessage]
 ) -> PublishResult:
-    """Publish messages to a partition; its channels are served when all bytes are read.
+    """Publish messages to a partition; its channels are served after all input has been read.
 
     Raises:
-        Refusal: the partition is led elsewhere, or it or its topic is gone since the size was
-            read; or the messages cannot be kept.
+        Refusal: another node leads the partition, or it or its topic was deleted after the
+            size was read, or the messages cannot be stored.
     """
     node = connection.node
     _refuse_gone(node, partition)
@@ -116,7 +116,7 @@ def store(
 
 
 def _refuse_gone(node: Node, partition: Partition) -> None:
-    """Refuse messages whose body came after their topic was deleted, or made anew."""
+    """Refuse messages if their topic was deleted or recreated before their body arrived."""
     topic = partition.topic
     here = topic.partitions.get(partition.number) is partition
     if node.topics.get(topic.name) is not topic or not here:
@@ -124,7 +124,7 @@ def _refuse_gone(node: Node, partition: Partition) -> None:
 
 
 def cut_body() -> Refusal:
-    """Return the refusal of a message whose last bytes never came.
+    """Return the refusal of a message whose body was cut off.
 
     Clause: ext.parser.truncated
     """
@@ -132,7 +132,7 @@ def cut_body() -> Refusal:
 
 
 def split_traced(data: bytes) -> tuple[int, bytes]:
-    """Return trace id and message of a traced body.
+    """Return the trace id and the message in a traced body.
 
     Clause: smart.trace.layout, smart.trace.any-id
     """
@@ -140,12 +140,12 @@ def split_traced(data: bytes) -> tuple[int, bytes]:
 
 
 def check_role(partition: Partition) -> None:
-    """Let a publish through where the partition is led and may be written.
+    """Check that this node leads the partition, and that the partition is writable.
 
     Clause: smart.cluster
 
     Raises:
-        Refusal: another node leads it, or it takes no messages at present; not fatal.
+        Refusal: another node leads the partition, or it takes no messages now; not fatal.
     """
     if not partition.leads:
         raise Refusal(error_codes.E_FAILED_ON_NOT_LEADER, fatal=False)
@@ -154,12 +154,12 @@ def check_role(partition: Partition) -> None:
 
 
 def pub(connection: Connection, words: Sequence[bytes]) -> Reading:
-    """Store one message as it is."""
+    """Run PUB: store one message without a header."""
     return plain(connection, address(connection, words))
 
 
 def plain(connection: Connection, to: Address) -> Generator[int, bytes, None]:
-    """Store one message as it is where the line points to."""
+    """Store one message without a header in the partition that the line names."""
     size = yield from body_size(connection)
     partition = yield from locate(connection, to, size)
     data = yield from read_body(connection, size)
@@ -168,7 +168,7 @@ def plain(connection: Connection, to: Address) -> Generator[int, bytes, None]:
 
 
 def pub_trace(connection: Connection, words: Sequence[bytes]) -> Reading:
-    """Store one message with the trace id in front of it, and tell where."""
+    """Run PUB_TRACE: store the message after its trace id, and answer with its position."""
     to = address(connection, words)
     size = yield from body_size(connection)
     partition = yield from locate(connection, to, size)

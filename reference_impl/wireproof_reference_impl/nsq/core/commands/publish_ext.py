@@ -17,7 +17,7 @@ HEADER_LENGTH_BYTES = 2
 
 
 def pub_ext(connection: Connection, words: Sequence[bytes]) -> Reading:
-    """Store one message with its header; a trace id in it is answered with its place."""
+    """Run PUB_EXT: store one message with its header; a trace id is answered with its position."""
     rules = connection.node.behaviour.publish
     to = publish.address(connection, words)
     size = yield from publish.body_size(connection)
@@ -33,7 +33,7 @@ def pub_ext(connection: Connection, words: Sequence[bytes]) -> Reading:
 
 
 def answer(connection: Connection, header: Header, stored: PublishResult) -> bytes:
-    """Return the answer to a message: its place if it has a trace id, else OK.
+    """Return the answer to a message: its position if it has a trace id, else OK.
 
     Clause: ext.publish.ok-response, ext.publish.trace-response
     """
@@ -56,7 +56,7 @@ def split_body(connection: Connection, data: bytes) -> Split:
 
 
 def read_header(connection: Connection, partition: Partition, data: bytes) -> Header:
-    """Check a header and read what the broker needs of it.
+    """Check a header, and return the fields that the broker needs.
 
     Raises:
         Refusal: the header breaks a rule, or the topic has no extend feature; not fatal.
@@ -68,7 +68,7 @@ def read_header(connection: Connection, partition: Partition, data: bytes) -> He
 
 
 def not_supported(topic: Topic) -> Refusal:
-    """Return the refusal of a header on a topic that takes none.
+    """Return the refusal of a header on a topic without the extend feature.
 
     Clause: ext.publish.plain-topic
     """
@@ -77,7 +77,7 @@ def not_supported(topic: Topic) -> Refusal:
 
 
 def entry(partition: Partition, header: Header, split: Split) -> NewMessage:
-    """Return the message to store; its header as it was sent.
+    """Return the message to store, with its header unchanged.
 
     Clause: ext.consume.header-intact
     """

@@ -1,4 +1,4 @@
-"""MPUB, MPUB_TRACE and MPUB_EXT: a batch is stored as a whole or not at all."""
+"""MPUB, MPUB_TRACE and MPUB_EXT: a batch is stored completely or not at all."""
 
 from collections.abc import Generator, Sequence
 from typing import cast
@@ -18,14 +18,14 @@ Messages = Generator[int, bytes, list[bytes]]
 
 
 def mpub(connection: Connection, words: Sequence[bytes]) -> Reading:
-    """Store messages as they are."""
+    """Run MPUB: store messages without headers."""
     partition, messages = yield from _batch(connection, words, least=1)
     publish.store(connection, partition, [NewMessage(data) for data in messages])
     connection.respond(OK)
 
 
 def mpub_trace(connection: Connection, words: Sequence[bytes]) -> Reading:
-    """Store messages, each with its trace id in front, and tell where the batch is."""
+    """Run MPUB_TRACE: store messages with trace ids, and answer with the batch's position."""
     partition, messages = yield from _batch(connection, words, least=TRACE_ID_BYTES + 1)
     entries = [
         NewMessage(data[TRACE_ID_BYTES:], int.from_bytes(data[:TRACE_ID_BYTES]))
@@ -36,7 +36,7 @@ def mpub_trace(connection: Connection, words: Sequence[bytes]) -> Reading:
 
 
 def mpub_ext(connection: Connection, words: Sequence[bytes]) -> Reading:
-    """Store messages, each with its header; trace ids are stored and not answered."""
+    """Run MPUB_EXT: store messages with headers; trace ids are stored but not answered."""
     partition, messages = yield from _batch(connection, words, least=1)
     entries = [_ext_entry(connection, partition, data) for data in messages]
     publish.store(connection, partition, entries)
@@ -73,12 +73,12 @@ def _batch(
 
 
 def read_body(size: int) -> sized.Bytes:
-    """Read all bytes of a batch; a stream that ends before is refused."""
+    """Read all bytes of a batch; refuse a stream that ends before."""
     return sized.exactly(size, otherwise=_cut)
 
 
 def read_batch(limits: Limits, data: bytes) -> list[bytes]:
-    """Return the messages of a body that is already here (or Refusal)."""
+    """Return the messages of a batch body that is completely in memory (or raise Refusal)."""
     return _within(_messages(limits, least=1), data)
 
 
@@ -114,7 +114,7 @@ def _message_size(index: int, *, limit: int, least: int) -> sized.Number:
 
 
 def _within(messages: Messages, data: bytes) -> list[bytes]:
-    """Read the messages out of a body that is already here, to its last byte."""
+    """Run a reader on a body that is completely in memory; it must use all bytes."""
     place, needed = 0, next(messages)
     while place + needed <= len(data):
         part = data[place : place + needed]

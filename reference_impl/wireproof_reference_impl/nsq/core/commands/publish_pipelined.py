@@ -1,8 +1,8 @@
-"""Pipelined PUBs: those that repeat the line of one that was taken are stored together.
+"""Pipelined PUBs: consecutive frames that repeat the same line are stored together.
 
-A broker under load is mostly sent these. They are one write to the disk and one answer; whatever
-could be refused among them is left to be read command by command. That is only possible with
-rules that look at each message alone by its bytes: see `fits`.
+A broker under load receives mostly these. They cost one write to the disk and one send. Anything
+that might be refused is left to the normal, frame by frame reading. This requires rules that look
+only at the bytes of each message: see `fits`.
 """
 
 from collections.abc import Generator, Sequence
@@ -24,19 +24,19 @@ _MOST_BYTES = 1 << 16
 
 
 def fits(behaviour: Behaviour) -> bool:
-    """Return True if pipelined PUBs may be stored together: each is answered in the plain way."""
+    """Return True if pipelined PUBs may be stored together, that is, under the plain rules."""
     return behaviour.output.frame is packed.frame
 
 
 def pub(connection: Connection, words: Sequence[bytes]) -> Generator[int, bytes, None]:
-    """Store one message as it is, and look for more of the kind behind it from now on."""
+    """Run PUB, and from now on look for more frames with the same line."""
     to = publish.address(connection, words)
     yield from publish.plain(connection, to)
     connection.pipelined = PipelinedPublishes(b" ".join(words) + b"\n", to)
 
 
 class PipelinedPublishes:
-    """The line of a PUB that was taken, and where it led."""
+    """The line of a PUB that was stored, and the partition it names."""
 
     __slots__ = ("_head_bytes", "_to", "line")
 
@@ -46,9 +46,9 @@ class PipelinedPublishes:
         self._to = to
 
     def take(self, connection: Connection, buffer: bytearray, place: int) -> int:
-        """Store the messages that follow each other from a place on; return the place behind.
+        """Store the messages that follow each other at `place`; return the position after them.
 
-        It is the same place when the first one is incomplete, or any might be refused.
+        The position does not change if the first frame is incomplete or any might be refused.
         """
         node = connection.node
         partition = self._partition(node)
@@ -64,14 +64,14 @@ class PipelinedPublishes:
         return place + end
 
     def _partition(self, node: Node) -> Partition | None:
-        """Return where the messages go now, if anything may."""
+        """Return the partition that messages go to now; None if none may be stored."""
         partition = node.find(self._to.topic, self._to.partition)
         if partition is None or (partition.topic.ordered and self._to.partition is None):
             return None
         return partition if partition.leads and partition.writable else None
 
     def _alone(self, data: bytes, limit: int) -> tuple[list[bytes], int] | None:
-        """Return the body of the one frame that there is, and its end; None for any other data."""
+        """Return the body and the end of a single complete frame; None for any other data."""
         start = self._head_bytes
         size = int.from_bytes(data[start - _SIZE_BYTES : start])
         end = start + size
@@ -80,7 +80,7 @@ class PipelinedPublishes:
         return [data[start:]], end
 
     def _bodies(self, data: bytes, limit: int) -> tuple[list[bytes], int]:
-        """Return the bodies of the complete frames, and where the last one ends."""
+        """Return the bodies of the complete frames, and the end of the last one."""
         bodies: list[bytes] = []
         place, known = 0, len(data)
         skipped = self._head_bytes
@@ -97,7 +97,7 @@ class PipelinedPublishes:
 
 
 def _publish(node: Node, partition: Partition, bodies: Sequence[bytes], now_ns: int) -> bool:
-    """Store messages, all or none; tell whether they are stored."""
+    """Store messages, all or none; return True if they were stored."""
     entries = list(map(NewMessage, bodies))
     extend = partition.topic.extend
     try:

@@ -11,7 +11,7 @@ Refuse = Callable[[], Refusal]
 
 
 def exactly(count: int, *, otherwise: Refuse) -> Bytes:
-    """Read so many bytes; a stream that ends before is refused as given."""
+    """Read `count` bytes; if the stream ends before, raise the given refusal."""
     try:
         return (yield count)
     except EndOfStream as end:
@@ -19,7 +19,7 @@ def exactly(count: int, *, otherwise: Refuse) -> Bytes:
 
 
 def number(*, otherwise: Refuse) -> Number:
-    """Read a signed 32-bit number in network byte order."""
+    """Read a signed 32-bit big-endian number."""
     try:
         data = yield 4
     except EndOfStream as end:
@@ -28,7 +28,7 @@ def number(*, otherwise: Refuse) -> Number:
 
 
 def check_size(size: int, *, limit: int, invalid: Refuse, too_big: Refuse) -> None:
-    """Refuse a declared size that is out of range, before anything is waited for.
+    """Refuse a declared size that is out of range, before waiting for more bytes.
 
     Clause: ext.parser.size
     """

@@ -24,7 +24,7 @@ Offset = tuple[str, int]
 
 
 def subscribe(connection: Connection, words: Sequence[bytes]) -> None:
-    """Make the connection a client of a channel."""
+    """Run a subscribe command: make the connection a client of a channel."""
     offset = _offset(words) if words[0] == SUB_ADVANCED else None
     connection.move(Event.SUB)
     _check_words(connection, words)
@@ -47,7 +47,7 @@ def subscribe(connection: Connection, words: Sequence[bytes]) -> None:
 def checked_wish(
     connection: Connection, words: Sequence[bytes], partition: Partition
 ) -> SubscribeRequest:
-    """Return what a client wants to subscribe to, if it may.
+    """Return the request of a subscribe command if it is permitted.
 
     Raises:
         Refusal: the rules of ordered topics or of the extend feature forbid it.
@@ -62,7 +62,7 @@ def checked_wish(
 def read_wish(
     connection: Connection, words: Sequence[bytes], partition: Partition
 ) -> SubscribeRequest:
-    """Return what a client wants to subscribe to, whether it may or not."""
+    """Return the request of a subscribe command, whether it is permitted or not."""
     topic = partition.topic
     channel = partition.channels.get(show(words[2]))
     return SubscribeRequest(
@@ -94,7 +94,7 @@ def find_partition(connection: Connection, words: Sequence[bytes]) -> Partition:
     Clause: smart.partition.subscribe, smart.order.partition
 
     Raises:
-        Refusal: it is no number, or there is no such topic or partition here.
+        Refusal: the word is no number, or this node has no such topic or partition.
     """
     rules = connection.node.behaviour.subscribe
     end = 4 if rules.partition_beside_offset else len(words)
@@ -115,10 +115,10 @@ def _check_role(partition: Partition, channel: str) -> None:
 
 
 def open_channel(connection: Connection, partition: Partition, name: str) -> Channel:
-    """Return a channel, which may be new.
+    """Return a channel; create it if it does not exist.
 
     Raises:
-        Refusal: a new one cannot be kept.
+        Refusal: a new channel cannot be stored.
     """
     try:
         return connection.node.channel(partition, name)
@@ -151,7 +151,7 @@ def _start_at(channel: Channel, offset: Offset) -> None:
 def make_subscriber(
     connection: Connection, channel: Channel, wish: SubscribeRequest
 ) -> Subscriber:
-    """Return the connection as a client of a channel that it has not joined yet."""
+    """Return the subscriber of a connection; it has not joined the channel yet."""
     identity = connection.identity
     subscriber = Subscriber(
         connection,

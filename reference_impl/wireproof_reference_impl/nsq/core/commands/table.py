@@ -1,4 +1,4 @@
-"""Which command is done by whom."""
+"""The table of commands and their handlers."""
 
 from collections.abc import Mapping
 
@@ -39,7 +39,7 @@ _HANDLERS: Mapping[bytes, Handler] = {
 
 
 def handlers(behaviour: Behaviour) -> Mapping[bytes, Handler]:
-    """Return the commands that are known under a behaviour, by name."""
+    """Return the handlers of the commands that a behaviour knows, by name."""
     unknown = behaviour.unknown_commands
     table = {name: handler for name, handler in _HANDLERS.items() if name not in unknown}
     if publish_pipelined.fits(behaviour) and names.PUB in table:

@@ -1,4 +1,4 @@
-"""Faults of a cluster: which node takes messages, and what others say."""
+"""Faults of a cluster: which node accepts messages, and what other nodes answer."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -8,17 +8,16 @@ from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.preset import (
-    CONDITION,
-    EXTRA,
-    MISSING,
     MOVED,
-    WRONG_VALUE,
     Preset,
-    fault,
+    condition,
+    extra,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.wire.message import NewMessage
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.names import PUB
 
@@ -36,9 +35,10 @@ _ABSENT = "smart.partition.pub-wrong-partition smart.partition.topic-not-exist"
 
 
 class Role(NamedTuple):
-    """What a node is to a partition when a publish comes for it.
+    """The role of a node for a partition when a publish arrives.
 
-    `followed` and `led` tell what it has been to it, `barred` that it was unwritable once.
+    `followed` and `led`: it has been a follower or the leader. `barred`: the partition was not
+    writable at some time.
     """
 
     command: bytes
@@ -53,7 +53,7 @@ Judge = Callable[[Role], bool]
 
 
 class _Roles:
-    """What nodes are and have been to partitions, noted by overrides."""
+    """The roles that nodes have and had for partitions, recorded by overrides."""
 
     def __init__(self) -> None:
         self._command = b""
@@ -62,7 +62,7 @@ class _Roles:
         self._barred: WeakSet[Partition] = WeakSet()
 
     def of(self, partition: Partition) -> Role:
-        """Return what this node is to a partition."""
+        """Return the role of this node for a partition."""
         return Role(
             self._command,
             partition.leads,
@@ -73,14 +73,14 @@ class _Roles:
         )
 
     def make_noting(self) -> tuple[Override, ...]:
-        """Return the overrides that note it."""
+        """Return the overrides that record the roles."""
         return (
             Override(Partition, "follow", self._noting_follow),
             Override(Partition, "lead", self._noting_lead),
             Override(publish, "store", self._noting_command),
         )
 
-    def _noting_follow(self, original: Callable[..., object]) -> Callable[..., object]:
+    def _noting_follow(self, original: Original) -> Callable[..., object]:
         def follow(partition: Partition) -> None:
             if partition.leads and partition.log.count:
                 self._led.add(partition)
@@ -89,7 +89,7 @@ class _Roles:
 
         return follow
 
-    def _noting_lead(self, original: Callable[..., object]) -> Callable[..., object]:
+    def _noting_lead(self, original: Original) -> Callable[..., object]:
         def lead(partition: Partition, *, writable: bool, followers: Sequence[Partition]) -> None:
             if not writable:
                 self._barred.add(partition)
@@ -97,7 +97,7 @@ class _Roles:
 
         return lead
 
-    def _noting_command(self, original: Callable[..., object]) -> Callable[..., object]:
+    def _noting_command(self, original: Original) -> Callable[..., object]:
         def store(
             connection: Connection, partition: Partition, entries: Sequence[NewMessage]
         ) -> object:
@@ -111,42 +111,35 @@ class _Roles:
 
 
 def _accept(accepts: Judge) -> tuple[Override, ...]:
-    """Return overrides under which such publishes are taken, whatever the role."""
+    """Return overrides under which publishes that pass a test skip the check of the role."""
     roles = _Roles()
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def check_role(partition: Partition) -> None:
-            if not accepts(roles.of(partition)):
-                original(partition)
+    def check_role(original: Original, partition: Partition) -> None:
+        if not accepts(roles.of(partition)):
+            original(partition)
 
-        return check_role
-
-    return (*roles.make_noting(), Override(publish, "check_role", wrap))
+    return (*roles.make_noting(), around(publish, "check_role", check_role))
 
 
 def _refuse(refuses: Judge, code: str) -> tuple[Override, ...]:
-    """Return overrides under which such publishes are refused with a code."""
+    """Return overrides under which publishes that pass a test are refused with a code."""
     roles = _Roles()
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def check_role(partition: Partition) -> None:
-            if refuses(roles.of(partition)):
-                raise Refusal(code, fatal=False)
-            original(partition)
+    def check_role(original: Original, partition: Partition) -> None:
+        if refuses(roles.of(partition)):
+            raise Refusal(code, fatal=False)
+        original(partition)
 
-        return check_role
-
-    return (*roles.make_noting(), Override(publish, "check_role", wrap))
+    return (*roles.make_noting(), around(publish, "check_role", check_role))
 
 
-def _in_the_first_here(original: Callable[..., object]) -> Callable[..., object]:
-    def locate(connection: Connection, to: publish.Address, size: int) -> object:
-        topic = connection.node.topics.get(to.topic)
-        if topic is not None and topic.partition(to.partition) is None:
-            to = publish.Address(to.topic, next(iter(topic.partitions)))
-        return original(connection, to, size)
-
-    return locate
+def _in_the_first_here(
+    original: Original, connection: Connection, to: publish.Address, size: int
+) -> object:
+    topic = connection.node.topics.get(to.topic)
+    if topic is not None and topic.partition(to.partition) is None:
+        to = publish.Address(to.topic, next(iter(topic.partitions)))
+    return original(connection, to, size)
 
 
 def _is_new(role: Role) -> bool:
@@ -162,76 +155,67 @@ def _other_command(role: Role) -> bool:
 
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    missing(
         "follower-takes-messages",
         "a follower of a partition accepts messages as if it were the leader",
         breaks=f"{_NOT_LEADER} {_OLD}",
         may_break=MOVED,
         overrides=_accept(lambda role: not role.leads),
-        way=MISSING,
     ),
-    fault(
+    condition(
         "follower-takes-batches",
         "a follower of a partition refuses PUB but accepts other publish commands",
         breaks=_NOT_LEADER,
         may_break=MOVED,
         overrides=_accept(lambda role: not role.leads and _other_command(role)),
-        way=CONDITION,
     ),
-    fault(
+    wrong_value(
         "follower-says-not-exist",
         "a follower refuses a publish as if the topic did not exist",
         breaks=_NOT_LEADER,
         overrides=_refuse(lambda role: not role.leads, error_codes.E_TOPIC_NOT_EXIST),
-        way=WRONG_VALUE,
     ),
-    fault(
+    wrong_value(
         "follower-says-invalid",
         "a follower refuses a publish with E_INVALID",
         breaks=f"{_NOT_LEADER} {_OLD}",
         may_break=f"{_WRITES} {_KEPT} {_GONE} {_IDS}",
         overrides=_refuse(lambda role: not role.leads, error_codes.E_INVALID),
-        way=WRONG_VALUE,
     ),
-    fault(
+    missing(
         "stranger-takes-messages",
         "a node that holds no copy of a partition stores messages for it in another partition",
         breaks=_ELSEWHERE,
         may_break=f"{_ABSENT} {_NAMED}",
-        overrides=(Override(publish, "locate", _in_the_first_here),),
-        way=MISSING,
+        overrides=(around(publish, "locate", _in_the_first_here),),
     ),
-    fault(
+    wrong_value(
         "stranger-says-bad-topic",
         "a node that holds no copy of a partition refuses a publish as an invalid topic name",
         breaks=_ELSEWHERE,
         may_break=_ABSENT,
         settings={"cluster.absent": error_codes.E_BAD_TOPIC},
-        way=WRONG_VALUE,
     ),
-    fault(
+    wrong_value(
         "stranger-says-failed",
         "a node that holds no copy of a partition refuses a publish as a failed publish",
         breaks=_ELSEWHERE,
         may_break=_ABSENT,
         settings={"cluster.absent": error_codes.E_PUB_FAILED},
-        way=WRONG_VALUE,
     ),
-    fault(
+    missing(
         "unwritable-takes-messages",
         "a partition that is not writable accepts messages",
         breaks=_NOT_WRITABLE,
         overrides=_accept(lambda role: role.leads),
-        way=MISSING,
     ),
-    fault(
+    condition(
         "unwritable-takes-batches",
         "a partition that is not writable refuses PUB but accepts other publish commands",
         breaks=_NOT_WRITABLE,
         overrides=_accept(lambda role: role.leads and _other_command(role)),
-        way=CONDITION,
     ),
-    fault(
+    wrong_value(
         "unwritable-says-not-leader",
         "a partition that is not writable refuses a publish with the code of a node that is not "
         "the leader",
@@ -239,52 +223,45 @@ FAULTS: tuple[Preset, ...] = (
         overrides=_refuse(
             lambda role: role.leads and not role.writable, error_codes.E_FAILED_ON_NOT_LEADER
         ),
-        way=WRONG_VALUE,
     ),
-    fault(
+    missing(
         "unwritable-for-ever",
         "a partition that was not writable once never accepts messages again",
         breaks=_AGAIN,
         overrides=_refuse(lambda role: role.barred, error_codes.E_FAILED_ON_NOT_WRITABLE),
-        way=MISSING,
     ),
-    fault(
+    missing(
         "new-leader-unwritable",
         "a node that became leader refuses messages as not writable",
         breaks=_WRITES,
         may_break=MOVED,
         overrides=_refuse(_is_new, error_codes.E_FAILED_ON_NOT_WRITABLE),
-        way=MISSING,
     ),
-    fault(
+    wrong_value(
         "new-leader-denies",
         "a node that became leader refuses messages as if it were not the leader",
         breaks=_WRITES,
         may_break=MOVED,
         overrides=_refuse(_is_new, error_codes.E_FAILED_ON_NOT_LEADER),
-        way=WRONG_VALUE,
     ),
-    fault(
+    condition(
         "new-leader-fails",
         "a node that became leader refuses messages as failed publishes",
         breaks=_WRITES,
         may_break=MOVED,
         overrides=_refuse(_is_new, error_codes.E_PUB_FAILED),
-        way=CONDITION,
     ),
-    fault(
+    extra(
         "old-leader-goes-on",
         "a node that is no longer leader keeps accepting messages",
         breaks=_OLD,
         may_break=MOVED,
         overrides=_accept(_is_old),
-        way=EXTRA,
     ),
-    fault(
+    wrong_value(
         "old-leader-says-unwritable",
         "a node that is no longer leader refuses messages as not writable",
         breaks=_OLD,
         overrides=_refuse(_is_old, error_codes.E_FAILED_ON_NOT_WRITABLE),
-        way=WRONG_VALUE,
     ),
 )

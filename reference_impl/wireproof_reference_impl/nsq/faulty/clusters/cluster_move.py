@@ -1,4 +1,4 @@
-"""Faults of a partition whose leader moves: what the new one knows, whom lookups name."""
+"""Faults after a leader moves: what the new leader has, and whom lookups name."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -9,17 +9,16 @@ from wireproof_reference_impl.nsq.cluster import copies
 from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic, PartitionReplicas
 from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    MISSING,
     MOVED,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.requests.http_request import Request
 from wireproof_reference_impl.nsq.wire.message import Message
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 
 _ELSEWHERE = "smart.cluster.elsewhere"
 _NAMED = "smart.cluster.named"
@@ -32,21 +31,23 @@ Rearrange = Callable[[deque[Message]], None]
 
 
 def _hand_over(rearrange: Rearrange) -> tuple[Override, ...]:
-    """Return overrides under which what waits in a channel changes as another node leads."""
+    """Return overrides that change a channel's waiting messages when its leader moves."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def hand_over(
-            topic: ClusterTopic, place: PartitionReplicas, *, old: Member, new: Member
-        ) -> None:
-            names = list(topic.partition(place, old).channels)
-            original(topic, place, old=old, new=new)
-            channels = topic.partition(place, new).channels
-            for name in names:
-                rearrange(channels[name].backlog.list_upcoming())
+    def hand_over(
+        original: Original,
+        topic: ClusterTopic,
+        place: PartitionReplicas,
+        *,
+        old: Member,
+        new: Member,
+    ) -> None:
+        names = list(topic.partition(place, old).channels)
+        original(topic, place, old=old, new=new)
+        channels = topic.partition(place, new).channels
+        for name in names:
+            rearrange(channels[name].backlog.list_upcoming())
 
-        return hand_over
-
-    return (Override(copies, "hand_over", wrap),)
+    return (around(copies, "hand_over", hand_over),)
 
 
 def _all_lost(waiting: deque[Message]) -> None:
@@ -94,14 +95,14 @@ def _newest_first(waiting: deque[Message]) -> None:
 
 
 class _Lookups:
-    """Answers of lookups with other partitions; it remembers who was named first."""
+    """Changes the partitions in lookup answers; remembers which node was named first."""
 
     def __init__(self, change: "Callable[[_Lookups, str, Partitions], Partitions]") -> None:
         self._change = change
         self.first: dict[str, object] = {}
 
     def __call__(self, request: Request, data: object) -> object:
-        """Return a lookup answer changed; any other as it is."""
+        """Return a lookup answer changed; return any other answer unchanged."""
         if not isinstance(data, dict):
             return data
         answer = cast(dict[str, object], data)
@@ -185,145 +186,127 @@ def _port(node: object) -> object:
 
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    wrong_value(
         "lookup-swaps-nodes",
         "lookup answers list each partition's node for the next partition",
         breaks=_NAMED,
         may_break=f"smart.lookup.partitions {MOVED} {_ELSEWHERE}",
         settings=_name_partitions(_swap),
-        way=WRONG_VALUE,
     ),
-    fault(
+    wrong_value(
         "lookup-names-one-node",
         "lookup answers list the first partition's node for every partition",
         breaks=_NAMED,
         may_break="smart.lookup.partitions",
         settings=_name_partitions(_all_on_the_first),
-        way=WRONG_VALUE,
     ),
-    fault(
+    boundary(
         "lookup-names-one-partition",
         "lookup answers list only the first partition",
         breaks=_NAMED,
         may_break="smart.lookup.partitions",
         settings=_name_partitions(_only_the_first),
-        way=BOUNDARY,
     ),
-    fault(
+    missing(
         "lookup-names-nobody-of-several",
         "lookup answers list no node to consumers of a topic with several partitions",
         breaks=_NAMED,
         settings=_name_partitions(_nobody_for_several),
-        way=MISSING,
     ),
-    fault(
+    missing(
         "lookup-keeps-old-leader",
         "lookup answers keep listing the first leader after the leader has moved",
         breaks=f"{_LOOKUP} {_GONE}",
         may_break=MOVED,
         settings=_name_partitions(_first_for_ever),
-        way=MISSING,
     ),
-    fault(
+    condition(
         "lookup-keeps-old-leader-to-producers",
         "lookup answers for producers keep listing the first leader after the leader has moved",
         breaks=_LOOKUP,
         may_break=MOVED,
         settings=_name_partitions(_first_for_ever_to_producers),
-        way=CONDITION,
     ),
-    fault(
+    wrong_value(
         "lookup-moves-leader-nowhere",
         "after a leader has moved, lookup answers for producers list a port where no node listens",
         breaks=_LOOKUP,
         settings=_name_partitions(_nowhere_after_a_move),
-        way=WRONG_VALUE,
     ),
-    fault(
+    missing(
         "lookup-forgets-moved",
         "lookup answers for producers list no node for a partition whose leader has moved",
         breaks=_LOOKUP,
         settings=_name_partitions(_nobody_after_a_move),
-        way=MISSING,
     ),
-    fault(
+    missing(
         "move-forgets-messages",
         "messages that wait in a channel are lost when another node becomes leader",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
         may_break=MOVED,
         overrides=_hand_over(_all_lost),
-        way=MISSING,
     ),
-    fault(
+    boundary(
         "move-forgets-oldest",
         "the oldest message of a channel is lost when another node becomes leader",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
         may_break=MOVED,
         overrides=_hand_over(_oldest_lost),
-        way=BOUNDARY,
     ),
-    fault(
+    boundary(
         "move-forgets-newest",
         "the newest message of a channel is lost when another node becomes leader",
         breaks=f"{_KEPT} {_GONE}",
         may_break=MOVED,
         overrides=_hand_over(_newest_lost),
-        way=BOUNDARY,
     ),
-    fault(
+    wrong_value(
         "move-cuts-messages",
         "messages that wait in a channel lose their last byte when another node becomes leader",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
         may_break=MOVED,
         overrides=_hand_over(_cut),
-        way=WRONG_VALUE,
     ),
-    fault(
+    wrong_value(
         "move-oldest-last",
         "when another node becomes leader, a channel's oldest message is delivered last",
         breaks=_ORDER,
         may_break=MOVED,
         overrides=_hand_over(_oldest_last),
-        way=WRONG_VALUE,
     ),
-    fault(
+    wrong_value(
         "move-newest-first",
         "when another node becomes leader, a channel's newest message is delivered first",
         breaks=_ORDER,
         may_break=MOVED,
         overrides=_hand_over(_newest_first),
-        way=WRONG_VALUE,
     ),
-    fault(
+    wrong_value(
         "move-reversed",
         "when another node becomes leader, a channel's messages are delivered in reverse order",
         breaks=_ORDER,
         may_break=MOVED,
         overrides=_hand_over(_reverse),
-        way=WRONG_VALUE,
     ),
-    fault(
+    missing(
         "move-restarts-ids",
         "a node that became leader starts internal ids from the beginning again",
         breaks=_IDS,
         may_break=MOVED,
         settings={"cluster.next_id": _first_id},
-        way=MISSING,
     ),
-    fault(
+    boundary(
         "move-repeats-an-id",
         "a node that became leader assigns the last internal ids again",
         breaks=_IDS,
         may_break=MOVED,
         settings={"cluster.next_id": _last_id_again},
-        way=BOUNDARY,
     ),
-    fault(
+    wrong_value(
         "move-halves-ids",
         "a node that became leader continues from the middle of the internal ids assigned so far",
         breaks=_IDS,
         may_break=MOVED,
         settings={"cluster.next_id": _middle_id},
-        way=WRONG_VALUE,
     ),
 )

@@ -1,4 +1,4 @@
-"""Faults of creating topics over a lookup server."""
+"""Faults of creating topics through a lookup server."""
 
 from collections.abc import Callable
 
@@ -6,33 +6,29 @@ from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.lookupd import topics
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    EXTRA,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    extra,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.requests.http_request import Request
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 
 When = Callable[[Request], bool]
 
 
 def _count_as(creation: Callable[[Request], Request]) -> tuple[Override, ...]:
-    """Return overrides under which topics are created as if asked for by other requests."""
+    """Return overrides that replace the request to create a topic by another one."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def read_settings(request: Request) -> object:
-            return original(creation(request))
+    def read_settings(original: Original, request: Request) -> object:
+        return original(creation(request))
 
-        return read_settings
-
-    return (Override(topics, "read_settings", wrap),)
+    return (around(topics, "read_settings", read_settings),)
 
 
 def _create_as(when: When, **parameters: bytes) -> tuple[Override, ...]:
-    """Return overrides under which some creations count as if asked with other parameters."""
+    """Return overrides that replace the parameters of some requests to create a topic."""
 
     def creation(request: Request) -> Request:
         if not when(request):
@@ -53,13 +49,13 @@ def _is_extended(request: Request) -> bool:
 
 
 class _RetentionOnce:
-    """Overlooks how long to keep messages where a topic is asked for again."""
+    """Ignores the retention time when a topic is created again."""
 
     def __init__(self) -> None:
         self._made: set[str] = set()
 
     def __call__(self, request: Request) -> Request:
-        """Return the request as it counts."""
+        """Return the request to run instead."""
         topic = request.text("topic")
         known = topic in self._made
         self._made.add(topic)
@@ -75,46 +71,41 @@ _SINGLE = (
 """Clauses of which some case creates a topic of one partition."""
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    boundary(
         "create-extend-of-one-partition",
         "creating a topic of one partition ignores extend=true",
         breaks=_EXTEND,
         may_break=_SINGLE,
         overrides=_create_as(lambda r: _is_single(r) and not r.text("multipart"), extend=b"false"),
-        way=BOUNDARY,
     ),
-    fault(
+    condition(
         "create-extend-of-parts",
         "creating a topic with multipart=true ignores extend=true",
         breaks=_EXTEND,
         overrides=_create_as(lambda r: r.text("multipart") == "true", extend=b"false"),
-        way=CONDITION,
     ),
-    fault(
+    condition(
         "create-extend-of-ordered-topics",
         "creating a topic of one partition with orderedmulti=true ignores extend=true",
         breaks=_EXTEND,
         overrides=_create_as(
             lambda r: _is_single(r) and r.text("orderedmulti") == "true", extend=b"false"
         ),
-        way=CONDITION,
     ),
-    fault(
+    wrong_value(
         "create-two-partitions",
         "creating a topic of one partition creates two partitions",
         breaks=_PARAMETERS,
         may_break=_SINGLE,
         overrides=_create_as(_is_single, partition_num=b"2"),
-        way=WRONG_VALUE,
     ),
-    fault(
+    condition(
         "create-again-without-retention",
         "creating a topic again ignores retention",
         breaks="create.again",
         overrides=_count_as(_RetentionOnce()),
-        way=CONDITION,
     ),
-    fault(
+    condition(
         "create-one-copy",
         "creating an ext topic of one partition ignores replicator",
         breaks=_PARAMETERS,
@@ -122,22 +113,19 @@ FAULTS: tuple[Preset, ...] = (
         overrides=_create_as(
             lambda r: r.text("partition_num") == "1" and _is_extended(r), replicator=b"1"
         ),
-        way=CONDITION,
     ),
-    fault(
+    boundary(
         "create-extend-by-its-name",
         "creating a topic of one partition reads any value of extend as true",
         breaks=_PARAMETERS,
         may_break="create.odd",
         overrides=_create_as(lambda r: _is_single(r) and "extend" in r.query, extend=b"true"),
-        way=BOUNDARY,
     ),
-    fault(
+    extra(
         "create-extend-unasked",
         "creating a topic of one partition makes it an ext topic even if extend is not given",
         breaks=_PARAMETERS,
         may_break="create.odd create.again",
         overrides=_create_as(lambda r: _is_single(r) and "extend" not in r.query, extend=b"true"),
-        way=EXTRA,
     ),
 )

@@ -1,7 +1,7 @@
-"""Faults of what a lookup server tells of a topic.
+"""Faults of the lookup answers about a topic.
 
-Most are wrong only in the older style, or only for consumers: the ways by which a client comes to
-the topics it works with stay right, so that what is claimed still shows.
+Most are wrong only in the older style, or only for consumers: what a client needs to find its
+topics stays right, so that capabilities still show.
 """
 
 import json
@@ -34,18 +34,17 @@ from wireproof_reference_impl.nsq.lookupd import lookup as lookups
 from wireproof_reference_impl.nsq.lookupd.api import Question
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    EXTRA,
-    MISSING,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    extra,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.requests.http_request import Answer, HttpRefusal, Request
 from wireproof_reference_impl.nsq.requests.http_request import data as answer_with
 from wireproof_reference_impl.nsq.requests.lookup_rules import escaped_error
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 
 _STRANGER: Record = {
     "id": "127.0.0.1:1",
@@ -60,17 +59,14 @@ _STRANGER: Record = {
 
 
 def _bare_when(when: When) -> tuple[Override, ...]:
-    """Return overrides under which some answers come in the newer style, unasked."""
+    """Return overrides under which some answers have the newer style without a request for it."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def answer(
-            question: Question, server: LookupServer, request: Request, *, v1: bool
-        ) -> object:
-            return original(question, server, request, v1=v1 or when(request))
+    def answer(
+        original: Original, question: Question, server: LookupServer, request: Request, *, v1: bool
+    ) -> object:
+        return original(question, server, request, v1=v1 or when(request))
 
-        return answer
-
-    return (Override(api, "answer", wrap),)
+    return (around(api, "answer", answer),)
 
 
 def _asks_for_meta(request: Request) -> bool:
@@ -78,15 +74,12 @@ def _asks_for_meta(request: Request) -> bool:
 
 
 def _with_access(access_of: Callable[[str], str]) -> tuple[Override, ...]:
-    """Return overrides under which a topic is looked up for something else."""
+    """Return overrides under which a topic is looked up with another access."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def read_access(request: Request) -> str:
-            return access_of(cast(str, original(request)))
+    def read_access(original: Original, request: Request) -> str:
+        return access_of(cast(str, original(request)))
 
-        return read_access
-
-    return (Override(lookups, "read_access", wrap),)
+    return (around(lookups, "read_access", read_access),)
 
 
 def _the_other(access: str) -> str:
@@ -94,7 +87,7 @@ def _the_other(access: str) -> str:
 
 
 def _change_envelope(change: Change) -> Settings:
-    """Return settings under which the envelope of old is another one."""
+    """Return settings that change the envelope of older-style answers."""
 
     def send(request: Request, answer: Answer) -> Answer:
         if request.v1 or not is_lookup(request):
@@ -126,13 +119,13 @@ def _stranger_for_producers(refusal: HttpRefusal, v1: bool) -> Answer:
 
 
 class _StaleAnswers:
-    """Answers of lookups that go on telling where a topic was."""
+    """Repeats earlier lookup answers about where a topic was."""
 
     def __init__(self) -> None:
         self._told: dict[str, Data] = {}
 
     def __call__(self, request: Request, data: object) -> object:
-        """Return a lookup answer, with what was told before where it tells of no partition."""
+        """Return an answer for consumers as it was when it last listed a partition."""
         if not is_lookup(request):
             return data
         found, topic = cast(Data, data), request.text("topic")
@@ -142,7 +135,7 @@ class _StaleAnswers:
 
 
 def _without_a_text(request: Request, refusal: HttpRefusal) -> HttpRefusal:
-    """Forget why a lookup with an unknown access, or what would change a topic, is refused."""
+    """Remove the text of refusals of a lookup with unknown access, or of changes to a topic."""
     says_why = is_lookup(request) and not request.text("access")
     return refusal if says_why else HttpRefusal(refusal.status, "")
 
@@ -160,23 +153,21 @@ _ACCESS = "smart.lookup.access"
 _EXTEND = "lookup.extend-support"
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    missing(
         "lookup-without-channels",
         "lookup answers in the older style have no channels",
         breaks=_ANSWER,
         may_break=LOOKERS,
         settings=change_some(without("channels"), is_old),
-        way=MISSING,
     ),
-    fault(
+    wrong_value(
         "lookup-producers-renamed",
         "lookup answers in the older style call producers nodes",
         breaks=_ANSWER,
         may_break=LOOKERS,
         settings=change_some(rename("producers", "nodes"), is_old),
-        way=WRONG_VALUE,
     ),
-    fault(
+    wrong_value(
         "lookup-partitions-in-a-list",
         "partitions is a list of nodes in lookup answers in the older style",
         breaks=_ANSWER,
@@ -184,64 +175,56 @@ FAULTS: tuple[Preset, ...] = (
         settings=change_some(
             lambda data: {**data, "partitions": list(partitions(data).values())}, is_old
         ),
-        way=WRONG_VALUE,
     ),
-    fault(
+    condition(
         "lookup-without-producers-to-producers",
         "lookup answers in the older style have no producers if a producer asks",
         breaks=_ANSWER,
         may_break=LOOKERS,
         settings=change_some(without("producers"), lambda r: is_old(r) and is_for_writing(r)),
-        way=CONDITION,
     ),
-    fault(
+    missing(
         "lookup-always-bare",
         "lookup answers never have the envelope of the older style",
         breaks=_ENVELOPE,
         may_break="smart.lookup.v1 smart.lookup.error-form smart.lookup.services "
-        "smart.lookup.listlookup-form smart.lookup.disabled",
+        "smart.lookup.services-form smart.lookup.listlookup-form smart.lookup.disabled",
         overrides=_bare_when(lambda request: True),
-        way=MISSING,
     ),
-    fault(
+    missing(
         "lookup-refuses-without-a-text",
         "lookup servers refuse requests without an error text",
         breaks="smart.lookup.error-form",
         settings={"lookup.refusal": _without_a_text},
-        way=MISSING,
     ),
-    fault(
+    wrong_value(
         "lookup-error-forms-exchanged",
         "lookup errors have an envelope where none is due, and none where one is due",
         breaks="smart.lookup.error-form",
         settings={"lookup.error": _forms_exchanged},
-        way=WRONG_VALUE,
     ),
-    fault(
+    wrong_value(
         "lookup-envelope-text",
         "status_txt in the envelope of lookup answers is ok in lower case",
         breaks=_ENVELOPE,
         may_break="smart.lookup.v1",
         settings=_change_envelope(lambda whole: {**whole, "status_txt": "ok"}),
-        way=WRONG_VALUE,
     ),
-    fault(
+    wrong_value(
         "lookup-envelope-code-as-text",
         "status_code in the envelope of lookup answers is a string",
         breaks=_ENVELOPE,
         may_break="smart.lookup.v1",
         settings=_change_envelope(lambda whole: {**whole, "status_code": "200"}),
-        way=WRONG_VALUE,
     ),
-    fault(
+    condition(
         "lookup-meta-is-bare",
         "lookup answers to requests with metainfo have no envelope",
         breaks=_ENVELOPE,
         may_break=f"{LOOKERS} {_EXTEND}",
         overrides=_bare_when(_asks_for_meta),
-        way=CONDITION,
     ),
-    fault(
+    condition(
         "lookup-consumer-needs-metainfo",
         "a lookup in the older style by a consumer without metainfo is refused",
         breaks=_CONSUMER,
@@ -249,9 +232,8 @@ FAULTS: tuple[Preset, ...] = (
         settings=change_some(
             refuse, lambda r: is_old(r) and is_for_reading(r) and not r.text("metainfo")
         ),
-        way=CONDITION,
     ),
-    fault(
+    condition(
         "lookup-consumer-must-not-ask",
         "a lookup in the older style by a consumer with metainfo is refused",
         breaks=_CONSUMER,
@@ -259,9 +241,8 @@ FAULTS: tuple[Preset, ...] = (
         settings=change_some(
             refuse, lambda r: is_old(r) and is_for_reading(r) and not is_unmeant(r)
         ),
-        way=CONDITION,
     ),
-    fault(
+    missing(
         "lookup-consumer-gets-nothing",
         "producers is null in lookup answers to consumers without metainfo",
         breaks=_CONSUMER,
@@ -270,9 +251,8 @@ FAULTS: tuple[Preset, ...] = (
             lambda data: {**data, "producers": None},
             lambda r: is_for_reading(r) and is_unmeant(r),
         ),
-        way=MISSING,
     ),
-    fault(
+    wrong_value(
         "lookup-consumer-gets-a-number",
         "lookup answers to consumers without metainfo contain only the number of partitions",
         breaks=_CONSUMER,
@@ -281,25 +261,30 @@ FAULTS: tuple[Preset, ...] = (
             lambda data: {**data, "partitions": len(partitions(data))},
             lambda r: is_for_reading(r) and is_unmeant(r),
         ),
-        way=WRONG_VALUE,
     ),
-    fault(
+    missing(
         "lookup-channels-for-producers-only",
         "lookup answers to consumers list no channels",
         breaks=_CHANNELS,
         settings=change_some(lambda data: {**data, "channels": []}, is_for_reading),
-        way=MISSING,
     ),
-    fault(
+    extra(
+        "lookup-channel-nobody-made",
+        "every lookup answer lists a channel that nobody made",
+        breaks=_CHANNELS,
+        settings=change_some(
+            lambda data: {**data, "channels": [*channels(data), "nobody"]}, is_lookup
+        ),
+    ),
+    boundary(
         "lookup-channels-cut",
         "lookup answers truncate channel names to 16 letters",
         breaks=_CHANNELS,
         settings=change_some(
             lambda data: {**data, "channels": [name[:16] for name in channels(data)]}, is_lookup
         ),
-        way=BOUNDARY,
     ),
-    fault(
+    wrong_value(
         "lookup-channels-upper-case",
         "lookup answers give channel names in upper case",
         breaks=_CHANNELS,
@@ -307,66 +292,58 @@ FAULTS: tuple[Preset, ...] = (
             lambda data: {**data, "channels": [name.upper() for name in channels(data)]},
             is_lookup,
         ),
-        way=WRONG_VALUE,
     ),
-    fault(
+    extra(
         "lookup-unknown-topic-read",
         "a lookup by a consumer of a topic that does not exist returns a node",
         breaks=_UNKNOWN,
         may_break=LOOKERS + " create.refused",
         settings=_stranger_for_unknown(is_for_reading),
-        way=EXTRA,
     ),
-    fault(
+    extra(
         "lookup-unknown-topic-written",
         "a lookup by a producer of a topic that does not exist returns a node",
         breaks=_UNKNOWN,
         may_break=LOOKERS,
         settings={"lookup.error": _stranger_for_producers},
-        way=EXTRA,
     ),
-    fault(
+    missing(
         "lookup-remembers-deleted",
         "lookup answers still list a deleted topic",
         breaks=_UNKNOWN,
         may_break="create.delete",
         settings={"lookup.answer": _StaleAnswers()},
-        way=MISSING,
     ),
-    fault(
+    condition(
         "lookup-bad-name-known",
         "a lookup of an invalid topic name returns a node",
         breaks=_UNKNOWN,
         settings=_stranger_for_unknown(lambda r: is_lookup(r) and " " in r.text("topic")),
-        way=CONDITION,
     ),
-    fault(
+    missing(
         "lookup-access-overlooked",
         "a lookup with access=r is answered as with access=w",
         breaks=_ACCESS,
         may_break=LOOKERS + f" {_UNKNOWN} smart.lookup.disabled smart.cluster.disabled-lookup "
         "create.odd create.delete",
         overrides=_with_access(lambda access: "w"),
-        way=MISSING,
     ),
-    fault(
+    missing(
         "lookup-access-always-read",
         "a lookup with access=w is answered as with access=r",
         breaks=_ACCESS,
         may_break=LOOKERS + " smart.cluster.disabled-lookup",
         overrides=_with_access(lambda access: "r"),
-        way=MISSING,
     ),
-    fault(
+    wrong_value(
         "lookup-access-exchanged",
         "lookups with access=r and access=w are answered as each other",
         breaks=_ACCESS,
         may_break=LOOKERS + f" {_UNKNOWN} smart.lookup.disabled smart.cluster.disabled-lookup "
         "create.odd create.delete",
         overrides=_with_access(_the_other),
-        way=WRONG_VALUE,
     ),
-    fault(
+    boundary(
         "lookup-access-one-node",
         "lookup answers to producers without metainfo list only one partition",
         breaks=_ACCESS,
@@ -375,6 +352,5 @@ FAULTS: tuple[Preset, ...] = (
             only_partitions(lambda led: dict(list(led.items())[:1])),
             lambda r: is_unmeant(r) and r.text("access") == "w",
         ),
-        way=BOUNDARY,
     ),
 )

@@ -1,4 +1,4 @@
-"""Faults of a topic's meta, of the list of lookup servers, and of those that are slaves."""
+"""Faults of a topic's metadata, of the list of lookup servers, and of slave servers."""
 
 from collections.abc import Callable
 from typing import cast
@@ -20,21 +20,20 @@ from wireproof_reference_impl.nsq.lookupd import api
 from wireproof_reference_impl.nsq.lookupd.api import Question
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    MISSING,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.requests.http_request import Request
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 
 Meta = dict[str, object]
 
 
 def _meta(change: Callable[[Meta], Meta], when: When) -> Settings:
-    """Return settings under which the meta of some answers is changed."""
+    """Return settings that change the metadata in some answers."""
 
     def change_data(data: Data) -> object:
         meta = data.get("meta")
@@ -68,22 +67,22 @@ def _nodes(data: Data) -> list[Meta]:
 
 
 def _as_slave(change: Callable[[Data], object], when: When = is_lookup) -> tuple[Override, ...]:
-    """Return overrides under which some answers of a slave are changed."""
+    """Return overrides that change some answers of a slave."""
     rule = make_change(change, when)
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def find(question: Question, server: LookupServer, request: Request) -> object:
-            found = original(question, server, request)
-            return found if found is None or server.leads else rule(request, found)
+    def find(
+        original: Original, question: Question, server: LookupServer, request: Request
+    ) -> object:
+        found = original(question, server, request)
+        return found if found is None or server.leads else rule(request, found)
 
-        return find
-
-    return (Override(api, "find", wrap),)
+    return (around(api, "find", find),)
 
 
 _META = "smart.lookup.metainfo"
 _LIST = "smart.lookup.listlookup"
 _SLAVES = "smart.lookup.slaves"
+_AGREE = "smart.lookup.agree"
 _EXTEND = "lookup.extend-support"
 _FIELDS = "lookup.meta-fields"
 _TOLD = (
@@ -94,31 +93,28 @@ _TOLD = (
 _FORM = "smart.lookup.listlookup-form create.slave"
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    missing(
         "lookup-meta-not-for-consumers",
         "lookup answers to consumers in the older style have no meta",
         breaks=_META,
         may_break=f"{_TOLD} {_EXTEND}",
         settings=change_some(_no_meta, lambda r: is_old(r) and is_for_reading(r)),
-        way=MISSING,
     ),
-    fault(
+    boundary(
         "lookup-meta-one-less",
         "partition_num in the meta of lookup answers is one too low",
         breaks=_META,
         may_break=_TOLD,
         settings=_meta(lambda meta: {**meta, "partition_num": _count(meta) - 1}, is_lookup),
-        way=BOUNDARY,
     ),
-    fault(
+    wrong_value(
         "lookup-meta-replica-always-one",
         "replica in the meta of lookup answers is 1 for every topic",
         breaks=f"{_META} create.parameters",
         may_break=f"{_TOLD} create.update",
         settings=_meta(lambda meta: {**meta, "replica": 1}, is_lookup),
-        way=WRONG_VALUE,
     ),
-    fault(
+    condition(
         "lookup-meta-not-of-ordered-topics",
         "the meta of an ordered topic has no partition_num in lookup answers",
         breaks=_META,
@@ -127,9 +123,8 @@ FAULTS: tuple[Preset, ...] = (
             lambda meta: _without(meta, "partition_num") if meta.get("ordered") else meta,
             is_lookup,
         ),
-        way=CONDITION,
     ),
-    fault(
+    wrong_value(
         "lookup-ext-meta-as-text",
         "partition_num in the meta of an ext topic is a string in lookup answers",
         breaks=_FIELDS,
@@ -137,17 +132,15 @@ FAULTS: tuple[Preset, ...] = (
         settings=_meta(
             _of_ext(lambda meta: {**meta, "partition_num": str(_count(meta))}), is_for_reading
         ),
-        way=WRONG_VALUE,
     ),
-    fault(
+    missing(
         "lookup-ext-meta-without-replica",
         "the meta of an ext topic has no replica in lookup answers",
         breaks=_FIELDS,
         may_break=_TOLD,
         settings=_meta(_of_ext(lambda meta: _without(meta, "replica")), is_lookup),
-        way=MISSING,
     ),
-    fault(
+    boundary(
         "lookup-ext-meta-one-more",
         "partition_num in the meta of an ext topic is one too high in lookup answers",
         breaks=_FIELDS,
@@ -155,16 +148,14 @@ FAULTS: tuple[Preset, ...] = (
         settings=_meta(
             _of_ext(lambda meta: {**meta, "partition_num": _count(meta) + 1}), is_for_reading
         ),
-        way=BOUNDARY,
     ),
-    fault(
+    missing(
         "lookup-extend-support-missing",
         "the meta of lookup answers in the older style has no extend_support",
         breaks=_EXTEND,
         settings=_meta(lambda meta: _without(meta, "extend_support"), is_old),
-        way=MISSING,
     ),
-    fault(
+    wrong_value(
         "lookup-extend-support-as-text",
         "extend_support is a string in lookup answers to consumers",
         breaks=f"{_EXTEND} create.extend",
@@ -173,24 +164,21 @@ FAULTS: tuple[Preset, ...] = (
             lambda meta: {**meta, "extend_support": str(meta["extend_support"]).lower()},
             is_for_reading,
         ),
-        way=WRONG_VALUE,
     ),
-    fault(
+    condition(
         "lookup-extend-support-everywhere",
         "extend_support is true for every topic in lookup answers in the older style",
         breaks=_EXTEND,
         settings=_meta(lambda meta: {**meta, "extend_support": True}, is_old),
-        way=CONDITION,
     ),
-    fault(
+    missing(
         "listlookup-master-only",
         "listlookup lists only the master lookup server",
         breaks=_LIST,
         may_break=_FORM,
         settings=change_some(lambda data: {**data, "lookupdnodes": _nodes(data)[:1]}, _is_list),
-        way=MISSING,
     ),
-    fault(
+    boundary(
         "listlookup-last-left-out",
         "listlookup in the older style omits the last lookup server",
         breaks=_LIST,
@@ -199,9 +187,8 @@ FAULTS: tuple[Preset, ...] = (
             lambda data: {**data, "lookupdnodes": _nodes(data)[:-1]},
             lambda r: _is_list(r) and not r.v1,
         ),
-        way=BOUNDARY,
     ),
-    fault(
+    wrong_value(
         "listlookup-without-http",
         "listlookup gives the TCP port as the HTTP port",
         breaks=_LIST,
@@ -213,52 +200,45 @@ FAULTS: tuple[Preset, ...] = (
             },
             _is_list,
         ),
-        way=WRONG_VALUE,
     ),
-    fault(
+    condition(
         "listlookup-by-the-master-only",
         "listlookup at a slave lookup server lists only the master",
         breaks=_LIST,
         may_break=_FORM,
         overrides=_as_slave(lambda data: {**data, "lookupdnodes": _nodes(data)[:1]}, _is_list),
-        way=CONDITION,
     ),
-    fault(
+    missing(
         "slave-refuses-lookups",
         "a slave lookup server refuses every lookup",
         breaks=_SLAVES,
-        may_break="smart.lookup.access smart.lookup.disabled",
+        may_break=f"{_AGREE} smart.lookup.access smart.lookup.disabled",
         overrides=_as_slave(refuse),
-        way=MISSING,
     ),
-    fault(
+    condition(
         "slave-refuses-producers",
         "a slave lookup server refuses lookups by producers",
         breaks=_SLAVES,
-        may_break="smart.lookup.access smart.lookup.disabled",
+        may_break=f"{_AGREE} smart.lookup.access smart.lookup.disabled",
         overrides=_as_slave(refuse, lambda r: is_lookup(r) and is_for_writing(r)),
-        way=CONDITION,
     ),
-    fault(
+    missing(
         "slave-knows-no-node",
         "lookup answers of a slave server list no node",
         breaks=_SLAVES,
-        may_break="smart.lookup.access smart.lookup.disabled",
+        may_break=f"{_AGREE} smart.lookup.access smart.lookup.disabled",
         overrides=_as_slave(lambda data: {**data, "partitions": {}, "producers": []}),
-        way=MISSING,
     ),
-    fault(
+    wrong_value(
         "slave-disagrees",
         "lookup answers of a slave server list each partition with the node of another partition",
-        breaks=_SLAVES,
+        breaks=f"{_SLAVES} {_AGREE}",
         overrides=_as_slave(exchange_nodes),
-        way=WRONG_VALUE,
     ),
-    fault(
+    missing(
         "slave-without-meta",
         "lookup answers of a slave server have no meta",
         breaks=_SLAVES,
         overrides=_as_slave(_no_meta),
-        way=MISSING,
     ),
 )

@@ -1,4 +1,4 @@
-"""Faults of the partitions a lookup server lists, and of the nodes it lists them with."""
+"""Faults of the partitions and nodes that a lookup server lists."""
 
 from typing import cast
 
@@ -20,13 +20,12 @@ from wireproof_reference_impl.nsq.lookup_changes import (
     producers,
 )
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    EXTRA,
-    MISSING,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    extra,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.requests.http_request import Request
 
@@ -40,6 +39,7 @@ _PARTITIONS = "smart.lookup.partitions"
 _PRODUCERS = "smart.lookup.producers"
 _LEADER = "smart.lookup.leader"
 _SERVICES = "smart.lookup.services"
+_FORM = "smart.lookup.services-form"
 
 
 def _are_nodes(request: Request) -> bool:
@@ -66,13 +66,13 @@ def _leading_everything(data: Data) -> object:
 
 
 class _AnyPartition:
-    """Tells with every partition what was told of any."""
+    """Lists for one partition all channels reported before for any partition of the topic."""
 
     def __init__(self) -> None:
         self._told: dict[str, list[str]] = {}
 
     def __call__(self, request: Request, data: object) -> object:
-        """Return the answer about channels, with those told before."""
+        """Return an answer about channels, with those reported before added."""
         if request.path != "/channels":
             return data
         told = self._told.setdefault(request.text("topic"), [])
@@ -81,52 +81,71 @@ class _AnyPartition:
 
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    extra(
         "nodes-lead-everything",
         "the list of nodes gives every node the partitions of all nodes",
-        breaks=_SERVICES,
+        breaks=_FORM,
         settings=change_some(_leading_everything, _are_nodes),
-        way=EXTRA,
     ),
-    fault(
+    extra(
         "channels-of-any-partition",
         "the channels of one partition are also listed for all other partitions",
-        breaks=_SERVICES,
+        breaks=_FORM,
         settings={"lookup.answer": _AnyPartition()},
-        way=EXTRA,
     ),
-    fault(
+    missing(
+        "topics-never-listed",
+        "the list of topics is always empty",
+        breaks=_SERVICES,
+        may_break=_FORM,
+        settings=change_some(
+            lambda data: {**data, "topics": []}, lambda request: request.path == "/topics"
+        ),
+    ),
+    missing(
+        "channels-never-listed",
+        "the list of a topic's channels is always empty",
+        breaks=_SERVICES,
+        may_break=_FORM,
+        settings=change_some(
+            lambda data: {**data, "channels": []}, lambda request: request.path == "/channels"
+        ),
+    ),
+    missing(
+        "nodes-never-listed",
+        "the list of nodes is always empty",
+        breaks=_SERVICES,
+        may_break=f"{_FORM} smart.lookup.tombstone",
+        settings=change_some(lambda data: {**data, "producers": []}, _are_nodes),
+    ),
+    missing(
         "nodes-without-tombstones",
         "the list of nodes omits their tombstones",
         breaks="smart.lookup.tombstone",
         settings=change_some(_without_tombstones, _are_nodes),
-        way=MISSING,
     ),
-    fault(
+    wrong_value(
         "lookup-ports-as-text",
         "ports are strings in lookup answers in the older style",
         breaks=_RECORD,
-        may_break="smart.lookup.services",
+        may_break=f"{_SERVICES} {_FORM}",
         settings=change_some(
             each_record(lambda node: {**node, "tcp_port": str(node["tcp_port"])}), is_old
         ),
-        way=WRONG_VALUE,
     ),
-    fault(
+    missing(
         "lookup-without-ids",
         "nodes have neither id nor distributed_id in lookup answers in the older style",
         breaks=_RECORD,
         settings=change_some(each_record(drop_names("id distributed_id")), is_old),
-        way=MISSING,
     ),
-    fault(
+    boundary(
         "lookup-no-http-port-for-consumers",
         "lookup answers to consumers give 0 as the HTTP port",
         breaks=_RECORD,
         settings=change_some(each_record(lambda node: {**node, "http_port": 0}), is_for_reading),
-        way=BOUNDARY,
     ),
-    fault(
+    boundary(
         "lookup-first-partition-missing",
         "lookup answers without metainfo omit partition 0",
         breaks=_PARTITIONS,
@@ -134,9 +153,8 @@ FAULTS: tuple[Preset, ...] = (
         settings=change_some(
             only_partitions(lambda led: {k: v for k, v in led.items() if k != "0"}), is_unmeant
         ),
-        way=BOUNDARY,
     ),
-    fault(
+    wrong_value(
         "lookup-partitions-from-one",
         "lookup answers without metainfo number partitions from 1",
         breaks=_PARTITIONS,
@@ -144,9 +162,8 @@ FAULTS: tuple[Preset, ...] = (
         settings=change_some(
             only_partitions(lambda led: {str(int(k) + 1): v for k, v in led.items()}), is_unmeant
         ),
-        way=WRONG_VALUE,
     ),
-    fault(
+    wrong_value(
         "lookup-partitions-padded",
         "lookup answers without metainfo write partition numbers with two digits",
         breaks=_PARTITIONS,
@@ -154,9 +171,8 @@ FAULTS: tuple[Preset, ...] = (
         settings=change_some(
             only_partitions(lambda led: {f"{int(k):02}": v for k, v in led.items()}), is_unmeant
         ),
-        way=WRONG_VALUE,
     ),
-    fault(
+    condition(
         "lookup-partitions-of-ordered-topics",
         "lookup answers to consumers without metainfo list only partition 0 of an orderedmulti "
         "topic",
@@ -166,24 +182,21 @@ FAULTS: tuple[Preset, ...] = (
             only_partitions(lambda led: dict(list(led.items())[:1])),
             lambda r: is_unmeant(r) and is_for_reading(r),
         ),
-        way=CONDITION,
     ),
-    fault(
+    missing(
         "lookup-producers-first-only",
         "lookup answers list only one producer",
         breaks=_PRODUCERS,
         settings=change_some(only_producers(lambda nodes: nodes[:1]), is_lookup),
-        way=MISSING,
     ),
-    fault(
+    extra(
         "lookup-producer-for-each-partition",
         "lookup answers list a node in producers once for each partition, and the first node "
         "once more",
         breaks=_PRODUCERS,
         settings=change_some(only_producers(lambda nodes: nodes + nodes[:1]), is_lookup),
-        way=EXTRA,
     ),
-    fault(
+    wrong_value(
         "lookup-producers-http",
         "lookup answers give the HTTP port of producers as their TCP port",
         breaks=_PRODUCERS,
@@ -193,17 +206,15 @@ FAULTS: tuple[Preset, ...] = (
             ),
             is_unmeant,
         ),
-        way=WRONG_VALUE,
     ),
-    fault(
+    wrong_value(
         "lookup-leaders-exchanged",
         "lookup answers without metainfo list each partition with the node of another partition",
         breaks=_LEADER,
-        may_break="smart.lookup.slaves",
+        may_break="smart.lookup.slaves smart.lookup.agree",
         settings=change_some(exchange_nodes, is_unmeant),
-        way=WRONG_VALUE,
     ),
-    fault(
+    wrong_value(
         "lookup-leader-on-http",
         "lookup answers to consumers give the HTTP port as the TCP port",
         breaks=_LEADER,
@@ -212,9 +223,8 @@ FAULTS: tuple[Preset, ...] = (
             each_record(lambda node: {**node, "tcp_port": node["http_port"]}),
             lambda r: is_for_reading(r) and is_unmeant(r),
         ),
-        way=WRONG_VALUE,
     ),
-    fault(
+    wrong_value(
         "lookup-leader-elsewhere",
         "lookup answers to consumers give an address where no node listens",
         breaks=_LEADER,
@@ -223,9 +233,8 @@ FAULTS: tuple[Preset, ...] = (
             each_record(lambda node: {**node, "broadcast_address": "127.9.9.9"}),
             lambda r: is_for_reading(r) and is_unmeant(r),
         ),
-        way=WRONG_VALUE,
     ),
-    fault(
+    missing(
         "lookup-leads-nobody",
         "lookup answers to consumers without metainfo list no partition",
         breaks=f"{_LEADER} {_PARTITIONS}",
@@ -233,14 +242,12 @@ FAULTS: tuple[Preset, ...] = (
         settings=change_some(
             only_partitions(lambda led: {}), lambda r: is_for_reading(r) and is_unmeant(r)
         ),
-        way=MISSING,
     ),
-    fault(
+    boundary(
         "lookup-last-led-by-the-first",
         "lookup answers without metainfo list the last partition with the node of the first",
         breaks=_LEADER,
-        may_break="smart.lookup.slaves smart.lookup.producers",
+        may_break="smart.lookup.slaves smart.lookup.agree smart.lookup.producers",
         settings=change_some(only_partitions(_last_as_first), is_unmeant),
-        way=BOUNDARY,
     ),
 )

@@ -1,1 +1,1 @@
-"""Faults of consuming: who may subscribe, which messages come, in which order."""
+"""Faults of consuming: who may subscribe, which messages are delivered, in which order."""

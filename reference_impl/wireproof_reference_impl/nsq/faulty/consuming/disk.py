@@ -1,17 +1,16 @@
-"""Faults of messages on disk."""
+"""Faults of messages stored on disk."""
 
 from collections.abc import Callable
 from struct import pack
 
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    EXTRA,
-    MISSING,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    extra,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.wire import packed, record
 from wireproof_reference_impl.nsq.wire.message import NewMessage
@@ -23,7 +22,7 @@ Rest = Callable[[NewMessage, int], bytes]
 
 
 def _change_stored(rest: Rest) -> Settings:
-    """Return settings under which the bytes behind the id of a record on an ext topic are so."""
+    """Return settings that change the bytes after the id in records of ext topics."""
 
     def build(
         entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
@@ -40,7 +39,7 @@ def _change_stored(rest: Rest) -> Settings:
 
 
 def _change_attempts(attempts: Callable[[NewMessage, bool], int]) -> Settings:
-    """Return settings under which records have these attempts, given the kind of topic."""
+    """Return settings that change the attempts field of records, by the kind of topic."""
 
     def build(
         entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
@@ -58,7 +57,7 @@ def _change_attempts(attempts: Callable[[NewMessage, bool], int]) -> Settings:
 
 
 def _with_header(part: Rest) -> Settings:
-    """Return settings under which the ext part of records with a header is so."""
+    """Return settings that change the ext part of records with a header."""
 
     def rest(entry: NewMessage, version: int) -> bytes:
         if entry.header is None:
@@ -97,7 +96,7 @@ def _ids_swapped(
 
 
 def _on_large_plain(attempts: int, part: bytes = b"") -> Settings:
-    """Return settings under which records of plain topics with larger bodies are so."""
+    """Return settings that change records of plain topics with larger bodies."""
 
     def build(
         entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
@@ -122,34 +121,30 @@ _INDICATED = "disk.indicator"
 _PLAIN = "disk.plain-record"
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    wrong_value(
         "disk-length-little-endian",
         "records on disk have the ext length in little-endian byte order",
-        way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break="disk.indicator disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
         settings=_with_header(_little_endian),
     ),
-    fault(
+    extra(
         "disk-length-of-4-bytes",
         "the ext length in records on disk takes 4 bytes",
-        way=EXTRA,
         breaks=_LAYOUT,
         may_break="disk.upgraded upgrade.subscribe-rules",
         settings=_with_header(_wide_length),
     ),
-    fault(
+    missing(
         "disk-length-missing",
         "records on disk have the ext data without its length",
-        way=MISSING,
         breaks=_LAYOUT,
         may_break="disk.indicator disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
         settings=_with_header(_no_length),
     ),
-    fault(
+    wrong_value(
         "disk-ext-behind-body",
         "records on disk have the ext part after the body",
-        way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=(
             "disk.indicator disk.no-ext-record disk.upgraded upgrade.accept "
@@ -159,61 +154,54 @@ FAULTS: tuple[Preset, ...] = (
             lambda entry, version: entry.body + record.extend_part(entry, version)
         ),
     ),
-    fault(
+    wrong_value(
         "disk-ids-swapped",
         "the trace id is stored before the internal id",
-        way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break="consume.no-header disk.no-ext-record upgrade.accept upgrade.subscribe-rules",
         settings={"disk.build": _ids_swapped},
     ),
-    fault(
+    missing(
         "disk-indicator-missing",
         "no record has the indicator",
-        way=MISSING,
         breaks=_INDICATED,
         may_break="disk.layout disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
         settings=_change_attempts(lambda entry, extend: 0),
     ),
-    fault(
+    wrong_value(
         "disk-indicator-in-low-bits",
         "the indicator is stored in the low bits of attempts",
-        way=WRONG_VALUE,
         breaks=_INDICATED,
         may_break="disk.layout disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
         settings=_change_attempts(lambda entry, extend: _INDICATOR >> 12 if extend else 0),
     ),
-    fault(
+    condition(
         "disk-indicator-not-with-header",
         "records of messages with a header lack the indicator bits on disk",
-        way=CONDITION,
         breaks=_INDICATED,
         may_break="disk.layout disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
         settings=_change_attempts(
             lambda entry, extend: _INDICATOR if extend and entry.header is None else 0
         ),
     ),
-    fault(
+    wrong_value(
         "disk-indicator-on-plain",
         "records of 200 bytes or more of topics without ext support have the indicator bits on "
         "disk",
-        way=WRONG_VALUE,
         breaks=_PLAIN,
         may_break="disk.upgraded",
         settings=_on_large_plain(_INDICATOR),
     ),
-    fault(
+    extra(
         "disk-version-on-plain",
         "records of 200 bytes or more of topics without ext support have an ext version on disk",
-        way=EXTRA,
         breaks=_PLAIN,
         may_break="disk.upgraded",
         settings=_on_large_plain(0, b"\0"),
     ),
-    fault(
+    boundary(
         "disk-ext-part-on-plain",
         "records of 200 bytes or more of topics without ext support are stored in the ext layout",
-        way=BOUNDARY,
         breaks=_PLAIN,
         may_break="disk.upgraded",
         settings=_on_large_plain(_INDICATOR, b"\0"),

@@ -1,4 +1,4 @@
-"""Faults of dispatch by tag: who gets a message, and what becomes of what a client held."""
+"""Faults of dispatch by tag: which client gets a message, and what happens to held ones."""
 
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -22,14 +22,17 @@ from wireproof_reference_impl.nsq.preset import (
     CONDITION,
     EXTRA,
     LATE,
-    MISSING,
     READERS,
     WRONG_VALUE,
     Preset,
+    boundary,
+    condition,
     fault,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.wire.message import Message
-from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 
 _MINUTE_NS = 60_000_000_000
 
@@ -39,7 +42,7 @@ Match = Callable[[str, str], bool]
 
 
 def _choose_clients(choose: Choose) -> tuple[Override, ...]:
-    """Return overrides under which messages go to these clients."""
+    """Return overrides that choose the clients for a message with another function."""
 
     def choose_client(channel: Channel, held: Held) -> Chosen:
         return choose(held.message, channel)
@@ -54,28 +57,25 @@ class _MisdirectedMessage(Held):
 
 
 def _choosing_late(choose: Choose) -> tuple[Override, ...]:
-    """Return overrides under which these clients get messages 3 s late, unless they are due."""
+    """Return overrides under which other clients get messages too, 3 s late."""
     time = ServeTime()
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def choose_client(channel: Channel, held: Held) -> Chosen:
-            due = cast(Chosen, original(channel, held))
-            if isinstance(held, _MisdirectedMessage) and not held.is_noted:
-                wrong = [each for each in choose(held.message, channel) if each not in due]
-                held.is_noted = bool(wrong)
-                if wrong:
-                    channel.timers.at(
-                        time.now_ns + LATE_NS,
-                        lambda now_ns: _send_wrongly(channel, held, wrong, now_ns),
-                    )
-            return due
-
-        return choose_client
+    def choose_client(original: Original, channel: Channel, held: Held) -> Chosen:
+        due = cast(Chosen, original(channel, held))
+        if isinstance(held, _MisdirectedMessage) and not held.is_noted:
+            wrong = [each for each in choose(held.message, channel) if each not in due]
+            held.is_noted = bool(wrong)
+            if wrong:
+                channel.timers.at(
+                    time.now_ns + LATE_NS,
+                    lambda now_ns: _send_wrongly(channel, held, wrong, now_ns),
+                )
+        return due
 
     return (
         replace_function(channels, "Held", _MisdirectedMessage),
         time.note_time(),
-        Override(Channel, "choose", wrap),
+        around(Channel, "choose", choose_client),
     )
 
 
@@ -91,7 +91,7 @@ def _send_wrongly(channel: Channel, held: Held, wrong: Chosen, now_ns: int) -> N
 def _make_misdirecting(
     name: str, text: str, choose: Choose, *, way: str, breaks: str, may_break: str = ""
 ) -> Preset:
-    """Return a fault that sends messages to wrong clients; its twin does so 3 s late, besides."""
+    """Return a fault that sends messages to wrong clients, with a twin that does so 3 s late."""
     return fault(
         name,
         text,
@@ -171,27 +171,24 @@ def _every_fifth_to_other_tag(message: Message, audience: Audience) -> Chosen:
 
 
 def _keeping_tags() -> tuple[Override, ...]:
-    """Return overrides under which a tag keeps its messages from others for ever."""
+    """Return overrides under which a tag's messages keep waiting after its last client left."""
     former: WeakKeyDictionary[Channel, set[str | None]] = WeakKeyDictionary()
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def leave(channel: Channel, subscriber: Subscriber, now_ns: int) -> None:
-            if subscriber in channel.subscribers:
-                former.setdefault(channel, set()).add(subscriber.desired_tag)
-            original(channel, subscriber, now_ns)
-
-        return leave
+    def leave(original: Original, channel: Channel, subscriber: Subscriber, now_ns: int) -> None:
+        if subscriber in channel.subscribers:
+            former.setdefault(channel, set()).add(subscriber.desired_tag)
+        original(channel, subscriber, now_ns)
 
     def choose(message: Message, channel: Channel) -> Chosen:
         if message.tag is not None and message.tag in former.get(channel, ()):
             return first_ready(_list_tagged(channel, message.tag))
         return by_tag(message, channel)
 
-    return (Override(Channel, "leave", wrap), *_choose_clients(choose))
+    return (around(Channel, "leave", leave), *_choose_clients(choose))
 
 
 def _desired_next_door(message: Message, channel: Channel) -> list[Subscriber]:
-    """Return the clients of other channels that desire the tag, if nobody here does."""
+    """Return the clients of other channels that desire the tag, if no client here does."""
     if message.tag is None or _list_tagged(channel, message.tag):
         return []
     return [each for each in other_clients(channel) if each.desired_tag == message.tag]
@@ -222,7 +219,7 @@ def _untagged_shared_with_tagged(message: Message, audience: Audience) -> Chosen
 
 
 def _match_tags(match: Match) -> Choose:
-    """Return whom messages go to when tags are compared so."""
+    """Return a choice of clients that compares tags with the given function."""
 
     def choose(message: Message, audience: Audience) -> Chosen:
         matching = [
@@ -280,7 +277,7 @@ FAULTS: tuple[Preset, ...] = (
         _untagged_first,
         way=WRONG_VALUE,
         breaks=_MATCHING,
-        may_break="dispatch.not-ready dispatch.per-channel",
+        may_break="dispatch.leave dispatch.not-ready dispatch.per-channel",
     ),
     _make_misdirecting(
         "dispatch-every-third-astray",
@@ -288,7 +285,7 @@ FAULTS: tuple[Preset, ...] = (
         _every_third_to_anybody,
         way=CONDITION,
         breaks=_MATCHING,
-        may_break="dispatch.not-ready dispatch.per-channel",
+        may_break="dispatch.leave dispatch.not-ready dispatch.per-channel",
     ),
     _make_misdirecting(
         "dispatch-to-all",
@@ -307,21 +304,19 @@ FAULTS: tuple[Preset, ...] = (
         _full_client_passed_over,
         way=CONDITION,
         breaks=_MATCHING,
-        may_break="dispatch.not-ready dispatch.per-channel",
+        may_break="dispatch.leave dispatch.not-ready dispatch.per-channel",
     ),
-    fault(
+    missing(
         "fallback-never",
         "a tagged message is never delivered if no client desires its tag",
-        way=MISSING,
         breaks=f"{_FALLBACK} {_LEAVE}",
         may_break=READERS,
         overrides=_choose_clients(_never_to_untagged),
     ),
-    fault(
+    condition(
         "fallback-only-without-tags",
         "a tagged message goes to a client without a tag only if no client of the channel has a "
         "tag",
-        way=CONDITION,
         breaks=_FALLBACK,
         may_break="dispatch.per-channel dispatch.to-matching",
         overrides=_choose_clients(_untagged_only_when_no_tags),
@@ -352,25 +347,22 @@ FAULTS: tuple[Preset, ...] = (
             "dispatch.exact-tag dispatch.fallback dispatch.per-channel dispatch.to-matching"
         ),
     ),
-    fault(
+    missing(
         "leave-loses-messages",
         "messages in flight to a client are lost when it disconnects",
-        way=MISSING,
         breaks=_LEAVE,
         may_break="upgrade.old-messages",
         settings={"dispatch.given_back": _nothing_given_back},
     ),
-    fault(
+    condition(
         "leave-loses-tagged-messages",
         "tagged messages in flight to a client are lost when it disconnects",
-        way=CONDITION,
         breaks=_LEAVE,
         settings={"dispatch.given_back": _nothing_tagged_given_back},
     ),
-    fault(
+    boundary(
         "leave-gives-one-back",
         "when a client disconnects, only one of its messages in flight is delivered to others",
-        way=BOUNDARY,
         breaks=_LEAVE,
         may_break="upgrade.old-messages",
         settings={"dispatch.given_back": _last_one_given_back},
@@ -383,25 +375,22 @@ FAULTS: tuple[Preset, ...] = (
         may_break="upgrade.old-messages",
         overrides=(replace_function(Channel, "give_back", _give_back_late),),
     ),
-    fault(
+    condition(
         "leave-keeps-the-tag",
         "after the last client with a tag has left, messages with the tag still wait for one",
-        way=CONDITION,
         breaks=_LEAVE,
         overrides=_keeping_tags(),
     ),
-    fault(
+    missing(
         "channel-blocked-by-another",
         "a tag desired on one channel withholds its messages from the other channels",
-        way=MISSING,
         breaks=_CHANNEL,
         may_break="consume.batch consume.body-intact consume.layout consume.no-header",
         overrides=(NOTED, *_choose_clients(_neighbours_block)),
     ),
-    fault(
+    wrong_value(
         "channel-robbed-by-another",
         "messages with a tag desired on one channel are taken away from the other channels",
-        way=WRONG_VALUE,
         breaks=_CHANNEL,
         overrides=(NOTED, *_choose_clients(_neighbours_rob)),
     ),

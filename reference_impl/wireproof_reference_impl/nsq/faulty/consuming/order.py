@@ -1,4 +1,4 @@
-"""Faults of ordered consumption: what is in flight, and in which order."""
+"""Faults of ordered consumption: messages in flight, and their order."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,15 +16,14 @@ from wireproof_reference_impl.nsq.faulty.returning import (
 )
 from wireproof_reference_impl.nsq.faulty.together import TOGETHER
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    EXTRA,
-    MISSING,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    extra,
+    missing,
+    wrong_value,
 )
-from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 
 _WIDE = 10
 
@@ -35,9 +34,9 @@ Window = Callable[[int, int], int]
 
 
 def _send_when(may_send: MaySend, *, window: int | None = _WIDE) -> tuple[Override, ...]:
-    """Return overrides under which another message goes out when this rule says so.
+    """Return overrides under which a rule decides whether another message is sent.
 
-    `window` is what every client may hold.
+    `window` is the number of messages that each client may hold.
     """
     rule = _sent_when(may_send)
     return (rule,) if window is None else (rule, _hold_window(lambda said, before: window))
@@ -51,16 +50,15 @@ def _sent_when(may_send: MaySend) -> Override:
 
 
 def _hold_window(window: Window) -> Override:
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def set_ready(channel: Channel, subscriber: Subscriber, count: int) -> None:
-            before = subscriber.ready
-            original(channel, subscriber, count)
-            if channel.ignores_ready:
-                subscriber.ready = window(count, before)
+    def set_ready(
+        original: Original, channel: Channel, subscriber: Subscriber, count: int
+    ) -> None:
+        before = subscriber.ready
+        original(channel, subscriber, count)
+        if channel.ignores_ready:
+            subscriber.ready = window(count, before)
 
-        return set_ready
-
-    return Override(Channel, "set_ready", wrap)
+    return around(Channel, "set_ready", set_ready)
 
 
 def _one_at_a_time(channel: Channel) -> bool:
@@ -84,21 +82,24 @@ def _not_beside_others(channel: Channel) -> bool:
 
 
 class _TouchedMessage(Held):
-    """A message that knows when it was sent that more time was last asked for."""
+    """A message with the time it was sent and of its last TOUCH."""
 
     touched_ns = 0
 
 
-def _noting_touch(original: Callable[..., object]) -> Callable[..., object]:
-    def touch(
-        in_flight: InFlight, internal_id: int, subscriber: Subscriber, *, now_ns: int, most_ns: int
-    ) -> None:
-        original(in_flight, internal_id, subscriber, now_ns=now_ns, most_ns=most_ns)
-        held = in_flight.held[internal_id]
-        if isinstance(held, _TouchedMessage):
-            held.touched_ns = held.sent_ns
-
-    return touch
+def _noting_touch(
+    original: Original,
+    in_flight: InFlight,
+    internal_id: int,
+    subscriber: Subscriber,
+    *,
+    now_ns: int,
+    most_ns: int,
+) -> None:
+    original(in_flight, internal_id, subscriber, now_ns=now_ns, most_ns=most_ns)
+    held = in_flight.held[internal_id]
+    if isinstance(held, _TouchedMessage):
+        held.touched_ns = held.sent_ns
 
 
 def _when_touched(channel: Channel) -> bool:
@@ -110,7 +111,7 @@ def _when_touched(channel: Channel) -> bool:
 
 
 def _when_held_long() -> tuple[Override, ...]:
-    """Return overrides under which a second message goes out 3 s after the first."""
+    """Return overrides under which a second message is sent 3 s after the first."""
     time = ServeTime()
 
     def may_send(channel: Channel) -> bool:
@@ -119,19 +120,18 @@ def _when_held_long() -> tuple[Override, ...]:
             len(sent_ns) == 1 and time.now_ns - sent_ns[0] >= LATE_NS
         )
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def send(channel: Channel, held: Held, chosen: Sequence[Subscriber], now_ns: int) -> None:
-            original(channel, held, chosen, now_ns)
-            if channel.ordered:
-                channel.timers.at(now_ns + LATE_NS, channel.serve)
+    def send(
+        original: Original, channel: Channel, held: Held, chosen: Sequence[Subscriber], now_ns: int
+    ) -> None:
+        original(channel, held, chosen, now_ns)
+        if channel.ordered:
+            channel.timers.at(now_ns + LATE_NS, channel.serve)
 
-        return send
-
-    return (time.note_time(), Override(Channel, "send", wrap), *_send_when(may_send))
+    return (time.note_time(), around(Channel, "send", send), *_send_when(may_send))
 
 
 def _widen(window: Window) -> tuple[Override, ...]:
-    """Return overrides under which RDY makes room for so many messages."""
+    """Return overrides that change how many messages an RDY allows."""
     return (_sent_when(lambda channel: not channel.deferred_count), _hold_window(window))
 
 
@@ -148,20 +148,18 @@ def _lost_when_put_back(held: Held, why: Return) -> Held | None:
 
 
 def _next_of(place_of: Callable[[int], int]) -> tuple[Override, ...]:
-    """Return overrides under which, if ordered, this one of so many waiting messages goes next."""
+    """Return overrides that choose which waiting message an ordered channel sends next."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def pick(channel: Channel, waiting: int) -> object:
-            return place_of(waiting) if channel.ordered else original(channel, waiting)
+    def pick(original: Original, channel: Channel, waiting: int) -> object:
+        return place_of(waiting) if channel.ordered else original(channel, waiting)
 
-        return pick
-
-    return (Override(Channel, "pick", wrap),)
+    return (around(Channel, "pick", pick),)
 
 
 _ONE = "smart.order.one-in-flight"
 _RDY = "smart.order.rdy"
 _AGAIN = "smart.order.again"
+_LEFT = "smart.order.left"
 _IN_ORDER = "smart.order.in-order"
 _LAYOUT = "smart.order.layout"
 _POSITION = "smart.order.position"
@@ -174,95 +172,85 @@ _READ = f"{_POSITION} {_INCREASING} smart.order.ext-place smart.order.attempts"
 
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    extra(
         "order-two-in-flight",
         "an ordered channel has two messages in flight",
         breaks=f"{_ONE} {_RDY}",
         # A client that holds one message does not look for the next one yet.
-        may_break=f"{_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
+        may_break=f"{_AGAIN} {_LEFT} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
         overrides=_send_when(_at_most(2)),
-        way=EXTRA,
         late_overrides=_when_held_long(),
     ),
-    fault(
+    condition(
         "order-touch-makes-room",
         "on an ordered channel, a message extended with TOUCH no longer blocks the next message",
         breaks=_ONE,
         may_break=_HISTORY,
         overrides=(
             replace_function(channels, "Held", _TouchedMessage),
-            Override(InFlight, "touch", _noting_touch),
+            around(InFlight, "touch", _noting_touch),
             *_send_when(_when_touched),
         ),
-        way=CONDITION,
     ),
-    fault(
+    extra(
         "order-one-for-each-client",
         "each client of an ordered channel has one message in flight",
         breaks=_ONE,
-        may_break=f"{_IN_ORDER} {_HISTORY} {_AGAIN}",
+        may_break=f"{_IN_ORDER} {_HISTORY} {_AGAIN} {_LEFT}",
         overrides=_send_when(_when_idle, window=None),
-        way=EXTRA,
     ),
-    fault(
+    boundary(
         "order-window-of-50",
         "from RDY 50 on, an ordered channel may have five messages in flight",
         breaks=_RDY,
-        may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_PARTITION}",
+        may_break=f"{_ONE} {_AGAIN} {_LEFT} {_IN_ORDER} {_PLAIN} {_HISTORY} {_PARTITION}",
         overrides=_widen(lambda said, before: 5 if said >= 50 else 1),
-        way=BOUNDARY,
     ),
-    fault(
+    extra(
         "order-rdy-adds-up",
         "on an ordered channel, each RDY allows one more message in flight",
         breaks=_RDY,
-        may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
+        may_break=f"{_ONE} {_AGAIN} {_LEFT} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
         overrides=_widen(lambda said, before: before + 1 if before else 1),
-        way=EXTRA,
     ),
-    fault(
+    condition(
         "order-rdy-zero-obeyed",
         "on an ordered channel, RDY 0 stops delivery although RDY is to be ignored there",
         breaks=_RDY,
         may_break=f"{_ONE} {_HISTORY}",
         overrides=(_hold_window(_at_most_one),),
-        way=CONDITION,
     ),
-    fault(
+    wrong_value(
         "order-put-back-overtaken",
         "on an ordered channel, later messages are delivered before one that was requeued",
         breaks=_AGAIN,
         may_break=f"{_ONE} {_RDY} {_PLAIN} {_INCREASING} {_POSITION} {_HISTORY} {_LAYOUT}",
         overrides=overtaken_after(Return.PUT_BACK),
-        way=WRONG_VALUE,
     ),
-    fault(
+    condition(
         "order-timed-out-overtaken",
         "on an ordered channel, later messages are delivered before one that timed out",
         breaks=_AGAIN,
         # That nothing else comes for long is shown by what is held timing out and coming first.
         may_break=f"{_ONE} {_RDY} {_HISTORY} {_PARTITION}",
         overrides=overtaken_after(Return.TIMED_OUT),
-        way=CONDITION,
     ),
-    fault(
+    condition(
         "order-left-overtaken",
         "on an ordered channel, later messages are delivered before one whose client disconnected",
-        breaks=_AGAIN,
+        breaks=_LEFT,
         may_break=f"{_ONE} {_INCREASING} {_HISTORY} {_IN_ORDER}",
         overrides=overtaken_after(Return.LEFT),
-        way=CONDITION,
     ),
-    fault(
+    boundary(
         "order-overtaken-the-second-time",
         "on an ordered channel, later messages are delivered before one due for a second "
         "redelivery",
         breaks=_AGAIN,
         may_break=_HISTORY,
         overrides=overtaken_when(_overtaken_second_time),
-        way=BOUNDARY,
     ),
-    fault(
+    missing(
         "order-put-back-lost",
         "on an ordered channel, a message that is requeued is lost",
         breaks=_AGAIN,
@@ -273,47 +261,41 @@ FAULTS: tuple[Preset, ...] = (
             "smart.partition.own-messages"
         ),
         overrides=coming_back(_lost_when_put_back),
-        way=MISSING,
     ),
-    fault(
+    condition(
         "order-not-when-deferred",
         "on an ordered channel, a message requeued with a delay does not block later messages",
         breaks=_AGAIN,
         may_break=_HISTORY,
         overrides=_send_when(_when_deferred, window=1),
-        way=CONDITION,
     ),
-    fault(
+    wrong_value(
         "order-newest-first",
         "an ordered channel delivers the newest waiting message first",
         breaks=_IN_ORDER,
-        may_break=f"{_ONE} {_RDY} {_AGAIN} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
+        may_break=f"{_ONE} {_RDY} {_AGAIN} {_LEFT} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
         "smart.order.partition",
         overrides=_next_of(lambda waiting: waiting - 1),
-        way=WRONG_VALUE,
     ),
-    fault(
+    condition(
         "order-two-swapped",
         "an ordered channel with exactly two waiting messages delivers the later one first",
         breaks=_IN_ORDER,
-        may_break=f"{_ONE} {_RDY} {_AGAIN} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
+        may_break=f"{_ONE} {_RDY} {_AGAIN} {_LEFT} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
         "smart.order.partition",
         overrides=_next_of(lambda waiting: 1 if waiting == 2 else 0),
-        way=CONDITION,
     ),
-    fault(
+    boundary(
         "order-lost-among-many",
         "an ordered channel with more than 15 waiting messages delivers the second one first",
         breaks=_IN_ORDER,
         may_break=f"{_INCREASING} {_HISTORY}",
         overrides=_next_of(lambda waiting: 1 if waiting > 15 else 0),
-        way=BOUNDARY,
     ),
-    fault(
+    condition(
         "order-held-back-by-another-partition",
         "a message in flight blocks the ordered channels of the same name at other partitions",
         breaks="smart.order.partition",
         overrides=(NOTED, TOGETHER, _sent_when(_not_beside_others)),
-        way=CONDITION,
     ),
 )

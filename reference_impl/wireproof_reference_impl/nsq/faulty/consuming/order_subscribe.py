@@ -1,4 +1,4 @@
-"""Faults of who may subscribe in order, and who must."""
+"""Faults of the rules for who may, and who must, subscribe in order."""
 
 from collections.abc import Callable
 
@@ -6,12 +6,11 @@ from wireproof_reference_impl.nsq.delivery import subscribe_rules
 from wireproof_reference_impl.nsq.delivery.subscribe_rules import SubscribeRequest, order_rule
 from wireproof_reference_impl.nsq.faulty.errors import answered_with_a_response
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    MISSING,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Override, replace_function
@@ -72,7 +71,7 @@ def _no_known_channel(wish: SubscribeRequest) -> Refusal | None:
 
 
 _ONE = "smart.order.one-in-flight"
-_AGAIN = "smart.order.again"
+_AGAIN = "smart.order.again smart.order.left"
 _IN_ORDER = "smart.order.in-order"
 _POSITION = "smart.order.position"
 _INCREASING = "smart.order.increasing"
@@ -82,64 +81,57 @@ _HISTORY = "smart.history.order smart.history.kept"
 
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    missing(
         "order-not-a-must",
         "SUB instead of SUB_ORDER is accepted on an ordered topic",
         breaks=_MUST,
         may_break="smart.order.is-must-advanced",
         overrides=_rule(_anything_goes),
-        way=MISSING,
     ),
-    fault(
+    wrong_value(
         "order-is-must-other-code",
         "SUB instead of SUB_ORDER on an ordered topic is refused with E_INVALID",
         breaks=_MUST,
         may_break="smart.order.is-must-advanced",
         overrides=_rule(_other_code),
-        way=WRONG_VALUE,
     ),
-    fault(
+    condition(
         "order-not-a-must-on-known-channels",
         "SUB instead of SUB_ORDER is accepted on an existing channel of an ordered topic",
         breaks=_MUST,
         overrides=_rule(_not_on_known_channels),
-        way=CONDITION,
     ),
-    fault(
+    condition(
         "order-not-a-must-with-a-tag",
         "SUB instead of SUB_ORDER is accepted on an ordered topic from clients with a desired tag",
         breaks=_MUST,
         overrides=_rule(_not_when_tagged),
-        way=CONDITION,
     ),
-    fault(
+    boundary(
         "order-no-second-client",
         "a second client of an ordered channel is refused",
         breaks=_COMMAND,
         may_break=f"{_ONE} {_IN_ORDER} {_AGAIN} {_HISTORY}",
         overrides=_rule(_no_second_client),
-        way=BOUNDARY,
     ),
-    fault(
+    condition(
         "order-no-negotiation",
         "SUB_ORDER is refused when features were negotiated",
         breaks=_COMMAND,
         overrides=_rule(_no_negotiation),
-        way=CONDITION,
     ),
-    fault(
+    wrong_value(
         "order-tagged-answered-otherwise",
         "SUB_ORDER with a desired tag is refused in a response frame instead of an error frame",
         breaks=_COMMAND,
+        may_break="smart.order.command-refused",
         overrides=(*_rule(_no_tag), answered_with_a_response(_is_ordered_command)),
-        way=WRONG_VALUE,
     ),
-    fault(
+    condition(
         "order-no-known-channel",
         "SUB_ORDER to a channel that all clients have left is refused",
         breaks=_COMMAND,
         may_break=f"{_IN_ORDER} {_AGAIN} {_INCREASING} {_POSITION} {_HISTORY}",
         overrides=_rule(_no_known_channel),
-        way=CONDITION,
     ),
 )

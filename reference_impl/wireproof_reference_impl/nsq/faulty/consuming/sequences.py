@@ -1,15 +1,14 @@
-"""Faults that only a history of several moves shows: what comes back, where to, before what."""
+"""Faults that show only after a sequence of moves: wrong redeliveries, and their wrong order."""
 
 from wireproof_reference_impl.nsq.delivery.in_flight import Held
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.faulty.returning import Return, coming_back, overtaken_when
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    MISSING,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    missing,
+    wrong_value,
 )
 
 _KEPT = "smart.history.kept"
@@ -65,88 +64,77 @@ def _overtaken_at_odd_ids(held: Held) -> bool:
 
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    condition(
         "history-every-seventh-lost",
         "every seventh message that is requeued or times out is lost",
         breaks=f"{_KEPT} {_ORDER}",
         may_break=f"{_TAGGED} dispatch.to-matching",
         overrides=coming_back(_every_seventh_lost),
-        way=CONDITION,
     ),
-    fault(
+    boundary(
         "history-second-time-out-lost",
         "a message that was requeued or timed out before is lost when it times out",
         breaks=_KEPT,
         may_break=f"{_ORDER} {_TAGGED}",
         overrides=coming_back(_lost_when_it_timed_out_again),
-        way=BOUNDARY,
     ),
-    fault(
+    boundary(
         "history-second-put-back-lost",
         "a message is lost when it is requeued a second time",
         breaks=_ORDER,
         may_break=f"{_KEPT} {_TAGGED}",
         overrides=coming_back(_lost_when_put_back_again),
-        way=BOUNDARY,
     ),
-    fault(
+    missing(
         "history-one-of-two-lost",
         "if a client disconnects with exactly two messages in flight, one of them is lost",
         breaks=f"{_KEPT} {_TAGGED}",
         settings={"dispatch.given_back": _one_of_two_given_back},
-        way=MISSING,
     ),
-    fault(
+    condition(
         "history-left-twice-lost",
         "a message redelivered once is lost when the client that holds it disconnects",
         breaks=f"{_KEPT} {_ORDER} {_TAGGED}",
         settings={"dispatch.given_back": _nothing_given_back_twice},
-        way=CONDITION,
     ),
-    fault(
+    wrong_value(
         "history-tag-forgotten",
         "a message that is requeued or times out loses its tag",
         breaks=_TAGGED,
         may_break="dispatch.to-matching",
         overrides=coming_back(_tag_forgotten),
-        way=WRONG_VALUE,
     ),
-    fault(
+    wrong_value(
         "history-tag-forgotten-at-leave",
         "a message in flight loses its tag when its client disconnects",
         breaks=_TAGGED,
         settings={"dispatch.given_back": _tag_forgotten_at_leave},
-        way=WRONG_VALUE,
     ),
-    fault(
+    missing(
         "history-tagged-time-out-lost",
         "a message with a tag is lost when it times out",
         breaks=_TAGGED,
         may_break="dispatch.to-matching",
         overrides=coming_back(_tagged_lost_when_it_timed_out),
-        way=MISSING,
     ),
-    fault(
+    condition(
         "history-overtaken",
         "on an ordered channel, the next message is delivered before one due for redelivery",
         breaks=_ORDER,
         overrides=overtaken_when(_overtaken_once),
-        way=CONDITION,
     ),
-    fault(
+    boundary(
         "history-overtaken-later",
         "on an ordered channel, the next message is delivered before one due for a second "
         "redelivery",
         breaks=_ORDER,
         overrides=overtaken_when(_overtaken_when_sent_twice),
-        way=BOUNDARY,
     ),
-    fault(
+    wrong_value(
         "history-overtaken-at-times",
         "on an ordered channel, the next message is delivered before every second one due for "
         "redelivery",
         breaks=_ORDER,
         overrides=overtaken_when(_overtaken_at_odd_ids),
-        way=WRONG_VALUE,
     ),
 )

@@ -13,10 +13,18 @@ from wireproof_reference_impl.nsq.delivery.subscribe_rules import (
     support_rule,
 )
 from wireproof_reference_impl.nsq.faulty.late import LATE_NS
-from wireproof_reference_impl.nsq.preset import CONDITION, MISSING, WRONG_VALUE, Preset, fault
+from wireproof_reference_impl.nsq.preset import (
+    CONDITION,
+    MISSING,
+    Preset,
+    condition,
+    fault,
+    missing,
+    wrong_value,
+)
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.nsq.wire.words import show
-from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 from wireproof_spec.nsq.error_codes import E_INVALID
 
 Rule = Callable[[SubscribeRequest], Refusal | None]
@@ -24,16 +32,16 @@ Unless = Callable[[SubscribeRequest], bool]
 
 
 def rule_extend(rule: Rule) -> tuple[Override, ...]:
-    """Return overrides under which this rule says whose extend_support fits the topic."""
+    """Return overrides with another rule for whose extend_support fits the topic."""
     return (replace_function(subscribe_rules, "support_rule", rule),)
 
 
 def lenient(
     name: str, text: str, rule: Rule, *, breaks: str, way: str, may_break: str = ""
 ) -> Preset:
-    """Return a fault whose rule lets clients in that it should refuse.
+    """Return a fault whose rule admits clients that must be refused.
 
-    Its twin refuses them, and lets them join 3 s later.
+    Its late twin refuses them, and lets them join 3 s later.
     """
     return fault(
         name,
@@ -47,23 +55,20 @@ def lenient(
 
 
 def _joining_late(rule: Rule) -> Override:
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def checked_wish(
-            connection: Connection, words: Sequence[bytes], partition: Partition
-        ) -> object:
-            try:
-                return original(connection, words, partition)
-            except Refusal as refusal:
-                wish = subscribe.read_wish(connection, words, partition)
-                if rule(wish) is not None:
-                    raise
-                channel = subscribe.open_channel(connection, partition, show(words[2]))
-                _join_late(connection, channel, wish)
-                raise Refusal(refusal.code, refusal.text, fatal=False) from refusal
+    def checked_wish(
+        original: Original, connection: Connection, words: Sequence[bytes], partition: Partition
+    ) -> object:
+        try:
+            return original(connection, words, partition)
+        except Refusal as refusal:
+            wish = subscribe.read_wish(connection, words, partition)
+            if rule(wish) is not None:
+                raise
+            channel = subscribe.open_channel(connection, partition, show(words[2]))
+            _join_late(connection, channel, wish)
+            raise Refusal(refusal.code, refusal.text, fatal=False) from refusal
 
-        return checked_wish
-
-    return Override(subscribe, "checked_wish", wrap)
+    return around(subscribe, "checked_wish", checked_wish)
 
 
 def _join_late(connection: Connection, channel: Channel, wish: SubscribeRequest) -> None:
@@ -78,12 +83,12 @@ def _join_late(connection: Connection, channel: Channel, wish: SubscribeRequest)
 
 
 def _unless(let_through: Unless) -> Rule:
-    """Return the rule under which some clients pass that should not."""
+    """Return a rule that admits some clients that should be refused."""
     return lambda wish: None if let_through(wish) else support_rule(wish)
 
 
 def _refuse_some(unwanted: Unless) -> tuple[Override, ...]:
-    """Return overrides under which some clients are refused that should pass."""
+    """Return overrides that refuse some clients that should be admitted."""
 
     def rule(wish: SubscribeRequest) -> Refusal | None:
         if unwanted(wish):
@@ -118,35 +123,31 @@ _REFUSED = "subscribe.support-refused"
 _IGNORED = "subscribe.tag-ignored"
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    missing(
         "support-refused-everywhere",
         "clients with extend_support are refused on every topic",
-        way=MISSING,
         breaks=_ACCEPTED,
         may_break="upgrade.subscribe-rules",
         overrides=_refuse_some(lambda wish: wish.identity.extend_support),
     ),
-    fault(
+    condition(
         "support-refused-with-tag",
         "clients with extend_support and a desired tag are refused on ext topics",
-        way=CONDITION,
         breaks=_ACCEPTED,
         may_break="upgrade.subscribe-rules",
         overrides=_refuse_some(lambda wish: wish.topic_extend and bool(wish.identity.desired_tag)),
     ),
-    fault(
+    condition(
         "support-refused-when-negotiated",
         "extend_support is ignored when features are negotiated",
-        way=CONDITION,
         breaks=_ACCEPTED,
         overrides=_refuse_some(
             lambda wish: wish.topic_extend and wish.identity.feature_negotiation
         ),
     ),
-    fault(
+    wrong_value(
         "support-given-a-tag-when-negotiated",
         "clients that negotiate features with extend_support and desire no tag are given a tag",
-        way=WRONG_VALUE,
         breaks=_ACCEPTED,
         may_break="dispatch.to-matching",
         overrides=(replace_function(subscribe_rules, "desired_tag", _some_tag_when_negotiated),),
@@ -197,10 +198,9 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks=_REFUSED,
     ),
-    fault(
+    wrong_value(
         "tag-refused-on-plain-topic",
         "clients with a desired tag cannot subscribe to topics without ext support",
-        way=WRONG_VALUE,
         breaks=_IGNORED,
         overrides=_refuse_some(
             lambda wish: (
@@ -210,18 +210,16 @@ FAULTS: tuple[Preset, ...] = (
             )
         ),
     ),
-    fault(
+    missing(
         "tag-kept-on-plain-topic",
         "clients with a desired tag receive nothing from topics without ext support",
-        way=MISSING,
         breaks=_IGNORED,
         overrides=(replace_function(subscribe_rules, "desired_tag", _tag_everywhere),),
     ),
-    fault(
+    condition(
         "tag-refused-when-negotiated",
         "clients that negotiate features and desire a tag cannot subscribe to topics without "
         "ext support",
-        way=CONDITION,
         breaks=_IGNORED,
         overrides=_refuse_some(
             lambda wish: (

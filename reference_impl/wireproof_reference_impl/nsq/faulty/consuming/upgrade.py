@@ -1,4 +1,4 @@
-"""Faults of upgrading a topic: what becomes of its old messages and of its rules."""
+"""Faults of upgrading a topic: its old messages, and its rules."""
 
 from collections.abc import Callable
 
@@ -11,18 +11,19 @@ from wireproof_reference_impl.nsq.faulty.consuming.consume import with_body
 from wireproof_reference_impl.nsq.faulty.consuming.subscribe import lenient, rule_extend
 from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header, taking_header
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
     CONDITION,
-    EXTRA,
     MISSING,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    extra,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import Message
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 
 _INDICATOR = packed.EXTEND_INDICATOR
 _ATTEMPTS_AT = 12
@@ -30,7 +31,7 @@ _HEAD = 4 + packed.MESSAGE_HEAD_BYTES
 
 
 def _with_part(records: list[bytes], part: bytes, attempts: int) -> list[bytes]:
-    """Put an ext part into records that have none."""
+    """Add an ext part to records that have none."""
     rewritten: list[bytes] = []
     for each in records:
         _, timestamp_ns, _, internal_id, trace_id = packed.read_record(each)
@@ -59,17 +60,14 @@ def _emptied_records(records: list[bytes]) -> list[bytes]:
 
 
 def _override_rewrite(rewritten: Callable[[list[bytes]], list[bytes]]) -> tuple[Override, ...]:
-    """Return overrides under which an upgrade makes the old records anew."""
+    """Return overrides under which an upgrade rewrites the old records."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def upgrade(node: Node, topic: Topic) -> None:
-            original(node, topic)
-            for partition in topic.partitions.values():
-                _rewrite(node, partition, rewritten)
+    def upgrade(original: Original, node: Node, topic: Topic) -> None:
+        original(node, topic)
+        for partition in topic.partitions.values():
+            _rewrite(node, partition, rewritten)
 
-        return upgrade
-
-    return (Override(Node, "upgrade", wrap),)
+    return (around(Node, "upgrade", upgrade),)
 
 
 def _rewrite(
@@ -99,12 +97,9 @@ def _last_record(records: list[bytes]) -> list[bytes]:
     return records[-1:]
 
 
-def _when_empty(original: Callable[..., object]) -> Callable[..., object]:
-    def upgrade(topic: Topic) -> None:
-        if not topic.message_count:
-            original(topic)
-
-    return upgrade
+def _when_empty(original: Original, topic: Topic) -> None:
+    if not topic.message_count:
+        original(topic)
 
 
 def _headers_when_empty(data: bytes, topic: TopicKind) -> bool:
@@ -140,103 +135,90 @@ _OLD = "upgrade.old-messages"
 _RULES = "upgrade.subscribe-rules"
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    missing(
         "upgrade-loses-records",
         "upgrading a topic to ext deletes its stored messages",
-        way=MISSING,
         breaks=_OLD,
         overrides=_override_rewrite(_no_records),
     ),
-    fault(
+    boundary(
         "upgrade-keeps-one-record",
         "upgrading a topic to ext keeps only the last of its stored messages",
-        way=BOUNDARY,
         breaks=_OLD,
         overrides=_override_rewrite(_last_record),
     ),
-    fault(
+    wrong_value(
         "upgrade-indicates-old-records",
         "upgrading a topic to ext sets the indicator bits in old records, which have no ext part",
-        way=WRONG_VALUE,
         breaks=f"{_UPGRADED} {_OLD}",
         overrides=_override_rewrite(_indicated_records),
     ),
-    fault(
+    boundary(
         "upgrade-indicates-the-first-record",
         "upgrading a topic to ext sets the indicator bits in its first record, which has no ext "
         "part",
-        way=BOUNDARY,
         breaks=f"{_UPGRADED} {_OLD}",
         overrides=_override_rewrite(_first_indicated),
     ),
-    fault(
+    wrong_value(
         "upgrade-empties-records",
         "upgrading a topic to ext overwrites the bodies of its stored messages with zeros",
-        way=WRONG_VALUE,
         breaks=_OLD,
         overrides=_override_rewrite(_emptied_records),
     ),
-    fault(
+    extra(
         "upgrade-versions-old-records",
         "upgrading a topic to ext inserts an ext version into old records without the indicator "
         "bits",
-        way=EXTRA,
         breaks=f"{_UPGRADED} {_OLD}",
         overrides=_override_rewrite(lambda records: _with_part(records, b"\0", 0)),
     ),
-    fault(
+    extra(
         "upgrade-gives-headers-to-old-records",
         "upgrading a topic to ext gives its stored messages an empty JSON header",
-        way=EXTRA,
         breaks=f"{_UPGRADED} {_OLD}",
         overrides=_override_rewrite(
             lambda records: _with_part(records, packed.extend_part(4, b"{}"), _INDICATOR)
         ),
     ),
-    fault(
+    condition(
         "upgrade-not-done-when-used",
         "upgrading a topic that has messages is answered with success but not done",
-        way=CONDITION,
         breaks=f"{_ACCEPT} {_OLD}",
-        overrides=(Override(Topic, "upgrade", _when_empty),),
+        overrides=(around(Topic, "upgrade", _when_empty),),
     ),
-    fault(
+    wrong_value(
         "upgrade-refuses-headers-when-used",
         "a topic that had messages before its upgrade to ext still refuses headers",
-        way=WRONG_VALUE,
         breaks=_ACCEPT,
         may_break="upgrade.old-messages",
         overrides=(taking_header(_headers_when_empty),),
     ),
-    fault(
+    missing(
         "upgrade-loses-headers",
         "headers published after a topic's upgrade to ext are lost",
-        way=MISSING,
         breaks=_ACCEPT,
         may_break=(
             "disk.upgraded upgrade.old-messages upgrade.open-subscription upgrade.subscribe-rules"
         ),
         overrides=(storing_header(_only_for_born),),
     ),
-    fault(
+    missing(
         "upgrade-old-layout-for-old",
         "messages from before a topic's upgrade to ext are delivered without an ext part",
-        way=MISSING,
         breaks=_OLD,
         settings={"delivery.extend": _old_layout_for_old},
     ),
-    fault(
+    wrong_value(
         "upgrade-old-read-as-new",
         "messages from before a topic's upgrade to ext lose their first byte",
-        way=WRONG_VALUE,
         breaks=_OLD,
         may_break="consume.plain-topic subscribe.support-refused subscribe.tag-ignored",
         overrides=with_body(_old_read_as_new),
     ),
-    fault(
+    wrong_value(
         "upgrade-keeps-old-rules",
         "after its upgrade to ext, a topic still refuses and accepts subscribers as before",
-        way=WRONG_VALUE,
         breaks=_RULES,
         overrides=rule_extend(_born_kind),
     ),

@@ -1,1 +1,1 @@
-"""Faults of frames: sizes, pieces, words and documents that the parser reads."""
+"""Faults of the parser: sizes, pieces of the stream, words, and JSON documents."""

@@ -6,13 +6,11 @@ from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.faulty.harm import HARMS, ProcessEnds, StopsReading
 from wireproof_reference_impl.nsq.faulty.shared_overrides import Number, change_declared
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    LATE,
-    MISSING,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.wire import frame_reading
 from wireproof_reference_impl.nsq.wire.frame_reading import (
@@ -43,8 +41,14 @@ def _split(split: Callable[[bytes], Split | None]) -> tuple[Override, ...]:
     return (*HARMS, replace_function(frame_reading, "split_header", split))
 
 
+def _deaf_when_negative(connection: Connection, kind: str, size: int) -> int:
+    if kind == "size" and size < 0 and connection.command in _SINGLE:
+        raise StopsReading
+    return size
+
+
 def _raise_beyond(most: int, error: type[Exception]) -> tuple[Override, ...]:
-    """Return overrides under which longer headers that fit end in an error of the broker's own."""
+    """Return overrides under which longer valid headers cause an internal error of the broker."""
 
     def split(data: bytes) -> Split | None:
         taken = split_header(data)
@@ -75,24 +79,24 @@ def _deaf_when_beyond(data: bytes) -> Split | None:
 
 
 def _clamp(data: bytes) -> Split | None:
-    """Reduce a header length beyond the frame so that one byte of body is left."""
+    """Reduce a header length beyond the frame so that one byte is left for the body."""
     return _cut_at(data, min(_length(data), max(len(data) - 3, 0)))
 
 
 def _nothing_left_of_it(data: bytes) -> Split | None:
-    """Read a header length beyond the frame as no header."""
+    """Read a header length beyond the frame as 0."""
     return split_header(data) or Split(b"{}", data[2:])
 
 
 def _one_beyond(data: bytes) -> Split | None:
-    """Overlook a header length that is just one byte too long."""
+    """Accept a header length that is exactly one byte too long."""
     if _length(data) == len(data) - 1:
         return _cut_at(data, len(data) - 3)
     return split_header(data)
 
 
 def _little_endian(data: bytes) -> Split | None:
-    """Read the header length in the wrong byte order, if it has two bytes to speak of."""
+    """Read the header length as little endian, if it is above 255."""
     length = _length(data)
     return _cut_at(data, int.from_bytes(data[:2], "little") if length > 255 else length)
 
@@ -103,7 +107,7 @@ def _counting_itself(data: bytes) -> Split | None:
 
 
 def _read_signed(data: bytes) -> Split | None:
-    """Read the header length as signed: from 32768 on nothing is left of the header."""
+    """Read the header length as signed, so that from 32768 on the header is empty."""
     length = int.from_bytes(data[:2], signed=True)
     return _cut_at(data, length) if length >= 0 else Split(b"{}", data[2:])
 
@@ -113,7 +117,7 @@ def _of_one_byte(data: bytes) -> Split | None:
 
 
 def _wait_for(is_waited_for: Callable[[int, int], bool]) -> tuple[Override, ...]:
-    """Return overrides under which some sizes are waited for that should be refused."""
+    """Return overrides that wait for the bytes of some sizes that should be refused at once."""
 
     def change(connection: Connection, kind: str, size: int) -> Number:
         limits = connection.node.limits
@@ -130,136 +134,112 @@ _BEYOND = "parser.header-beyond-frame"
 _SIZE = "parser.size"
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    boundary(
         "length-65535-halts",
         "a header length of 65535 crashes the broker",
-        way=BOUNDARY,
         breaks=_LENGTH,
         overrides=_raise_beyond(_MOST_LENGTH - 1, ProcessEnds),
     ),
-    fault(
+    boundary(
         "length-65534-deafens",
         "after a header length above 65533, the broker reads nothing more from the connection",
-        way=BOUNDARY,
         breaks=_LENGTH,
         overrides=_raise_beyond(_MOST_LENGTH - 2, StopsReading),
     ),
-    fault(
+    condition(
         "length-65534-halts-unless-json",
         "a header length above 65533 crashes the broker if the header is not a JSON object",
-        way=CONDITION,
         breaks=_LENGTH,
         overrides=_split(_halting_unless_json),
     ),
-    fault(
+    missing(
         "length-32768-deafens",
         "after a header length above 32767, the broker reads nothing more from the connection",
-        way=MISSING,
         breaks=_LENGTH,
         may_break="consume.body-intact consume.layout",
         overrides=_raise_beyond(32767, StopsReading),
     ),
-    fault(
+    boundary(
         "length-signed",
         "header lengths from 32768 on are read as negative numbers",
-        way=BOUNDARY,
         breaks="consume.layout",
         may_break=(
             "consume.body-intact disk.layout parser.header-beyond-frame parser.header-length"
         ),
         overrides=_split(_read_signed),
     ),
-    fault(
+    boundary(
         "length-of-one-byte",
         "only the low byte of the header length is read",
-        way=BOUNDARY,
         breaks="publish.accept",
         may_break="parser.header-beyond-frame",
         overrides=_split(_of_one_byte),
     ),
-    fault(
+    wrong_value(
         "length-little-endian",
         "header lengths above 255 are read in little-endian byte order",
-        way=WRONG_VALUE,
         breaks="publish.accept",
         overrides=_split(_little_endian),
     ),
-    fault(
+    wrong_value(
         "length-counts-itself",
         "header lengths above 255 are read as including their own two bytes",
-        way=WRONG_VALUE,
         breaks="publish.accept",
         overrides=_split(_counting_itself),
     ),
-    fault(
+    wrong_value(
         "beyond-clamped",
         "a header length beyond the end of the frame is reduced to fit",
-        way=WRONG_VALUE,
         breaks=_BEYOND,
         overrides=_split(_clamp),
     ),
-    fault(
+    wrong_value(
         "beyond-no-header",
         "a header length beyond the end of the frame is read as no header",
-        way=WRONG_VALUE,
         breaks=_BEYOND,
         may_break="consume.body-intact",
         overrides=_split(_nothing_left_of_it),
     ),
-    fault(
+    boundary(
         "beyond-by-one",
         "a header length one byte beyond the end of the frame is accepted",
-        way=BOUNDARY,
         breaks=_BEYOND,
         overrides=_split(_one_beyond),
     ),
-    fault(
+    missing(
         "beyond-halts",
         "a header length beyond the end of the frame crashes the broker",
-        way=MISSING,
         breaks=_BEYOND,
         may_break="dispatch.not-ready http.header-json parser.header-length",
         overrides=_split(_halting_when_beyond),
     ),
-    fault(
+    missing(
         "beyond-deafens",
         "after a header length beyond the end of the frame, the broker reads nothing more from "
         "the connection",
-        way=MISSING,
         breaks=_BEYOND,
         may_break="parser.in-step",
         overrides=_split(_deaf_when_beyond),
     ),
-    fault(
+    wrong_value(
         "size-negative-waits",
         "a negative size is read as a huge one, and the broker waits for that many bytes",
-        way=WRONG_VALUE,
         breaks=_SIZE,
         may_break="publish.error-same-as-pub",
         overrides=_wait_for(lambda size, limit: size < 0),
     ),
-    fault(
-        "size-oversize-waits",
-        "the broker waits for all of an oversized body before it refuses it",
-        way=LATE,
+    missing(
+        "size-negative-unanswered",
+        "after a negative size the broker answers nothing and reads nothing more",
         breaks=_SIZE,
-        may_break="publish.error-same-as-pub",
-        overrides=_wait_for(lambda size, limit: size > limit),
+        may_break="parser.in-step publish.error-same-as-pub smart.partition.pub-bad-message",
+        overrides=(*HARMS, change_declared(_deaf_when_negative)),
     ),
-    fault(
+    boundary(
         "size-least-waits",
         "the broker waits for a body when the size is the smallest negative number",
-        way=BOUNDARY,
         breaks=_SIZE,
         may_break="publish.error-same-as-pub",
         overrides=_wait_for(lambda size, limit: size == -(1 << 31)),
-    ),
-    fault(
-        "size-greatest-waits",
-        "the broker waits for a body when the size is the greatest possible number",
-        way=BOUNDARY,
-        breaks=_SIZE,
-        may_break="publish.error-same-as-pub",
-        overrides=_wait_for(lambda size, limit: size == (1 << 31) - 1),
     ),
 )

@@ -1,4 +1,4 @@
-"""Faults of parsers: what clients say in JSON."""
+"""Faults of parsers: JSON sent by clients."""
 
 import re
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from wireproof_reference_impl.nsq.preset import Preset, parser_fault
 from wireproof_reference_impl.nsq.wire import frame_reading
 from wireproof_reference_impl.nsq.wire.frame_reading import Split, split_header
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_reference_impl.overrides import Override, around, replace_function
 from wireproof_spec.nsq.error_codes import E_INVALID_JSON_HEADER
 
 _DEEP = 250
@@ -31,7 +31,7 @@ _ESCAPED_NUL = b"\\u0000"
 
 
 def _count_depth(data: bytes) -> int:
-    """Return how deep a document goes at most, strings not looked at."""
+    """Return the maximum nesting depth of a document, ignoring strings."""
     depth = most = 0
     for byte in data:
         if byte in b"[{":
@@ -89,15 +89,12 @@ def _refusal_loses_next(connection: Connection, refusal: Refusal) -> None:
 
 
 def _change_identify(change: Callable[[Connection, bytes], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which the body of each IDENTIFY is seen by a fault first."""
+    """Return overrides that pass the body of each IDENTIFY through a fault first."""
 
-    def wrap(original: Callable[..., Bytes]) -> Callable[..., object]:
-        def read_body(connection: Connection) -> Bytes:
-            return change(connection, (yield from original(connection)))
+    def read_body(original: Callable[..., Bytes], connection: Connection) -> Bytes:
+        return change(connection, (yield from original(connection)))
 
-        return read_body
-
-    return (*HARMS, Override(identify, "read_body", wrap))
+    return (*HARMS, around(identify, "read_body", read_body))
 
 
 FAULTS: tuple[Preset, ...] = (

@@ -1,4 +1,4 @@
-"""Faults of parsers: sizes and counts that lie, and bodies taken for something else."""
+"""Faults of parsers: wrong sizes and counts, and bodies that are misread."""
 
 from collections.abc import Callable, Sequence
 
@@ -19,7 +19,7 @@ from wireproof_reference_impl.nsq.preset import Preset, parser_fault
 from wireproof_reference_impl.nsq.wire import frame_reading
 from wireproof_reference_impl.nsq.wire.frame_reading import Split, split_header
 from wireproof_reference_impl.nsq.wire.message import Message, NewMessage
-from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_reference_impl.overrides import Override, around, replace_function
 
 _FULL = 65536
 _HOARDED_BYTES = 2 << 20
@@ -75,13 +75,10 @@ def _declare(change: Callable[[Connection, str, int], int]) -> tuple[Override, .
 def _batch(change: Callable[[bytes], bytes]) -> Override:
     """Return an override that changes the body of each batch."""
 
-    def wrap(original: Callable[..., Bytes]) -> Callable[..., object]:
-        def read_body(size: int) -> Bytes:
-            return change((yield from original(size)))
+    def read_body(original: Callable[..., Bytes], size: int) -> Bytes:
+        return change((yield from original(size)))
 
-        return read_body
-
-    return Override(publish_many, "read_body", wrap)
+    return around(publish_many, "read_body", read_body)
 
 
 def _nothing_behind_header_halts(data: bytes) -> Split | None:
@@ -91,7 +88,7 @@ def _nothing_behind_header_halts(data: bytes) -> Split | None:
 
 
 def _without_twins(data: bytes) -> bytes:
-    """Leave out of a batch each message that is the same as the one before it."""
+    """Remove from a batch each message that equals the one before it."""
     messages: list[bytes] = []
     place, dropped = 4, 0
     while place < len(data):

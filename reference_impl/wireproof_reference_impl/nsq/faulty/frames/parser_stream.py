@@ -1,4 +1,4 @@
-"""Faults of parsers: the stream in pieces, and its end."""
+"""Faults of parsers: a stream in pieces, and its end."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from wireproof_reference_impl.nsq.faulty.harm import (
     reread,
 )
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.nsq.names import MAGIC
 
 _SIZE_BYTES = 4
@@ -20,7 +20,7 @@ _HOARDED_BYTES = 1 << 20
 
 
 def _count_awaited(connection: Connection) -> int:
-    """Return how many bytes the command at hand waits for; 0 between commands."""
+    """Return how many bytes the present command waits for; 0 between commands."""
     return 0 if connection.reading is None else connection.needed
 
 
@@ -36,7 +36,7 @@ def _magic_too(connection: Connection) -> bool:
 
 
 def _split_size_loses_begin(connection: Connection, data: bytes) -> bytes:
-    """Forget what came of a size before the rest of it."""
+    """Drop the first bytes of a size that arrives in two pieces."""
     if _is_inside_size(connection) and not _magic_too(connection):
         reread(connection, b"")
     return data
@@ -66,29 +66,23 @@ def _cut_hoards(connection: Connection) -> None:
 
 
 def _segments(change: Callable[[Connection, bytes], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which each piece of the stream is read otherwise."""
+    """Return overrides that change how each piece of the stream is read."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def read(connection: Connection, data: bytes) -> None:
-            original(connection, change(connection, data))
+    def read(original: Original, connection: Connection, data: bytes) -> None:
+        original(connection, change(connection, data))
 
-        return read
-
-    return (Override(Connection, "read", wrap), *HARMS)
+    return (around(Connection, "read", read), *HARMS)
 
 
 def _cut(change: Callable[[Connection], None]) -> tuple[Override, ...]:
-    """Return overrides under which more is done when a stream ends inside a command."""
+    """Return overrides that do something more when a stream ends inside a command."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def cut_off(connection: Connection) -> None:
-            if connection.reading is not None:
-                change(connection)
-            original(connection)
+    def cut_off(original: Original, connection: Connection) -> None:
+        if connection.reading is not None:
+            change(connection)
+        original(connection)
 
-        return cut_off
-
-    return (*HARMS, Override(Connection, "cut_off", wrap))
+    return (*HARMS, around(Connection, "cut_off", cut_off))
 
 
 FAULTS: tuple[Preset, ...] = (

@@ -1,4 +1,4 @@
-"""Faults of parsers: words of command lines, and ids of messages."""
+"""Faults of parsers: words of command lines, and message ids."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ from wireproof_reference_impl.nsq.faulty.harm import (
 from wireproof_reference_impl.nsq.faulty.shared_overrides import watch_refusals
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.nsq.error_codes import E_BAD_CHANNEL, E_BAD_TOPIC, E_INVALID
 from wireproof_spec.nsq.names import (
     FIN,
@@ -48,12 +48,12 @@ _PARTITION_AT = {
 
 
 def _text(words: Words) -> Words:
-    """Return the words that are text."""
+    """Return the words that are valid text."""
     return [] if words[0] in _ACKNOWLEDGING else words[1:]
 
 
 def _number(words: Words, command: bytes, at: int) -> int | None:
-    """Return a decimal number of a command's line."""
+    """Return a decimal number in a command line."""
     if words[0] != command or len(words) <= at:
         return None
     digits = words[at].removeprefix(b"-")
@@ -142,15 +142,12 @@ def _bad_topic_loses_next(connection: Connection, refusal: Refusal) -> None:
 
 
 def _lines(change: Callable[[Connection, Words], Words]) -> tuple[Override, ...]:
-    """Return overrides under which a fault sees the words of each command first."""
+    """Return overrides that pass the words of each command through a fault first."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def run_command(connection: Connection, words: Words) -> None:
-            original(connection, change(connection, words))
+    def run_command(original: Original, connection: Connection, words: Words) -> None:
+        original(connection, change(connection, words))
 
-        return run_command
-
-    return (*HARMS, Override(Connection, "run_command", wrap))
+    return (*HARMS, around(Connection, "run_command", run_command))
 
 
 def _change_refusals(change: Callable[[Connection, Refusal], None]) -> tuple[Override, ...]:

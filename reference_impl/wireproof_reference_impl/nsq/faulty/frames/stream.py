@@ -1,4 +1,4 @@
-"""Faults of frames as a stream: cut off, in pieces, and what a refused one leaves behind."""
+"""Faults of the frame stream: cut off, in pieces, and after-effects of a refused frame."""
 
 from collections.abc import Callable, Sequence
 from weakref import WeakKeyDictionary, WeakSet
@@ -15,18 +15,17 @@ from wireproof_reference_impl.nsq.faulty.shared_overrides import (
     watch_refusals,
 )
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    EXTRA,
-    MISSING,
     PUBLISHERS,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    extra,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.wire.message import NewMessage
 from wireproof_reference_impl.nsq.wire.refusal import EndOfStream, Refusal
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.nsq.error_codes import E_PUB_FAILED
 from wireproof_spec.nsq.names import PUB_EXT
 
@@ -71,7 +70,7 @@ def _second_frame_dropped(command: bytes, rest: bytes) -> bytes:
 
 
 def _half_frame_dropped(command: bytes, rest: bytes) -> bytes:
-    """Forget what came of the next frame when it has not come whole."""
+    """Drop the received part of an incomplete frame."""
     _, feed, body = rest.partition(b"\n")
     size = int.from_bytes(body[:4])
     whole = bool(feed) and len(body) >= 4 + size
@@ -79,67 +78,61 @@ def _half_frame_dropped(command: bytes, rest: bytes) -> bytes:
 
 
 def _cut(change: Cut) -> tuple[Override, ...]:
-    """Return overrides under which a message that was cut off is published, if not None."""
+    """Return overrides under which a cut-off message is published unless `change` returns None."""
     return (_read_cut(change, _IGNORED),)
 
 
 def _cut_late(change: Cut) -> tuple[Override, ...]:
-    """Return overrides under which a message that was cut off is refused, and published late."""
+    """Return overrides under which a cut-off message is refused, and published later."""
     cut = WeakSet[Connection]()
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def store(
-            connection: Connection, partition: Partition, entries: Sequence[NewMessage]
-        ) -> object:
-            if connection not in cut:
-                return original(connection, partition, entries)
-            publish_late(connection, partition, entries)
-            raise publish.cut_body()
+    def store(
+        original: Original,
+        connection: Connection,
+        partition: Partition,
+        entries: Sequence[NewMessage],
+    ) -> object:
+        if connection not in cut:
+            return original(connection, partition, entries)
+        publish_late(connection, partition, entries)
+        raise publish.cut_body()
 
-        return store
-
-    return (_read_cut(change, cut), Override(publish, "store", wrap))
+    return (_read_cut(change, cut), around(publish, "store", store))
 
 
 def _read_cut(change: Cut, cut: WeakSet[Connection]) -> Override:
-    """Return an override that makes messages of cut ones, and notes on which connections."""
+    """Return an override that accepts cut-off bodies, and records their connections."""
 
-    def wrap(original: Callable[..., Bytes]) -> Callable[..., object]:
-        def read_body(connection: Connection, size: int) -> Bytes:
-            try:
-                return (yield from original(connection, size))
-            except Refusal as refusal:
-                end = refusal.__cause__
-                data = change(end.data, size) if isinstance(end, EndOfStream) else None
-                if data is None:
-                    raise
-                cut.add(connection)
-                return data
+    def read_body(original: Callable[..., Bytes], connection: Connection, size: int) -> Bytes:
+        try:
+            return (yield from original(connection, size))
+        except Refusal as refusal:
+            end = refusal.__cause__
+            data = change(end.data, size) if isinstance(end, EndOfStream) else None
+            if data is None:
+                raise
+            cut.add(connection)
+            return data
 
-        return read_body
-
-    return Override(publish, "read_body", wrap)
+    return around(publish, "read_body", read_body)
 
 
 def _change_answers(change: Callable[[list[bytes], int], list[bytes]]) -> tuple[Override, ...]:
-    """Return overrides under which the answers to what came at a time are changed.
+    """Return overrides that change the answers to one received piece of the stream.
 
-    The change is given the number of pieces in which a frame came so far.
+    The change gets the number of pieces in which the present frame has arrived so far.
     """
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def read(connection: Connection, data: bytes) -> None:
-            before, pieces = len(connection.output), _pieces(connection)
-            original(connection, data)
-            connection.output[before:] = change(connection.output[before:], pieces)
+    def read(original: Original, connection: Connection, data: bytes) -> None:
+        before, pieces = len(connection.output), _pieces(connection)
+        original(connection, data)
+        connection.output[before:] = change(connection.output[before:], pieces)
 
-        return read
-
-    return (Override(Connection, "read", wrap), *_COUNTING)
+    return (around(Connection, "read", read), *_COUNTING)
 
 
 def _change_bodies(change: Callable[[bytes, int], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which a body that came in so many pieces is changed."""
+    """Return overrides that change a body, given the number of pieces in which it arrived."""
     return (
         reading_body(lambda connection, data: change(data, _pieces(connection))),
         *_COUNTING,
@@ -150,34 +143,25 @@ def _pieces(connection: Connection) -> int:
     return _PIECE_COUNTS.get(connection, 0)
 
 
-def _count_pieces(original: Callable[..., object]) -> Callable[..., object]:
-    def read(connection: Connection, data: bytes) -> None:
-        is_between = connection.reading is None and not connection.buffer
-        _PIECE_COUNTS[connection] = 1 if is_between else _pieces(connection) + 1
-        original(connection, data)
-
-    return read
+def _count_pieces(original: Original, connection: Connection, data: bytes) -> None:
+    is_between = connection.reading is None and not connection.buffer
+    _PIECE_COUNTS[connection] = 1 if is_between else _pieces(connection) + 1
+    original(connection, data)
 
 
-def _count_anew(original: Callable[..., object]) -> Callable[..., object]:
-    def finish_command(connection: Connection) -> None:
-        original(connection)
-        _PIECE_COUNTS[connection] = 1
-
-    return finish_command
+def _count_anew(original: Original, connection: Connection) -> None:
+    original(connection)
+    _PIECE_COUNTS[connection] = 1
 
 
 def _behind(change: Callable[[bytes, bytes], bytes]) -> Override:
-    """Return an override under which what has come behind a command is changed."""
+    """Return an override that changes the bytes already received after a command."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def finish_command(connection: Connection) -> None:
-            original(connection)
-            reread(connection, change(connection.command, peek_unread(connection)))
+    def finish_command(original: Original, connection: Connection) -> None:
+        original(connection)
+        reread(connection, change(connection.command, peek_unread(connection)))
 
-        return finish_command
-
-    return Override(Connection, "finish_command", wrap)
+    return around(Connection, "finish_command", finish_command)
 
 
 def _read_again(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
@@ -195,9 +179,9 @@ def _read_again(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
 
 
 def _spoil(spoilt: Callable[[Connection], object]) -> tuple[Override, ...]:
-    """Return overrides under which a refused frame lets a publish after it fail.
+    """Return overrides under which a publish fails after a refused frame.
 
-    `spoilt` returns what it spoils: its connection, or the node.
+    `spoilt` returns what the refused frame affects: its connection, or the node.
     """
     marked = WeakSet[object]()
 
@@ -216,95 +200,84 @@ def _spoil(spoilt: Callable[[Connection], object]) -> tuple[Override, ...]:
 _IGNORED = WeakSet[Connection]()
 _PIECE_COUNTS = WeakKeyDictionary[Connection, int]()
 _COUNTING = (
-    Override(Connection, "read", _count_pieces),
-    Override(Connection, "finish_command", _count_anew),
+    around(Connection, "read", _count_pieces),
+    around(Connection, "finish_command", _count_anew),
 )
 _CUT = "parser.truncated"
 _PIECES = "parser.segmentation"
 _STEP = "parser.in-step"
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    missing(
         "cut-published",
         "the part received of a truncated frame is published",
-        way=MISSING,
         breaks=_CUT,
         overrides=_cut(_as_it_came),
         late_overrides=_cut_late(_as_it_came),
     ),
-    fault(
+    wrong_value(
         "cut-padded",
         "a truncated frame is published with zeros in place of the missing bytes",
-        way=WRONG_VALUE,
         breaks=_CUT,
         overrides=_cut(_zero_padded),
         late_overrides=_cut_late(_zero_padded),
     ),
-    fault(
+    boundary(
         "cut-by-one-published",
         "a frame that lacks only its last byte is published",
-        way=BOUNDARY,
         breaks=_CUT,
         overrides=_cut(_one_byte_short),
         late_overrides=_cut_late(_one_byte_short),
     ),
-    fault(
+    extra(
         "pieces-answered-twice",
         "a frame that arrives in several pieces is answered twice",
-        way=EXTRA,
         breaks=_PIECES,
         overrides=_change_answers(_answered_twice_in_pieces),
     ),
-    fault(
+    boundary(
         "pieces-lose-the-end",
         "a body that arrives in several pieces loses its last byte",
-        way=BOUNDARY,
         breaks=_PIECES,
         may_break="consume.body-intact consume.layout consume.plain-topic parser.header-length",
         overrides=_change_bodies(_last_lost_in_pieces),
     ),
-    fault(
+    boundary(
         "pieces-end-at-4096",
         "a body that arrives in several pieces is truncated to 4096 bytes",
-        way=BOUNDARY,
         breaks=_PIECES,
         may_break="consume.body-intact consume.plain-topic",
         overrides=_change_bodies(_cut_beyond_4096_in_pieces),
     ),
-    fault(
+    missing(
         "second-frame-dropped",
         "of several frames in one write the second is dropped",
-        way=MISSING,
         breaks=_PIECES,
         overrides=(_behind(_second_frame_dropped),),
     ),
-    fault(
+    missing(
         "half-frame-dropped",
         "an incomplete frame that arrives together with a complete one is dropped",
-        way=MISSING,
         breaks=_PIECES,
         overrides=(_behind(_half_frame_dropped),),
     ),
-    fault(
+    wrong_value(
         "answers-in-reverse",
         "several frames in one write are answered in reverse order",
-        way=WRONG_VALUE,
         breaks=_PIECES,
         may_break="parser.in-step",
         overrides=_change_answers(_in_reverse),
     ),
-    fault(
+    missing(
         "answers-but-the-first-lost",
         "of several frames in one write, only the first is answered",
-        way=MISSING,
         breaks=_PIECES,
         may_break="parser.in-step",
         overrides=_change_answers(_first_answer_only),
     ),
-    fault(
+    extra(
         "refused-body-read-again",
         "the body of a refused frame is parsed as commands",
-        way=EXTRA,
         breaks=_STEP,
         may_break=(
             "parser.empty-body publish.header-json publish.header-name "
@@ -313,10 +286,9 @@ FAULTS: tuple[Preset, ...] = (
         ),
         overrides=_read_again(lambda body: body),
     ),
-    fault(
+    boundary(
         "refused-last-byte-read-again",
         "the last byte of a refused frame is parsed as the start of a command",
-        way=BOUNDARY,
         breaks=_STEP,
         may_break=(
             "parser.empty-body publish.header-json publish.header-name "
@@ -325,10 +297,9 @@ FAULTS: tuple[Preset, ...] = (
         ),
         overrides=_read_again(lambda body: body[-1:]),
     ),
-    fault(
+    wrong_value(
         "refused-spoils-the-next",
         "after a refused frame, the next frame on the same connection fails",
-        way=WRONG_VALUE,
         breaks=_STEP,
         may_break=(
             "parser.empty-body publish.header-json publish.header-name "
@@ -337,10 +308,9 @@ FAULTS: tuple[Preset, ...] = (
         ),
         overrides=_spoil(lambda connection: connection),
     ),
-    fault(
+    condition(
         "refused-spoils-others",
         "after a refused frame, the next frame on any connection fails",
-        way=CONDITION,
         breaks=_STEP,
         may_break=PUBLISHERS,
         overrides=_spoil(lambda connection: connection.node),

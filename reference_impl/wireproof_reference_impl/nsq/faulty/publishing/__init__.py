@@ -1,1 +1,1 @@
-"""Faults of publishing: what is taken, how it is answered, what is stored."""
+"""Faults of publishing: which messages are accepted, answered and stored, and how."""

@@ -1,14 +1,13 @@
-"""Faults of the error codes of PUB_EXT: those that PUB has for the same cause."""
+"""Faults of the error codes of PUB_EXT: it uses its own codes instead of those of PUB."""
 
 from collections.abc import Callable
 
 from wireproof_reference_impl.nsq.faulty.errors import code_refusals, ended_without_a_word
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    MISSING,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.overrides import Override
 from wireproof_spec.nsq import error_codes
@@ -18,7 +17,7 @@ Test = Callable[[bytes], bool]
 
 
 def _codes(other: dict[str, str]) -> tuple[Override, ...]:
-    """Return overrides under which PUB_EXT has codes of its own where PUB has others."""
+    """Return overrides under which PUB_EXT uses its own codes instead of those of PUB."""
 
     def code(command: bytes, own: str) -> str:
         return other.get(own, own) if command == PUB_EXT else own
@@ -33,38 +32,33 @@ def _is_unknown_topic(command: bytes, code: str) -> bool:
 _SAME = "publish.error-same-as-pub"
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    wrong_value(
         "code-for-bad-topic-differs",
         "PUB_EXT refuses an invalid topic name with the code of a missing topic, unlike PUB",
-        way=WRONG_VALUE,
         breaks=_SAME,
         overrides=_codes({error_codes.E_BAD_TOPIC: error_codes.E_TOPIC_NOT_EXIST}),
     ),
-    fault(
+    wrong_value(
         "code-for-no-topic-differs",
         "PUB_EXT refuses a missing topic with the code of a failed publish, unlike PUB",
-        way=WRONG_VALUE,
         breaks=_SAME,
         overrides=_codes({error_codes.E_TOPIC_NOT_EXIST: error_codes.E_PUB_FAILED}),
     ),
-    fault(
+    boundary(
         "code-for-bad-size-differs",
         "PUB_EXT refuses invalid sizes and truncated bodies with another code than PUB",
-        way=BOUNDARY,
         breaks=_SAME,
         overrides=_codes({error_codes.E_BAD_MESSAGE: error_codes.E_BAD_BODY}),
     ),
-    fault(
+    missing(
         "code-for-no-topic-missing",
         "PUB_EXT to a missing topic closes the connection without an error",
-        way=MISSING,
         breaks=_SAME,
         overrides=(ended_without_a_word(_is_unknown_topic),),
     ),
-    fault(
+    wrong_value(
         "code-for-bad-header-unknown",
         "a header that is not JSON is refused with an unknown error code",
-        way=WRONG_VALUE,
         breaks=_SAME,
         overrides=_codes({error_codes.E_INVALID_JSON_HEADER: "E_BAD_HEADER"}),
     ),

@@ -1,42 +1,42 @@
-"""Faults of what messages hold when clients receive them: header and body."""
+"""Faults of the content of delivered messages: header and body."""
 
 import json
-from collections.abc import Callable
+from typing import cast
 
 from wireproof_reference_impl.nsq.faulty.consuming.consume import Part, override_extend, with_body
-from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    MISSING,
     READERS,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import Message
-from wireproof_reference_impl.overrides import Override
-
-
-def _stored_header(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which headers are stored so."""
-    return (storing_header(lambda header, topic: change(header)),)
 
 
 def _limited_length(most: int) -> Part:
-    """Return an ext part whose header is cut to what its writer can count."""
+    """Return an ext part whose header is cut to `most` bytes."""
     return lambda version, header: packed.extend_part(version, header[:most])
 
 
-def _marshalled_anew(header: bytes) -> bytes:
-    return json.dumps(json.loads(header), sort_keys=True, separators=(",", ":")).encode()
+def _lower(header: bytes) -> bytes:
+    try:
+        fields = json.loads(header)
+    except ValueError:
+        return header
+    if not isinstance(fields, dict):
+        return header
+    named = cast(dict[str, object], fields)
+    if all(name == name.lower() for name in named):
+        return header
+    lowered = {name.lower(): value for name, value in named.items()}
+    return json.dumps(lowered, separators=(",", ":")).encode()
 
 
-def _without_internal_names(header: bytes) -> bytes:
-    fields = json.loads(header)
-    kept = {name: value for name, value in fields.items() if not name.startswith("##")}
-    return header if kept == fields else json.dumps(kept, separators=(",", ":")).encode()
+def _change(header: bytes) -> bytes:
+    return header[:-3] + b"!" + header[-2:] if header.endswith(b'"}') else header
 
 
 def _first_byte_lost_behind_odd_header(message: Message) -> bytes:
@@ -54,90 +54,44 @@ _BODY = "consume.body-intact"
 _VERSION = "consume.version"
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
-        "header-marshalled-anew",
-        "a header published over TCP is parsed and serialized again, with its names sorted",
-        way=WRONG_VALUE,
-        breaks=_HEADER,
-        may_break="disk.layout",
-        overrides=_stored_header(_marshalled_anew),
-    ),
-    fault(
-        "header-stripped",
-        "white space around a header is removed",
-        way=BOUNDARY,
-        breaks=_HEADER,
-        may_break="disk.layout",
-        overrides=_stored_header(bytes.strip),
-    ),
-    fault(
-        "header-without-internal-names",
-        "header names that begin with ## are removed",
-        way=MISSING,
-        breaks=_HEADER,
-        may_break="consume.batch disk.layout publish.mpub-ext upgrade.subscribe-rules",
-        overrides=_stored_header(_without_internal_names),
-    ),
-    fault(
-        "header-unescaped",
-        "escaped slashes in a header lose their backslash",
-        way=WRONG_VALUE,
-        breaks=_HEADER,
-        may_break="disk.layout",
-        overrides=_stored_header(lambda header: header.replace(rb"\/", b"/")),
-    ),
-    fault(
-        "header-markup-escaped",
-        "<, > and & in a header are escaped",
-        way=WRONG_VALUE,
-        breaks=_HEADER,
-        may_break="disk.layout",
-        overrides=_stored_header(lambda header: header.replace(b"<", rb"\u003c")),
-    ),
-    fault(
+    boundary(
         "header-cut-at-255",
         "headers are truncated to 255 bytes",
-        way=BOUNDARY,
         breaks=f"{_HEADER} {_LAYOUT}",
         may_break="consume.batch consume.body-intact http.header-stored parser.header-length",
         settings=override_extend(_limited_length(255)),
     ),
-    fault(
+    boundary(
         "header-cut-at-4096",
         "headers are truncated to 4096 bytes",
-        way=BOUNDARY,
         breaks=f"{_HEADER} {_LAYOUT}",
         may_break="consume.body-intact parser.header-length",
         settings=override_extend(_limited_length(4096)),
     ),
-    fault(
+    boundary(
         "header-cut-at-32767",
         "headers are truncated to 32767 bytes",
-        way=BOUNDARY,
         breaks=_LAYOUT,
         may_break="consume.body-intact parser.header-length",
         settings=override_extend(_limited_length(32767)),
     ),
-    fault(
+    missing(
         "header-lost",
         "a message with a header is delivered without the header",
-        way=MISSING,
         breaks=f"{_HEADER} {_VERSION} {_LAYOUT}",
         may_break=READERS,
         settings=override_extend(lambda version, header: b"\0"),
     ),
-    fault(
+    boundary(
         "body-without-last-line-feed",
         "a line feed at the end of a body is removed",
-        way=BOUNDARY,
         breaks=_BODY,
-        may_break="upgrade.old-messages",
+        may_break="upgrade.old-messages consume.plain-topic",
         overrides=with_body(lambda message: message.body.removesuffix(b"\n")),
     ),
-    fault(
+    condition(
         "body-behind-odd-header",
         "the first body byte is lost if the header's length is odd and above 200",
-        way=CONDITION,
         breaks=_BODY,
         may_break=(
             "consume.header-intact consume.layout dispatch.to-matching parser.header-length "
@@ -145,46 +99,66 @@ FAULTS: tuple[Preset, ...] = (
         ),
         overrides=with_body(_first_byte_lost_behind_odd_header),
     ),
-    fault(
+    condition(
         "body-without-header",
         "on ext topics, a message without a header loses its first body byte",
-        way=CONDITION,
         breaks=_BODY,
         may_break=READERS,
         overrides=with_body(_first_byte_lost_without_header),
     ),
-    fault(
+    boundary(
         "body-cut-at-nul",
         "bodies are truncated at the first NUL byte",
-        way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
         overrides=with_body(lambda message: message.body.partition(b"\0")[0]),
     ),
-    fault(
+    boundary(
         "body-cut-at-65535",
         "bodies are truncated to 65535 bytes",
-        way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
         overrides=with_body(lambda message: message.body[:65535]),
     ),
-    fault(
+    wrong_value(
         "body-as-text",
         "body bytes that are not valid UTF-8 are replaced",
-        way=WRONG_VALUE,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
         overrides=with_body(lambda message: message.body.decode("utf-8", "replace").encode()),
     ),
-    fault(
+    boundary(
         "body-wrong-above-4096",
         "bodies above 4096 bytes lose their last byte",
-        way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
         overrides=with_body(
             lambda message: message.body[:-1] if len(message.body) > 4096 else message.body
+        ),
+    ),
+    missing(
+        "body-cut-when-sent",
+        "the last byte of a body is left out when the message is sent to a client",
+        breaks=_BODY,
+        may_break=f"{READERS} {_LAYOUT} consume.attempts {_HEADER} {_VERSION}",
+        overrides=with_body(lambda message: message.body[:-1]),
+    ),
+    wrong_value(
+        "header-names-in-lower-case",
+        "header names are sent to clients in lower case",
+        breaks=_HEADER,
+        may_break=READERS,
+        settings=override_extend(
+            lambda version, header: packed.extend_part(version, _lower(header))
+        ),
+    ),
+    wrong_value(
+        "header-value-changed-when-sent",
+        "the last letter of a header's last value is another when it is sent to a client",
+        breaks=_HEADER,
+        may_break=READERS,
+        settings=override_extend(
+            lambda version, header: packed.extend_part(version, _change(header))
         ),
     ),
 )

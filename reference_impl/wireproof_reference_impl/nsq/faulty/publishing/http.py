@@ -12,12 +12,11 @@ from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.topic import Topic
 from wireproof_reference_impl.nsq.http import publish
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    MISSING,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.requests import http_header
 from wireproof_reference_impl.nsq.requests.http_header import Fields, collect_added, compact
@@ -26,14 +25,14 @@ from wireproof_reference_impl.nsq.wire import header
 from wireproof_reference_impl.nsq.wire.go_text import marshal
 from wireproof_reference_impl.nsq.wire.header import Header, checked_object, reader
 from wireproof_reference_impl.nsq.wire.message import NewMessage
-from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 from wireproof_spec.strict_json import JsonValue
 
 Object = dict[str, JsonValue]
 
 
 def _merge_with(merge: Callable[[Object, Fields], object]) -> Settings:
-    """Return settings under which ext and request headers are put together so."""
+    """Return settings that change how ext and request headers are merged."""
 
     def build(ext: bytes, extra: Fields) -> bytes:
         fields = checked_object(ext)
@@ -44,7 +43,7 @@ def _merge_with(merge: Callable[[Object, Fields], object]) -> Settings:
 
 
 def _take_wrong(wrong: Callable[[bytes], bool], stored: bytes = b"{}") -> Settings:
-    """Return settings under which an ext that passes a test is taken for another one."""
+    """Return settings under which an ext that passes a test is replaced by another one."""
 
     def build(ext: bytes, extra: Fields) -> bytes:
         return http_header.make_stored(stored if wrong(ext) else ext, extra)
@@ -55,24 +54,20 @@ def _take_wrong(wrong: Callable[[bytes], bool], stored: bytes = b"{}") -> Settin
 def _entry(change: Callable[[NewMessage], NewMessage]) -> tuple[Override, ...]:
     """Return overrides under which another message is stored."""
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        def ext_entry(request: Request, stored_header: bytes, header: Header) -> NewMessage:
-            return change(cast(NewMessage, original(request, stored_header, header)))
+    def ext_entry(
+        original: Original, request: Request, stored_header: bytes, header: Header
+    ) -> NewMessage:
+        return change(cast(NewMessage, original(request, stored_header, header)))
 
-        return ext_entry
-
-    return (Override(publish, "ext_entry", wrap),)
+    return (around(publish, "ext_entry", ext_entry),)
 
 
-def _status_202(original: Callable[..., object]) -> Callable[..., object]:
-    def untraced_answer(node: Node, request: Request) -> Answer:
-        return replace(cast(Answer, original(node, request)), status=202)
-
-    return untraced_answer
+def _status_202(original: Original, node: Node, request: Request) -> Answer:
+    return replace(cast(Answer, original(node, request)), status=202)
 
 
 def _spell(extra: Fields) -> Object:
-    """Return request headers with their names as they were spelled."""
+    """Return request headers with their names in the spelling of the request."""
     return {name.decode("latin-1"): http_header.text(value) for name, value in extra}
 
 
@@ -91,7 +86,7 @@ def _unescaped_again(ext: bytes, extra: Fields) -> bytes:
 
 
 def _digits_as_numbers(fields: Object) -> Object:
-    """Turn values of digits into numbers, but for those of internal names."""
+    """Turn values of digits into numbers, except for internal names."""
     return {
         name: int(value) if name[:1] != "#" and str(value).isdigit() else value
         for name, value in fields.items()
@@ -113,6 +108,10 @@ def _is_json(ext: bytes) -> bool:
     return True
 
 
+def _first_partition(request: Request) -> int | None:
+    return None
+
+
 def _taken_anywhere(topic: Topic) -> None:
     """Accept a header on every kind of topic."""
 
@@ -127,10 +126,9 @@ _JSON = "http.header-json"
 _ANY_VALUES = {"http.header": reader(values=lambda fields: None)}
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    wrong_value(
         "http-answer-in-lower-case",
         "a successful HTTP publish is answered with ok in lower case",
-        way=WRONG_VALUE,
         breaks=_ACCEPT,
         may_break=(
             "http.header-json http.header-stored http.trace-empty http.value-exact "
@@ -138,37 +136,33 @@ FAULTS: tuple[Preset, ...] = (
         ),
         settings={"http.ok": b"ok"},
     ),
-    fault(
+    wrong_value(
         "http-status-202",
         "a successful HTTP publish is answered with status 202",
-        way=WRONG_VALUE,
         breaks=_ACCEPT,
         may_break=(
             "http.header-json http.header-stored http.trace-empty http.value-exact "
             "http.x-nsqext http.x-nsqext-override parser.header-length"
         ),
-        overrides=(Override(publish, "untraced_answer", _status_202),),
+        overrides=(around(publish, "untraced_answer", _status_202),),
     ),
-    fault(
+    missing(
         "http-answer-empty",
         "a successful HTTP publish is answered with an empty body",
-        way=MISSING,
         breaks=_ACCEPT,
         may_break="http.header-json http.trace-empty parser.header-length",
         settings={"http.ok": b""},
     ),
-    fault(
+    boundary(
         "http-body-cut",
         "the last byte of a message published over HTTP is lost",
-        way=BOUNDARY,
         breaks=_ACCEPT,
         may_break="dispatch.to-matching http.header-stored http.value-exact http.x-nsqext",
         overrides=_entry(lambda entry: entry._replace(body=entry.body[:-1] or b"?")),
     ),
-    fault(
+    wrong_value(
         "http-body-unescaped",
         "percent and plus signs in a message published over HTTP are decoded as URL escapes",
-        way=WRONG_VALUE,
         breaks=_ACCEPT,
         overrides=_entry(
             lambda entry: entry._replace(
@@ -176,64 +170,57 @@ FAULTS: tuple[Preset, ...] = (
             )
         ),
     ),
-    fault(
+    missing(
         "http-header-lost",
         "a header published over HTTP in the parameter ext is validated but not stored",
-        way=MISSING,
         breaks=f"{_STORED} {_X}",
         may_break="http.accept http.value-exact http.x-nsqext-override parser.header-length",
         overrides=_entry(lambda entry: entry._replace(header=None)),
     ),
-    fault(
+    missing(
         "http-header-emptied",
         "a header published over HTTP is stored as an empty JSON object",
-        way=MISSING,
         breaks=f"{_STORED} {_X}",
         may_break="http.value-exact http.x-nsqext-override parser.header-length",
         overrides=_entry(lambda entry: entry._replace(header=b"{}")),
     ),
-    fault(
+    boundary(
         "http-header-first-name",
         "only the first name of the HTTP parameter ext is stored",
-        way=BOUNDARY,
         breaks=_STORED,
         may_break="http.value-exact",
         settings=_merge_with(
             lambda fields, extra: dict([*fields.items()][:1]) | collect_added(extra)
         ),
     ),
-    fault(
+    wrong_value(
         "http-header-lower-case",
         "names in the HTTP parameter ext are stored in lower case",
-        way=WRONG_VALUE,
         breaks=_STORED,
         may_break="http.value-exact",
         settings=_merge_with(
             lambda fields, extra: {k.lower(): v for k, v in fields.items()} | collect_added(extra)
         ),
     ),
-    fault(
+    wrong_value(
         "http-header-as-text",
         "the HTTP parameter ext is stored as a JSON string instead of an object",
-        way=WRONG_VALUE,
         breaks=_STORED,
         may_break="http.value-exact http.x-nsqext http.x-nsqext-override parser.header-length",
         overrides=_entry(
             lambda entry: entry._replace(header=compact((entry.header or b"").decode())[:_LONGEST])
         ),
     ),
-    fault(
+    wrong_value(
         "http-unescaped-twice",
         "the HTTP parameter ext is URL-decoded twice",
-        way=WRONG_VALUE,
         breaks=_EXACT,
         may_break="http.header-json",
         settings={"http.build_header": _unescaped_again},
     ),
-    fault(
+    condition(
         "http-digits-as-numbers",
         "values in the HTTP parameter ext that consist of digits are stored as numbers",
-        way=CONDITION,
         breaks=_STORED,
         may_break=_EXACT,
         settings={
@@ -241,33 +228,29 @@ FAULTS: tuple[Preset, ...] = (
             **_ANY_VALUES,
         },
     ),
-    fault(
+    boundary(
         "http-numbers-through-floats",
         "numbers in the HTTP parameter ext are accepted and stored as the nearest float",
-        way=BOUNDARY,
         breaks=_EXACT,
         settings={"http.build_header": _numbers_through_floats, **_ANY_VALUES},
     ),
-    fault(
+    wrong_value(
         "x-nsqext-case-kept",
         "names from X-NSQEXT- request headers are stored with their letter case as sent",
-        way=WRONG_VALUE,
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override",
         settings=_merge_with(lambda fields, extra: fields | _spell(extra)),
     ),
-    fault(
+    missing(
         "x-nsqext-overlooked",
         "X-NSQEXT- request headers are ignored",
-        way=MISSING,
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override publish.header-name",
         settings=_merge_with(lambda fields, extra: fields),
     ),
-    fault(
+    condition(
         "x-nsqext-as-numbers",
         "values of X-NSQEXT- request headers that consist of digits are stored as numbers",
-        way=CONDITION,
         breaks=_X,
         may_break="http.value-exact",
         settings={
@@ -275,26 +258,23 @@ FAULTS: tuple[Preset, ...] = (
             **_ANY_VALUES,
         },
     ),
-    fault(
+    boundary(
         "x-nsqext-first-only",
         "only the first X-NSQEXT- request header is stored",
-        way=BOUNDARY,
         breaks=_X,
         may_break="http.value-exact",
         settings=_merge_with(lambda fields, extra: fields | collect_added(extra[:1])),
     ),
-    fault(
+    wrong_value(
         "x-nsqext-instead-of-ext",
         "X-NSQEXT- request headers replace the parameter ext instead of being added to it",
-        way=WRONG_VALUE,
         breaks=_X,
         may_break="http.value-exact",
         settings=_merge_with(lambda fields, extra: collect_added(extra) if extra else fields),
     ),
-    fault(
+    wrong_value(
         "x-nsqext-with-prefix",
         "X-NSQEXT- request headers are stored with the prefix in their name",
-        way=WRONG_VALUE,
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override",
         settings=_merge_with(
@@ -303,41 +283,49 @@ FAULTS: tuple[Preset, ...] = (
             )
         ),
     ),
-    fault(
+    boundary(
         "x-nsqext-not-one-letter",
         "X-NSQEXT- request headers with a name of one letter after the prefix are ignored",
-        way=BOUNDARY,
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override",
         settings=_merge_with(lambda fields, extra: fields | _upper_prefix_only(extra)),
     ),
-    fault(
+    missing(
         "http-ext-text",
         "an HTTP parameter ext that is not JSON is read as an empty object",
-        way=MISSING,
         breaks=_JSON,
         settings=_take_wrong(lambda ext: ext[:1].isalpha() and not _is_json(ext)),
     ),
-    fault(
+    wrong_value(
         "http-ext-array",
         "an HTTP parameter ext that is JSON but not an object is read as an empty object",
-        way=WRONG_VALUE,
         breaks=_JSON,
         may_break="http.header-stored",
         settings=_take_wrong(lambda ext: _is_json(ext) and not ext.startswith((b"{", b"null"))),
     ),
-    fault(
+    boundary(
         "http-ext-cut",
         "an HTTP parameter ext that ends too early is read as an empty object",
-        way=BOUNDARY,
         breaks=_JSON,
         settings=_take_wrong(lambda ext: ext.startswith(b"{") and not ext.endswith(b"}")),
     ),
-    fault(
+    missing(
         "http-plain-topic-takes-headers",
         "a header published over HTTP to a topic without ext support is dropped without an error",
-        way=MISSING,
         breaks="http.plain-topic",
         overrides=(replace_function(publish, "check_support", _taken_anywhere),),
+    ),
+    missing(
+        "http-partition-ignored",
+        "a message published over HTTP goes to the first partition of the node, whatever it names",
+        breaks="http.accept",
+        may_break=(
+            "http.header-stored http.x-nsqext http.x-nsqext-override http.value-exact "
+            "http.trace-response parser.header-length "
+            "consume.layout consume.header-intact consume.body-intact consume.attempts "
+            "consume.version consume.plain-topic dispatch.to-matching smart.order.layout "
+            "smart.partition.own-messages"
+        ),
+        overrides=(replace_function(publish, "_partition_number", _first_partition),),
     ),
 )

@@ -9,12 +9,11 @@ from wireproof_reference_impl.nsq.faulty.publishing.trace import (
     empty_is_zero,
 )
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    MISSING,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.requests.http_header import trace_answer
 from wireproof_reference_impl.nsq.wire import header
@@ -48,89 +47,78 @@ _TRACE = "http.trace-response"
 _EMPTY = "http.trace-empty"
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    wrong_value(
         "http-trace-id-as-number",
         "trace_id in the HTTP answer to a traced message is a number",
-        way=WRONG_VALUE,
         breaks=_TRACE,
         may_break="http.x-nsqext",
         settings=_answer_with(lambda stored: _plus(stored, trace_id=stored.trace_id)),
     ),
-    fault(
+    wrong_value(
         "http-rawsize-without-header",
         "rawsize in the HTTP answer omits the record's length bytes and message head",
-        way=WRONG_VALUE,
         breaks=_TRACE,
         settings=_answer_with(lambda stored: _plus(stored, rawsize=stored.size - 30)),
     ),
-    fault(
+    missing(
         "http-trace-without-status",
         "the HTTP answer to a traced message has no status",
-        way=MISSING,
         breaks=_TRACE,
         may_break="http.x-nsqext",
         settings=_answer_with(lambda stored: _without(stored, "status")),
     ),
-    fault(
+    wrong_value(
         "http-trace-id-of-the-next",
         "id in the HTTP answer to a traced message is that of the next message",
-        way=WRONG_VALUE,
         breaks=_TRACE,
         settings=_answer_with(lambda stored: _plus(stored, id=stored.internal_id + 1)),
     ),
-    fault(
+    boundary(
         "http-trace-id-of-63-bits",
         "trace ids from 2^63 on are negative in the HTTP answer",
-        way=BOUNDARY,
         breaks=_TRACE,
         settings=_answer_with(
             lambda stored: _plus(stored, trace_id=str((stored.trace_id ^ (1 << 63)) - (1 << 63)))
         ),
     ),
-    fault(
+    wrong_value(
         "http-trace-offset-of-the-end",
         "queue_offset in the HTTP answer is the end of the message instead of its beginning",
-        way=WRONG_VALUE,
         breaks=_TRACE,
         settings=_answer_with(
             lambda stored: _plus(stored, queue_offset=stored.offset + 2 * stored.size)
         ),
     ),
-    fault(
+    wrong_value(
         "http-trace-field-renamed",
         "rawsize is called raw_size in the HTTP answer to a traced message",
-        way=WRONG_VALUE,
         breaks=_TRACE,
         may_break="http.x-nsqext",
         settings=_answer_with(lambda stored: _rename_key(stored, "rawsize", "raw_size")),
     ),
-    fault(
+    missing(
         "http-trace-not-answered",
         "a traced message published over HTTP is answered with OK alone",
-        way=MISSING,
         breaks=_TRACE,
         may_break="http.x-nsqext",
         settings={"http.header": _no_trace},
     ),
-    fault(
+    wrong_value(
         "http-trace-empty-is-zero",
         "an empty trace id over HTTP is read as trace id 0",
-        way=WRONG_VALUE,
         breaks=_EMPTY,
         settings={"http.header": reader(trace=empty_is_zero)},
     ),
-    fault(
+    missing(
         "http-trace-empty-fails",
         "a message with an empty trace id over HTTP is refused",
-        way=MISSING,
         breaks=_EMPTY,
         settings={"http.header": reader(trace=empty_fails)},
     ),
-    fault(
+    condition(
         "http-trace-empty-beside-others",
         "over HTTP, a header with an empty trace id and other names is answered as a traced "
         "message",
-        way=CONDITION,
         breaks=_EMPTY,
         settings={"http.header": empty_beside_others},
     ),

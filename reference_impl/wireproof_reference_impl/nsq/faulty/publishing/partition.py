@@ -1,4 +1,4 @@
-"""Faults of partitions: whose messages come to whom, and of PUB and SUB that name one."""
+"""Faults of partitions: messages in the wrong one, and PUB and SUB that name one."""
 
 from collections.abc import Callable, Sequence
 from weakref import WeakSet
@@ -15,21 +15,23 @@ from wireproof_reference_impl.nsq.faulty.shared_overrides import (
 )
 from wireproof_reference_impl.nsq.faulty.together import TOGETHER
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
     CONDITION,
-    EXTRA,
     TRACED,
     WRONG_VALUE,
     Preset,
+    boundary,
+    condition,
+    extra,
     fault,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.wire.message import NewMessage, PublishResult
-from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 from wireproof_spec.nsq.names import OK, PUB, is_valid_name
 
 
 def _stray(name: str, text: str, choose: Choose, *, breaks: str, way: str) -> Preset:
-    """Return a fault that lets messages stray, and late ones as well."""
+    """Return a fault that stores messages in the wrong partition, and its late twin."""
     return fault(
         name,
         text,
@@ -69,42 +71,36 @@ def _odd_trace_ids_next_door(partition: Partition, entries: Sequence[NewMessage]
     return partition.number ^ (entries[0].trace_id % 2)
 
 
-def _always_first(original: Callable[..., object]) -> Callable[..., object]:
-    def find_partition(connection: Connection, words: Sequence[bytes]) -> object:
-        if len(words) > 3 and words[3].isdigit():
-            words = [*words[:3], b"0", *words[4:]]
-        return original(connection, words)
-
-    return find_partition
+def _always_first(original: Original, connection: Connection, words: Sequence[bytes]) -> object:
+    if len(words) > 3 and words[3].isdigit():
+        words = [*words[:3], b"0", *words[4:]]
+    return original(connection, words)
 
 
 def _line_feed_above_200() -> tuple[Override, ...]:
     large = WeakSet[Connection]()
 
-    def note(original: Callable[..., PublishResult]) -> Callable[..., object]:
-        def store(
-            connection: Connection, partition: Partition, entries: Sequence[NewMessage]
-        ) -> PublishResult:
-            stored = original(connection, partition, entries)
-            if connection.command == PUB and stored.size > 200:
-                large.add(connection)
-            return stored
+    def store(
+        original: Callable[..., PublishResult],
+        connection: Connection,
+        partition: Partition,
+        entries: Sequence[NewMessage],
+    ) -> PublishResult:
+        stored = original(connection, partition, entries)
+        if connection.command == PUB and stored.size > 200:
+            large.add(connection)
+        return stored
 
-        return store
+    def respond(original: Original, connection: Connection, data: bytes) -> None:
+        is_large = data == OK and connection in large
+        large.discard(connection)
+        original(connection, OK + b"\n" if is_large else data)
 
-    def answer(original: Callable[..., object]) -> Callable[..., object]:
-        def respond(connection: Connection, data: bytes) -> None:
-            is_large = data == OK and connection in large
-            large.discard(connection)
-            original(connection, OK + b"\n" if is_large else data)
-
-        return respond
-
-    return (Override(publish, "store", note), Override(Connection, "respond", answer))
+    return (around(publish, "store", store), around(Connection, "respond", respond))
 
 
 def _bodies(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which the bodies of PUB are stored otherwise."""
+    """Return overrides that change the bodies of PUB before they are stored."""
 
     def store_changed(
         connection: Connection, entries: Sequence[NewMessage]
@@ -114,6 +110,11 @@ def _bodies(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
         return [each._replace(body=change(each.body)) for each in entries]
 
     return (change_stored(store_changed),)
+
+
+def _twice_in_a_row(connection: Connection, entries: Sequence[NewMessage]) -> Sequence[NewMessage]:
+    more_waits = connection.command == PUB and connection.place < len(connection.buffer)
+    return [*entries, *entries] if more_waits else entries
 
 
 def _last_byte_lost_above_4096(data: bytes) -> bytes:
@@ -139,12 +140,20 @@ _SUBSCRIBE = "smart.partition.subscribe"
 _PUBLISH = "smart.partition.publish"
 _STRAYED = (
     f"{_OWN} {_TRACE} {_ORDER} {_SUBSCRIBE} {_PUBLISH} smart.partition.required "
-    "smart.partition.stored-once smart.trace.layout smart.history.kept smart.history.order"
+    "smart.partition.stored-once smart.partition.subscribe-blank smart.trace.layout "
+    "smart.history.kept smart.history.order"
 )
-_TRACED_STRAYED = f"{_STRAYED} {TRACED} smart.trace.position"
+_TRACED_STRAYED = f"{_STRAYED} {TRACED} smart.trace.offset smart.connection.ready-again"
 
 
 FAULTS: tuple[Preset, ...] = (
+    condition(
+        "publish-in-a-row-stored-twice",
+        "a PUB that is followed by another command in the same write is stored twice",
+        breaks="smart.partition.stored-once",
+        may_break=f"{_PUBLISH} {_OWN}",
+        overrides=(change_stored(_twice_in_a_row),),
+    ),
     _stray(
         "partition-first-for-all",
         "every publish goes to the first partition, whichever partition it names",
@@ -187,52 +196,46 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_TRACE,
         way=CONDITION,
     ),
-    fault(
+    wrong_value(
         "partition-subscribed-to-the-first",
         "every subscription is to the first partition, whichever partition it names",
         breaks=f"{_SUBSCRIBE} {_OWN} {_ORDER}",
         may_break=f"{_STRAYED} smart.partition.sub-missing",
-        overrides=(TOGETHER, Override(subscribe, "find_partition", _always_first)),
-        way=WRONG_VALUE,
+        overrides=(TOGETHER, around(subscribe, "find_partition", _always_first)),
     ),
-    fault(
+    boundary(
         "channel-of-64-letters-refused",
         "a channel of 64 letters is refused",
         breaks=_SUBSCRIBE,
         overrides=(replace_function(subscribe_rules, "is_channel_name", _short_names),),
-        way=BOUNDARY,
     ),
-    fault(
+    condition(
         "channel-ephemeral-refused",
         "an ephemeral channel is refused",
         breaks=_SUBSCRIBE,
         may_break="consume.layout",
         overrides=(replace_function(subscribe_rules, "is_channel_name", _lasting_names),),
-        way=CONDITION,
     ),
-    fault(
+    boundary(
         "pub-last-byte-lost",
         "PUB bodies above 4096 bytes lose their last byte",
         breaks=_PUBLISH,
         may_break="smart.order.layout smart.order.in-order smart.order.increasing "
         "consume.plain-topic",
         overrides=_bodies(_last_byte_lost_above_4096),
-        way=BOUNDARY,
     ),
-    fault(
+    condition(
         "pub-leading-blanks-lost",
         "PUB bodies lose spaces and line feeds at their start",
         breaks=_PUBLISH,
         may_break="smart.order.layout consume.plain-topic",
         overrides=_bodies(_leading_blanks_lost),
-        way=CONDITION,
     ),
-    fault(
+    extra(
         "pub-ok-with-line-feed",
         "PUB of more than 200 bytes is answered with OK and a line feed",
         breaks=_PUBLISH,
         may_break="smart.partition.pub-failed",
         overrides=_line_feed_above_200(),
-        way=EXTRA,
     ),
 )

@@ -1,8 +1,8 @@
-"""Faults of the errors that SUB and PUB are refused with."""
+"""Faults of the errors with which SUB and PUB are refused."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from wireproof_reference_impl.nsq.core.commands import publish, sized
+from wireproof_reference_impl.nsq.core.commands import publish, sized, subscribe
 from wireproof_reference_impl.nsq.core.commands.sized import Refuse
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.delivery import subscribe_rules
@@ -13,17 +13,17 @@ from wireproof_reference_impl.nsq.faulty.errors import (
     ended_without_a_word,
 )
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    EXTRA,
-    MISSING,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    extra,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.nsq.wire.words import show
-from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 from wireproof_spec.nsq.error_codes import (
     E_BAD_BODY,
     E_BAD_CHANNEL,
@@ -39,7 +39,7 @@ from wireproof_spec.nsq.names import MPUB, PUB, SUB, is_valid_name
 
 
 def _change_code(command: bytes, code: str, said: str) -> tuple[Override, ...]:
-    """Return overrides under which one command is refused with another code."""
+    """Return overrides that change the code with which one command is refused."""
 
     def error_code(name: bytes, found: str) -> str:
         return said if name == command and found == code else found
@@ -68,25 +68,30 @@ def _any_letter(name: str) -> bool:
     return is_valid_name(name) or (0 < len(name) <= 64)
 
 
-def _zero_taken(original: Callable[..., object]) -> Callable[..., object]:
-    def check_size(size: int, *, limit: int, invalid: Refuse, too_big: Refuse) -> None:
-        if size:
-            original(size, limit=limit, invalid=invalid, too_big=too_big)
+def _negative_taken(
+    original: Original, size: int, *, limit: int, invalid: Refuse, too_big: Refuse
+) -> None:
+    if size >= 0:
+        original(size, limit=limit, invalid=invalid, too_big=too_big)
 
-    return check_size
+
+def _no_blank_at_the_end(
+    original: Original, connection: Connection, words: Sequence[bytes]
+) -> None:
+    if not words[-1]:
+        raise Refusal(E_INVALID, "SUB has a blank at the end")
+    original(connection, words)
 
 
-def _only_on_plain(original: Callable[..., object]) -> Callable[..., object]:
-    def needs_partition(connection: Connection, words: Sequence[bytes]) -> bool:
-        topic = connection.node.topics.get(show(words[1]))
-        return bool(original(connection, words)) and (topic is None or not topic.extend)
-
-    return needs_partition
+def _only_on_plain(original: Original, connection: Connection, words: Sequence[bytes]) -> bool:
+    topic = connection.node.topics.get(show(words[1]))
+    return bool(original(connection, words)) and (topic is None or not topic.extend)
 
 
 _REFUSED = (
     "publish.error-same-as-pub smart.trace.errors smart.partition.pub-wrong-partition "
-    "smart.partition.pub-failed smart.partition.required parser.size parser.truncated"
+    "smart.partition.pub-failed smart.partition.pub-empty smart.partition.required parser.size "
+    "parser.truncated"
 )
 
 
@@ -100,45 +105,41 @@ def _make_refusal_faults(
     text: str,
     as_well: str = "",
 ) -> tuple[Preset, ...]:
-    """Return the faults of one refusal: another code, no word, no error frame.
+    """Return three faults of one refusal: another code, no code, no error frame.
 
-    Those without an error break the clauses `as_well` that ask for any error.
+    The faults without an error also break the clauses `as_well`, which require some error.
     """
     return (
-        fault(
+        wrong_value(
             f"{name}-other-code",
             f"{text} is refused with {said}",
             breaks=clause,
             may_break=_REFUSED,
             overrides=_change_code(command, code, said),
-            way=WRONG_VALUE,
         ),
-        fault(
+        missing(
             f"{name}-without-a-word",
             f"{text} ends the connection without a word",
             breaks=f"{clause} {as_well}",
             may_break=_REFUSED,
             overrides=(ended_without_a_word(_is(command, code)),),
-            way=MISSING,
         ),
-        fault(
+        wrong_value(
             f"{name}-as-a-response",
             f"{text} is refused with a response frame",
             breaks=f"{clause} {as_well}",
             may_break=_REFUSED,
             overrides=(answered_with_a_response(_is(command, code)),),
-            way=WRONG_VALUE,
         ),
     )
 
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    condition(
         "pub-partition-optional-on-ext-topics",
         "PUB without a partition is accepted on ext topics",
         breaks="smart.partition.required",
-        overrides=(Override(publish, "needs_partition", _only_on_plain),),
-        way=CONDITION,
+        overrides=(around(publish, "needs_partition", _only_on_plain),),
     ),
     *_make_refusal_faults(
         "pub-invalid",
@@ -157,28 +158,25 @@ FAULTS: tuple[Preset, ...] = (
         said=E_INVALID,
         text="PUB to a topic of an illegal name",
     ),
-    fault(
+    condition(
         "batch-topic-not-exist-other-code",
         "MPUB to a topic or partition that a node does not have is refused with E_PUB_FAILED",
         breaks="smart.partition.topic-not-exist smart.cluster.elsewhere",
         overrides=_change_code(MPUB, E_TOPIC_NOT_EXIST, E_PUB_FAILED),
-        way=CONDITION,
     ),
-    fault(
+    extra(
         "invalid-said-twice",
         "E_INVALID is sent twice and the connection stays open",
         breaks="smart.partition.pub-invalid smart.partition.sub-invalid",
         may_break=_REFUSED,
         settings={"output.frame": _invalid_twice, "output.fatal": _unless_invalid},
-        way=EXTRA,
     ),
-    fault(
+    boundary(
         "pub-long-names-taken",
         "PUB accepts topic names of more than 64 letters",
         breaks="smart.partition.pub-bad-topic",
         may_break=_REFUSED,
         overrides=(replace_function(publish, "is_valid_name", _long_too),),
-        way=BOUNDARY,
     ),
     *_make_refusal_faults(
         "pub-bad-message",
@@ -188,13 +186,12 @@ FAULTS: tuple[Preset, ...] = (
         said=E_BAD_BODY,
         text="PUB with a size that cannot be, or cut,",
     ),
-    fault(
-        "pub-size-zero-taken",
-        "an empty message is accepted",
+    boundary(
+        "pub-negative-size-taken",
+        "a PUB with a negative size is accepted as an empty message",
         breaks="smart.partition.pub-bad-message",
-        may_break=f"{_REFUSED} parser.empty-body smart.trace.short",
-        overrides=(Override(sized, "check_size", _zero_taken),),
-        way=BOUNDARY,
+        may_break=f"{_REFUSED} parser.empty-body smart.trace.short smart.partition.pub-empty",
+        overrides=(around(sized, "check_size", _negative_taken),),
     ),
     *_make_refusal_faults(
         "pub-topic-not-exist",
@@ -220,12 +217,11 @@ FAULTS: tuple[Preset, ...] = (
         said=E_BAD_CHANNEL,
         text="SUB to a topic of an illegal name",
     ),
-    fault(
+    boundary(
         "sub-long-topic-names-taken",
         "SUB accepts topic names of more than 64 letters",
         breaks="smart.partition.sub-bad-topic",
         overrides=(replace_function(subscribe_rules, "is_topic_name", _long_too),),
-        way=BOUNDARY,
     ),
     *_make_refusal_faults(
         "sub-bad-channel",
@@ -235,12 +231,17 @@ FAULTS: tuple[Preset, ...] = (
         said=E_BAD_TOPIC,
         text="SUB to a channel of an illegal name",
     ),
-    fault(
+    condition(
+        "sub-blank-at-the-end-refused",
+        "SUB with a blank at the end of its line is refused",
+        breaks="smart.partition.subscribe-blank",
+        overrides=(around(subscribe, "_check_words", _no_blank_at_the_end),),
+    ),
+    condition(
         "sub-any-channel-letter",
-        "SUB accepts channel names with any characters",
-        breaks="smart.partition.sub-bad-channel",
+        "SUB and SUB_ORDER accept channel names with any characters",
+        breaks="smart.partition.sub-bad-channel smart.order.command-refused",
         overrides=(replace_function(subscribe_rules, "is_channel_name", _any_letter),),
-        way=CONDITION,
     ),
     *_make_refusal_faults(
         "sub-missing",
@@ -250,11 +251,10 @@ FAULTS: tuple[Preset, ...] = (
         said=E_BAD_CHANNEL,
         text="SUB to a topic or partition that does not exist",
     ),
-    fault(
+    condition(
         "sub-bad-partition-other-code",
         "SUB to a partition that is no number is refused with E_BAD_CHANNEL",
         breaks="smart.partition.sub-missing",
         overrides=_change_code(SUB, E_BAD_PARTITION, E_BAD_CHANNEL),
-        way=CONDITION,
     ),
 )

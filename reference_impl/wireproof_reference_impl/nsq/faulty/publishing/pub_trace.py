@@ -1,4 +1,4 @@
-"""Faults of PUB_TRACE: its body, and what it is answered."""
+"""Faults of PUB_TRACE: its body, and its answer."""
 
 from collections.abc import Callable
 from struct import pack
@@ -7,13 +7,12 @@ from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.commands.publish import split_traced
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    EXTRA,
-    MISSING,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    extra,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import PublishResult
@@ -25,7 +24,7 @@ _U64 = 1 << 64
 
 
 def _answer_with(traced: Callable[[PublishResult], bytes]) -> Settings:
-    """Return settings under which PUB_TRACE is answered so."""
+    """Return settings that change the answer to PUB_TRACE."""
     return {"publish.trace_response": traced}
 
 
@@ -54,7 +53,7 @@ def _size_of_the_smallest(stored: PublishResult) -> bytes:
 
 
 def _split(split: Callable[[bytes], tuple[int, bytes]]) -> tuple[Override, ...]:
-    """Return overrides under which the body of PUB_TRACE is taken apart so."""
+    """Return overrides that change how the body of PUB_TRACE is split."""
     return (replace_function(publish, "split_traced", split),)
 
 
@@ -104,60 +103,56 @@ _LAYOUT = "smart.trace.layout"
 _RESPONSE = "smart.trace.response"
 _ANY = "smart.trace.any-id"
 _INTERNAL = "smart.trace.internal-id"
-_POSITION = "smart.trace.position"
+_OFFSET = "smart.trace.offset"
+_SIZE = "smart.trace.size"
 _HALVES = "smart.message-id.halves"
 _FINISH = "smart.message-id.finish"
 _GROW = "smart.message-id.increasing"
 _BATCH = "smart.trace.batch"
 _ORDERED = "smart.order.position smart.order.increasing"
 _ALL_TRACED = (
-    f"{_ANY} {_INTERNAL} {_POSITION} {_BATCH} {_HALVES} {_GROW} {_ORDERED} smart.trace.partition "
-    "disk.position smart.trace.empty"
+    f"{_ANY} {_INTERNAL} {_BATCH} {_HALVES} {_GROW} {_ORDERED} smart.trace.partition "
+    f"disk.position smart.trace.empty {_OFFSET} {_SIZE}"
 )
 
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    wrong_value(
         "pub-trace-little-endian",
         "the answer to PUB_TRACE is in little-endian byte order",
         breaks=_RESPONSE,
         may_break=_ALL_TRACED,
         settings=_answer_with(_little_endian),
-        way=WRONG_VALUE,
     ),
-    fault(
+    extra(
         "pub-trace-size-of-8-bytes",
         "the data size in the answer to PUB_TRACE takes 8 bytes",
         breaks=_RESPONSE,
         may_break=_ALL_TRACED,
         settings=_answer_with(_size_of_8_bytes),
-        way=EXTRA,
     ),
-    fault(
+    wrong_value(
         "pub-trace-ids-swapped",
         "the answer to PUB_TRACE has the trace id before the internal id",
         breaks=f"{_RESPONSE} {_INTERNAL}",
         may_break=_ALL_TRACED,
         settings=_answer_with(_ids_swapped),
-        way=WRONG_VALUE,
     ),
-    fault(
+    missing(
         "pub-trace-without-ok",
         "the answer to PUB_TRACE has no OK",
         breaks=_RESPONSE,
         may_break=_ALL_TRACED,
         settings=_answer_with(lambda stored: _response(stored)[2:]),
-        way=MISSING,
     ),
-    fault(
+    boundary(
         "pub-trace-plain-above-4096",
         "PUB_TRACE of more than 4096 bytes is answered with OK alone",
         breaks=_RESPONSE,
-        may_break=f"{_POSITION} {_ORDERED}",
+        may_break=f"{_OFFSET} {_SIZE} {_ORDERED}",
         settings=_answer_with(lambda stored: _response(stored) if stored.size < 4096 else OK),
-        way=BOUNDARY,
     ),
-    fault(
+    extra(
         "pub-trace-id-kept-in-the-body",
         "the body of a PUB_TRACE message is delivered with the trace id in front of it",
         breaks=_LAYOUT,
@@ -167,56 +162,49 @@ FAULTS: tuple[Preset, ...] = (
             "publish.pub-on-ext-topic disk.no-ext-record smart.order.in-order"
         ),
         overrides=_split(_id_in_the_body),
-        way=EXTRA,
     ),
-    fault(
+    boundary(
         "pub-trace-last-byte-lost",
         "PUB_TRACE bodies above 4096 bytes lose their last byte",
         breaks=_LAYOUT,
-        may_break=f"{_ORDERED} {_POSITION} smart.order.in-order",
+        may_break=f"{_ORDERED} {_SIZE} smart.order.in-order",
         overrides=_split(_last_byte_lost_above_4096),
-        way=BOUNDARY,
     ),
-    fault(
+    condition(
         "pub-trace-zeros-lost",
         "NUL bytes at the start of a PUB_TRACE body are removed",
         breaks=_LAYOUT,
         overrides=_split(_zeros_lost),
-        way=CONDITION,
     ),
-    fault(
+    boundary(
         "pub-trace-id-of-63-bits",
         "PUB_TRACE clears the highest bit of trace ids from 2^63 on",
         breaks=f"{_ANY} {_HALVES}",
         may_break=f"{_RESPONSE} {_INTERNAL} smart.order.position",
         overrides=_split(_id_of_63_bits),
-        way=BOUNDARY,
     ),
-    fault(
+    boundary(
         "pub-trace-id-through-a-float",
         "PUB_TRACE rounds trace ids above 2^53",
         breaks=f"{_ANY} {_HALVES}",
         may_break=f"{_RESPONSE} {_INTERNAL}",
         overrides=_split(_id_through_a_float),
-        way=BOUNDARY,
     ),
-    fault(
+    wrong_value(
         "pub-trace-id-little-endian",
         "the trace id of PUB_TRACE is read in little-endian byte order",
         breaks=f"{_ANY} {_HALVES}",
         may_break=f"{_RESPONSE} {_INTERNAL} consume.no-header smart.order.position",
         overrides=_split(_id_little_endian),
-        way=WRONG_VALUE,
     ),
-    fault(
+    missing(
         "pub-trace-zero-not-answered",
         "PUB_TRACE with trace id 0 is answered with OK alone",
         breaks=_ANY,
-        may_break=f"{_BATCH} {_HALVES} {_GROW} {_ORDERED} {_POSITION} smart.trace.partition",
+        may_break=f"{_BATCH} {_HALVES} {_GROW} {_ORDERED} {_OFFSET}",
         settings=_answer_with(lambda stored: _response(stored) if stored.trace_id else OK),
-        way=MISSING,
     ),
-    fault(
+    boundary(
         "pub-trace-id-of-the-next",
         "the internal id in the answer to PUB_TRACE is that of the next message",
         breaks=_INTERNAL,
@@ -224,17 +212,15 @@ FAULTS: tuple[Preset, ...] = (
         settings=_answer_with(
             lambda stored: _response(stored, internal_id=stored.internal_id + 1)
         ),
-        way=BOUNDARY,
     ),
-    fault(
+    missing(
         "pub-trace-internal-id-always-one",
         "the internal id in the answer to PUB_TRACE is always 1",
         breaks=_INTERNAL,
         may_break=f"{_HALVES} {_GROW} {_ANY}",
         settings=_answer_with(lambda stored: _response(stored, internal_id=1)),
-        way=MISSING,
     ),
-    fault(
+    condition(
         "pub-trace-internal-id-at-times",
         "the internal id in every third answer to PUB_TRACE is that of the message before",
         breaks=_INTERNAL,
@@ -244,56 +230,49 @@ FAULTS: tuple[Preset, ...] = (
                 stored, internal_id=stored.internal_id - (stored.internal_id % 3 == 2)
             )
         ),
-        way=CONDITION,
     ),
-    fault(
+    wrong_value(
         "pub-trace-size-without-length",
         "the data size in the answer to PUB_TRACE omits the record's 4 length bytes",
-        breaks=_POSITION,
-        may_break=f"disk.position {_ORDERED} smart.trace.partition {_RESPONSE} {_BATCH}",
+        breaks="smart.order.position",
+        may_break=f"disk.position smart.order.increasing {_RESPONSE} {_BATCH}",
         settings=_answer_with(lambda stored: _response(stored, size=stored.size - 4)),
-        way=WRONG_VALUE,
     ),
-    fault(
+    wrong_value(
         "pub-trace-offset-of-the-end",
         "the offset in the answer to PUB_TRACE is too high by twice the record's size",
-        breaks=_POSITION,
-        may_break=f"disk.position {_ORDERED} smart.trace.partition",
+        breaks=_OFFSET,
+        may_break=f"disk.position {_ORDERED}",
         settings=_answer_with(
             lambda stored: _response(stored, offset=stored.offset + 2 * stored.size)
         ),
-        way=WRONG_VALUE,
     ),
-    fault(
+    boundary(
         "pub-trace-size-of-16-bits",
         "the data size in the answer to PUB_TRACE never exceeds 65535",
-        breaks=_POSITION,
+        breaks=_SIZE,
         may_break=f"disk.position {_ORDERED}",
         settings=_answer_with(_size_of_the_smallest),
-        way=BOUNDARY,
     ),
-    fault(
+    missing(
         "pub-trace-offset-missing",
         "the offset in the answer to PUB_TRACE is always 0",
-        breaks=_POSITION,
-        may_break=f"disk.position {_ORDERED} smart.trace.partition",
+        breaks=_OFFSET,
+        may_break=f"disk.position {_ORDERED}",
         settings=_answer_with(lambda stored: _response(stored, offset=0)),
-        way=MISSING,
     ),
-    fault(
+    extra(
         "pub-trace-short-taken",
         "a PUB_TRACE body too short for the trace id is accepted",
         breaks="smart.trace.short",
         may_break="smart.trace.empty",
         settings={"publish.has_trace_room": _any_room},
-        way=EXTRA,
     ),
-    fault(
+    wrong_value(
         "pub-trace-empty-is-its-id",
         "PUB_TRACE with nothing after the trace id stores the trace id as the message",
         breaks="smart.trace.empty",
         settings={"publish.has_trace_room": _room_for_the_id},
         overrides=_split(_id_for_nothing),
-        way=WRONG_VALUE,
     ),
 )

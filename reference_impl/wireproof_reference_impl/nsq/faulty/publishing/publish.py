@@ -1,4 +1,4 @@
-"""Faults of PUB_EXT: which headers are taken, which are refused, and with which codes."""
+"""Faults of PUB_EXT: which headers are accepted, which are refused, and with which codes."""
 
 import json
 from collections.abc import Callable
@@ -10,12 +10,11 @@ from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 from wireproof_reference_impl.nsq.faulty.consuming.consume import lose
 from wireproof_reference_impl.nsq.faulty.shared_overrides import taking_header
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    MISSING,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.wire import header
 from wireproof_reference_impl.nsq.wire.header import Fields, Header, checked_object, reader
@@ -29,7 +28,7 @@ Test = Callable[[bytes], bool]
 
 
 def _take_wrong(wrong: Test) -> Settings:
-    """Return settings under which headers that pass a test are taken, whatever they are."""
+    """Return settings under which all headers that pass a test are accepted."""
 
     def read(data: bytes) -> Header:
         try:
@@ -43,7 +42,7 @@ def _take_wrong(wrong: Test) -> Settings:
 
 
 def _refuse_unwanted(unwanted: Test) -> Settings:
-    """Return settings under which headers that pass a test are refused, legal or not."""
+    """Return settings under which all headers that pass a test are refused."""
 
     def read(data: bytes) -> Header:
         if unwanted(data):
@@ -78,7 +77,7 @@ def _begins_well(data: bytes) -> bool:
 
 
 def _lax(data: bytes) -> Fields:
-    """Read an object, overlooking what strict readers hold against its text."""
+    """Read an object without reporting faults in its JSON."""
     try:
         value = json.loads(data.decode("utf-8", "replace"), strict=False)
     except ValueError as error:
@@ -89,7 +88,7 @@ def _lax(data: bytes) -> Fields:
 
 
 def _overlook(*kinds: str) -> Callable[[bytes], Fields]:
-    """Return a reader that overlooks some kinds of faults in an object."""
+    """Return a reader that ignores some kinds of JSON faults."""
 
     def parse(data: bytes) -> Fields:
         try:
@@ -105,8 +104,8 @@ def _overlook(*kinds: str) -> Callable[[bytes], Fields]:
     return parse
 
 
-def _nothing(fields: Fields) -> None:
-    """Let everything through."""
+def _do_nothing(fields: Fields) -> None:
+    """Accept every header."""
 
 
 def _first_character(fields: Fields) -> None:
@@ -156,55 +155,42 @@ _STRICT = "publish.header-strict"
 _PLAIN = "publish.plain-topic"
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    boundary(
         "accept-not-empty-object",
         "a header that is an empty JSON object is refused",
-        way=BOUNDARY,
         breaks=_ACCEPT,
         settings=_refuse_unwanted(lambda data: data == b"{}"),
     ),
-    fault(
+    wrong_value(
         "accept-not-signs",
         "header names with number signs or hyphens are refused",
-        way=WRONG_VALUE,
         breaks=_ACCEPT,
         may_break="publish.ok-response",
         settings=_refuse_unwanted(lambda data: b"-" in data or b'"#' in data.replace(b'"##', b"")),
     ),
-    fault(
-        "accept-not-above-4096",
-        "headers above 4096 bytes are refused",
-        way=BOUNDARY,
-        breaks=_ACCEPT,
-        settings=_refuse_unwanted(lambda data: len(data) > 4096),
-    ),
-    fault(
+    wrong_value(
         "accept-not-escapes",
         "a header whose JSON has escapes is refused",
-        way=WRONG_VALUE,
         breaks=_ACCEPT,
         may_break="publish.ok-response publish.trace-response",
         settings=_refuse_unwanted(lambda data: b"\\" in data),
     ),
-    fault(
+    wrong_value(
         "accept-not-spaces",
         "a header with white space between its JSON tokens is refused",
-        way=WRONG_VALUE,
         breaks=_ACCEPT,
         settings=_refuse_unwanted(lambda data: data[:1] in b" \t\r\n"),
     ),
-    fault(
+    missing(
         "accept-but-lose-many-names",
         "a message whose header has more than ten names is answered OK and never delivered",
-        way=MISSING,
         breaks=_ACCEPT,
         may_break="consume.header-intact",
         overrides=lose(_lost_with_many_names),
     ),
-    fault(
+    missing(
         "accept-but-lose-tagged",
         "a message with a dispatch tag is answered OK and never delivered",
-        way=MISSING,
         breaks="dispatch.to-matching dispatch.fallback",
         may_break=(
             "consume.batch consume.header-intact dispatch.leave dispatch.per-channel "
@@ -213,139 +199,121 @@ FAULTS: tuple[Preset, ...] = (
         ),
         overrides=lose(_lost_with_tag),
     ),
-    fault(
+    missing(
         "header-anything",
         "PUB_EXT accepts any bytes as a header",
-        way=MISSING,
         breaks=f"{_JSON} {_NAME} {_STRICT}",
         may_break="publish.error-same-as-pub publish.reserved-name",
         settings=_take_wrong(lambda data: True),
     ),
-    fault(
+    boundary(
         "header-cut",
         "a header whose JSON ends too early is accepted",
-        way=BOUNDARY,
         breaks=_JSON,
         may_break="publish.error-same-as-pub",
         settings=_take_wrong(_is_cut),
     ),
-    fault(
+    boundary(
         "header-with-tail",
         "bytes after the header's JSON value are ignored",
-        way=BOUNDARY,
         breaks=_JSON,
         may_break="publish.header-name",
         settings=_take_wrong(_has_tail),
     ),
-    fault(
+    boundary(
         "header-judged-by-its-beginning",
         "only the first bytes of the header are validated",
-        way=BOUNDARY,
         breaks=_JSON,
-        may_break="publish.header-name publish.header-strict",
+        may_break="publish.header-name publish.header-strict publish.reserved-name",
         settings=_take_wrong(_begins_well),
     ),
-    fault(
+    wrong_value(
         "header-text",
         "a header that is not JSON is accepted as text",
-        way=WRONG_VALUE,
         breaks=_JSON,
         settings=_take_wrong(lambda data: data[:1].isalpha() and not _is_json(data)),
     ),
-    fault(
+    wrong_value(
         "header-single-quotes",
         "single quotes are accepted in place of double quotes in a header",
-        way=WRONG_VALUE,
         breaks=_JSON,
         settings=_take_wrong(lambda data: data.startswith(b"{'")),
     ),
-    fault(
+    boundary(
         "header-byte-order-mark",
         "a byte order mark before the header is accepted",
-        way=BOUNDARY,
         breaks=_JSON,
         settings=_take_wrong(lambda data: data.startswith(b"\xef\xbb\xbf")),
     ),
-    fault(
+    missing(
         "name-not-checked",
         "header names may contain any character",
-        way=MISSING,
         breaks=_NAME,
         may_break="publish.reserved-name",
-        settings={"publish.header": reader(names=_nothing)},
+        settings={"publish.header": reader(names=_do_nothing)},
     ),
-    fault(
+    boundary(
         "name-first-character-checked",
         "only the first character of a header name is validated",
-        way=BOUNDARY,
         breaks=_NAME,
         may_break="publish.reserved-name",
         settings={"publish.header": reader(names=_first_character)},
     ),
-    fault(
+    boundary(
         "name-may-be-empty",
         "an empty header name is accepted",
-        way=BOUNDARY,
         breaks=_NAME,
         settings=_take_wrong(lambda data: _is_json(data) and b'"":' in data),
     ),
-    fault(
+    missing(
         "value-may-not-be-null",
         "every JSON type except null is accepted as a header value, not only strings",
-        way=MISSING,
         breaks=_VALUE,
         may_break="publish.header-strict",
         settings={"publish.header": reader(values=_not_null)},
     ),
-    fault(
+    wrong_value(
         "value-may-be-number",
         "numbers are accepted as header values",
-        way=WRONG_VALUE,
         breaks=_VALUE,
         settings={"publish.header": reader(values=_numbers)},
     ),
-    fault(
+    missing(
         "strict-not-at-all",
         "duplicate names, control bytes, invalid UTF-8 and NaN are accepted in a header",
-        way=MISSING,
         breaks=_STRICT,
         settings={"publish.header": reader(parse=_lax)},
     ),
-    fault(
+    condition(
         "strict-but-for-duplicates",
         "duplicate names are accepted in a header",
-        way=CONDITION,
         breaks=_STRICT,
         may_break="publish.header-json",
         settings={"publish.header": reader(parse=_overlook("duplicate-name"))},
     ),
-    fault(
+    condition(
         "strict-but-for-control-bytes",
         "unescaped control bytes are accepted in a header",
-        way=CONDITION,
         breaks=_STRICT,
         may_break="parser.header-length publish.header-json",
         settings=_take_wrong(lambda data: b"\n" in data or b"\x01" in data or b"\x00" in data),
     ),
-    fault(
+    missing(
         "reserved-names-taken",
         "unknown header names that begin with ## are accepted and stored",
-        way=MISSING,
         breaks="publish.reserved-name",
         settings={"publish.header": reader(names=_unknown_reserved)},
     ),
-    fault(
+    missing(
         "plain-topic-takes-headers",
         "PUB_EXT on a topic without ext support is answered OK and its header is lost",
-        way=MISSING,
         breaks=_PLAIN,
         overrides=(taking_header(_taken_anywhere),),
     ),
-    fault(
+    condition(
         "plain-topic-takes-internal-names",
         "PUB_EXT on a topic without ext support is answered OK if its header has only internal "
         "names",
-        way=CONDITION,
         breaks=_PLAIN,
         overrides=(taking_header(_internal_taken_anywhere),),
     ),

@@ -1,4 +1,4 @@
-"""Faults of the answer to PUB_EXT: OK where it is due, and the 30 bytes of a traced message."""
+"""Faults of the answer to PUB_EXT: OK, and the 30 bytes for a traced message."""
 
 import re
 from collections.abc import Callable
@@ -9,20 +9,19 @@ from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core.commands import publish_ext
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    EXTRA,
-    MISSING,
     PUBLISHERS,
-    WRONG_VALUE,
     Preset,
-    fault,
+    boundary,
+    condition,
+    extra,
+    missing,
+    wrong_value,
 )
 from wireproof_reference_impl.nsq.wire import header, packed
 from wireproof_reference_impl.nsq.wire.header import Header, reader
 from wireproof_reference_impl.nsq.wire.message import PublishResult
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.overrides import Override, around
 from wireproof_spec.nsq.error_codes import E_INVALID, E_PUB_FAILED
 from wireproof_spec.nsq.names import OK
 from wireproof_spec.strict_json import JsonValue
@@ -31,39 +30,37 @@ _U64 = 1 << 64
 
 
 def _answer_with(traced: Callable[[PublishResult], bytes]) -> Settings:
-    """Return settings under which a traced PUB_EXT is answered so."""
+    """Return settings that change the answer to a traced PUB_EXT."""
     return {"publish.ext_trace_response": traced}
 
 
 def _from_the_fourth(said: bytes) -> tuple[Override, ...]:
-    """Return overrides under which an untraced PUB_EXT is answered so, but for the first three."""
+    """Return overrides that change the answer to an untraced PUB_EXT from the fourth on."""
 
-    def wrap(original: Callable[..., bytes]) -> Callable[..., object]:
-        def answer(connection: Connection, read: Header, stored: PublishResult) -> bytes:
-            if read.trace_id is None and stored.internal_id > 3:
-                return said
-            return original(connection, read, stored)
+    def answer(
+        original: Callable[..., bytes], connection: Connection, read: Header, stored: PublishResult
+    ) -> bytes:
+        if read.trace_id is None and stored.internal_id > 3:
+            return said
+        return original(connection, read, stored)
 
-        return answer
-
-    return (Override(publish_ext, "answer", wrap),)
+    return (around(publish_ext, "answer", answer),)
 
 
 def _answering_as_traced(traced: Callable[[Header | None], bool]) -> tuple[Override, ...]:
-    """Return overrides under which PUB_EXT is answered as traced behind some other headers."""
+    """Return overrides under which PUB_EXT with some other headers gets a trace response."""
     headers = WeakKeyDictionary[Connection, Header]()
 
-    def wrap(original: Callable[..., bytes]) -> Callable[..., object]:
-        def answer(connection: Connection, read: Header, stored: PublishResult) -> bytes:
-            before = headers.get(connection)
-            headers[connection] = read
-            if traced(before):
-                return connection.node.behaviour.publish.ext_trace_response(stored)
-            return original(connection, read, stored)
+    def answer(
+        original: Callable[..., bytes], connection: Connection, read: Header, stored: PublishResult
+    ) -> bytes:
+        before = headers.get(connection)
+        headers[connection] = read
+        if traced(before):
+            return connection.node.behaviour.publish.ext_trace_response(stored)
+        return original(connection, read, stored)
 
-        return answer
-
-    return (Override(publish_ext, "answer", wrap),)
+    return (around(publish_ext, "answer", answer),)
 
 
 def _response(stored: PublishResult, **other: int) -> bytes:
@@ -75,7 +72,7 @@ def _response(stored: PublishResult, **other: int) -> bytes:
 
 
 def _by_text(data: bytes) -> Header:
-    """Read a header, its trace id by looking for the name anywhere in the text."""
+    """Read a header; find the trace id by searching the text for its name."""
     read = header.published(data)
     found = re.search(rb'##trace_id\W*"?(\d+)?', data)
     return read._replace(trace_id=int(found[1] or 0) if found else None)
@@ -97,7 +94,7 @@ def empty_is_zero(value: JsonValue) -> int | None:
 
 
 def empty_fails(value: JsonValue) -> int | None:
-    """Let an empty trace id fail."""
+    """Refuse an empty trace id."""
     if value == "":
         raise Refusal(E_PUB_FAILED, "empty trace id", fatal=False)
     return header.empty_is_none(value)
@@ -110,7 +107,7 @@ def _empty_ends_the_connection(value: JsonValue) -> int | None:
 
 
 def empty_beside_others(data: bytes) -> Header:
-    """Read a header; an empty trace id among other names counts as one."""
+    """Read a header; an empty trace id beside other names is read as 1."""
     read = header.published(data)
     among_others = b'"##trace_id":""' in data and b"," in data
     return read._replace(trace_id=1) if among_others else read
@@ -137,129 +134,113 @@ _OK = "publish.ok-response"
 _EMPTY = "publish.trace-empty"
 
 FAULTS: tuple[Preset, ...] = (
-    fault(
+    wrong_value(
         "trace-little-endian",
         "the trace response is in little-endian byte order",
-        way=WRONG_VALUE,
         breaks=_TRACE,
         may_break="disk.position",
         settings=_answer_with(_little_endian),
     ),
-    fault(
+    wrong_value(
         "trace-ids-swapped",
         "the trace response has the trace id before the internal id",
-        way=WRONG_VALUE,
         breaks=_TRACE,
         settings=_answer_with(_ids_swapped),
     ),
-    fault(
+    wrong_value(
         "trace-offset-size-swapped",
         "the trace response has the data size before the offset",
-        way=WRONG_VALUE,
         breaks=_TRACE,
         may_break="disk.position",
         settings=_answer_with(_offset_and_size_swapped),
     ),
-    fault(
+    extra(
         "trace-size-of-8-bytes",
         "the data size in the trace response takes 8 bytes",
-        way=EXTRA,
         breaks=_TRACE,
         settings=_answer_with(_size_of_8_bytes),
     ),
-    fault(
+    wrong_value(
         "trace-size-without-length",
         "the data size in the trace response omits the record's 4 length bytes",
-        way=WRONG_VALUE,
         breaks=_TRACE,
         may_break="disk.position",
         settings=_answer_with(lambda stored: _response(stored, size=stored.size - 4)),
     ),
-    fault(
+    wrong_value(
         "trace-offset-of-the-end",
         "the offset in the trace response is the end of the record instead of its beginning",
-        way=WRONG_VALUE,
         breaks=_TRACE,
         settings=_answer_with(
             lambda stored: _response(stored, offset=stored.offset + 2 * stored.size)
         ),
     ),
-    fault(
+    wrong_value(
         "trace-id-of-the-next",
         "the internal id in the trace response is that of the next message",
-        way=WRONG_VALUE,
         breaks=_TRACE,
         settings=_answer_with(
             lambda stored: _response(stored, internal_id=stored.internal_id + 1)
         ),
     ),
-    fault(
+    boundary(
         "trace-id-of-63-bits",
         "the trace response clears the highest bit of trace ids from 2^63 on",
-        way=BOUNDARY,
         breaks=_TRACE,
         settings=_answer_with(
             lambda stored: _response(stored, trace_id=stored.trace_id % (1 << 63))
         ),
     ),
-    fault(
+    boundary(
         "trace-id-through-a-float",
         "the trace response rounds trace ids above 2^53",
-        way=BOUNDARY,
         breaks=_TRACE,
         settings=_answer_with(
             lambda stored: _response(stored, trace_id=int(float(stored.trace_id)))
         ),
     ),
-    fault(
+    boundary(
         "trace-id-zero-not-answered",
         "a message with trace id 0 is answered as if it had no trace id",
-        way=BOUNDARY,
         breaks=_TRACE,
         settings=_answer_with(lambda stored: _response(stored) if stored.trace_id else OK),
     ),
-    fault(
+    missing(
         "trace-not-answered",
         "a traced message is answered with OK alone, without a trace response",
-        way=MISSING,
         breaks=_TRACE,
         may_break="parser.segmentation publish.trace-id-form",
         settings=_answer_with(lambda stored: OK),
     ),
-    fault(
+    condition(
         "trace-found-when-first",
         "the trace id is found only if it is the first name in the header",
-        way=CONDITION,
         breaks=_TRACE,
         settings={"publish.header": _when_first},
     ),
-    fault(
+    condition(
         "trace-found-when-spelled-plainly",
         "the trace id is not found if its JSON has spaces or escapes",
-        way=CONDITION,
         breaks=_TRACE,
         settings={"publish.header": _when_spelled_plainly},
     ),
-    fault(
+    extra(
         "trace-found-by-text",
         "the trace id is searched in the header's text, so that it is also found inside values",
-        way=EXTRA,
         breaks=_OK,
         may_break="publish.trace-empty publish.trace-response",
         settings={"publish.header": _by_text},
     ),
-    fault(
+    wrong_value(
         "ok-with-line-feed",
         "from a topic's fourth message on, the OK response has a line feed appended",
-        way=WRONG_VALUE,
         breaks=_OK,
         may_break=PUBLISHERS,
         overrides=_from_the_fourth(b"OK\n"),
     ),
-    fault(
+    extra(
         "ok-always-traced",
         "every PUB_EXT except the first on a connection is answered with a trace response",
-        way=EXTRA,
         breaks=_OK,
         may_break=(
             "parser.segmentation publish.accept publish.trace-empty publish.trace-id-form "
@@ -267,49 +248,43 @@ FAULTS: tuple[Preset, ...] = (
         ),
         overrides=_answering_as_traced(lambda before: before is not None),
     ),
-    fault(
+    missing(
         "ok-empty",
         "from a topic's fourth message on, the response to a successful publish is empty",
-        way=MISSING,
         breaks=_OK,
         may_break=PUBLISHERS,
         overrides=_from_the_fourth(b""),
     ),
-    fault(
+    condition(
         "ok-traced-from-then-on",
         "after a traced message, the next message on the connection is also answered as traced",
-        way=CONDITION,
         breaks=_OK,
         may_break="parser.segmentation publish.trace-id-form publish.trace-response",
         overrides=_answering_as_traced(
             lambda before: before is not None and before.trace_id is not None
         ),
     ),
-    fault(
+    wrong_value(
         "trace-empty-is-zero",
         "an empty trace id is read as trace id 0",
-        way=WRONG_VALUE,
         breaks=_EMPTY,
         settings={"publish.header": reader(trace=empty_is_zero)},
     ),
-    fault(
+    missing(
         "trace-empty-fails",
         "an empty trace id is refused with the error code of a failed publish",
-        way=MISSING,
         breaks=_EMPTY,
         settings={"publish.header": reader(trace=empty_fails)},
     ),
-    fault(
+    missing(
         "trace-empty-ends",
         "an empty trace id closes the connection",
-        way=MISSING,
         breaks=_EMPTY,
         settings={"publish.header": reader(trace=_empty_ends_the_connection)},
     ),
-    fault(
+    condition(
         "trace-empty-beside-others",
         "a header with an empty trace id and other names is answered as a traced message",
-        way=CONDITION,
         breaks=_EMPTY,
         settings={"publish.header": empty_beside_others},
     ),

@@ -1,0 +1,103 @@
+"""A client and all that it has started end with the run, on Ctrl-C too, and with its case."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from wireproof_kit.clients.events import Ended, Expired, Flooded, Wrote
+from wireproof_kit.nsq.clients.client import StartedClient
+from wireproof_kit.nsq.clients.events import Commanded
+from wireproof_kit.nsq.clients.script import Script
+from wireproof_kit.wire.transcript import Transcript
+
+pytestmark = pytest.mark.process
+
+TOY = Path(__file__).parents[1] / "support" / "toy_nsq_client.py"
+STUBBORN = """
+import signal, subprocess, sys
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+subprocess.run([sys.executable, *sys.argv[1:]])
+"""
+
+
+def running(mark: str) -> list[int]:
+    """Return the processes whose command line holds a mark."""
+    return list(_running(mark))
+
+
+def _running(mark: str) -> Iterator[int]:
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if mark.encode() in words and int(process.name) != os.getpid():
+            yield int(process.name)
+
+
+def wait_for(question: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not question():
+        assert time.monotonic() < deadline, "it did not come about in time"
+        time.sleep(0.02)
+
+
+def test_ctrl_c_ends_every_client_with_its_group(tmp_path: Path) -> None:
+    wrapper = tmp_path / "stubborn.py"
+    wrapper.write_text(STUBBORN)
+    mark = f"mark-{tmp_path.name}-{os.getpid()}"
+    command = f"{sys.executable} {wrapper} {TOY} {mark}"
+    words = [sys.executable, "-m", "wireproof", "client", "--exec", command]
+    run = subprocess.Popen(
+        [*words, "--bundle", str(tmp_path / "run.jsonl")],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    wait_for(lambda: len(running(mark)) > 2)
+    run.send_signal(signal.SIGINT)
+    assert run.wait(60) == 130
+    wait_for(lambda: not running(mark), 10)
+
+
+def play(command: str, until: str = "") -> list[object]:
+    client = StartedClient(command, "wp_t", "wp_c", "consumer", 5.0, Transcript())
+    story = client.play(
+        Script("consumer"), lambda story: bool(until) and bool(story.of(Commanded)), within=1.0
+    )
+    return list(story.events)
+
+
+def test_what_a_client_writes_is_kept_in_bounds(tmp_path: Path) -> None:
+    program = tmp_path / "talker.py"
+    program.write_text("import sys\nfor _ in range(3000): sys.stderr.write('x' * 999 + '\\n')\n")
+
+    events = play(f"{sys.executable} {program}")
+
+    written = sum(len(event.data) for event in events if isinstance(event, Wrote))
+    assert 32 << 10 < written <= 64 << 10
+    assert [event.code for event in events if isinstance(event, Ended)] == [0]
+
+
+def test_a_client_that_floods_a_node_is_ended(tmp_path: Path) -> None:
+    program = tmp_path / "flood.py"
+    program.write_text(
+        "import os, socket\nhost, port = os.environ['WIREPROOF_NSQD'].split(':')\n"
+        "s = socket.create_connection((host, int(port)))\ns.sendall(b'  V2')\n"
+        "while True: s.sendall(b'NOP\\n' * 16384)\n"
+    )
+
+    events = play(f"{sys.executable} {program}")
+
+    assert any(isinstance(event, Flooded) for event in events)
+    assert not any(isinstance(event, Expired) for event in events)
+
+
+def test_a_client_that_says_nothing_expires(tmp_path: Path) -> None:
+    assert any(isinstance(event, Expired) for event in play("sleep 1000"))

@@ -1,0 +1,126 @@
+"""A run against a client: right ones pass, and each thing done wrong turns its own cases red."""
+
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from wireproof_kit.clients.again import observe_again
+from wireproof_kit.errors import TargetUnreachable, UsageFault
+from wireproof_kit.runner.collect import collect
+from wireproof_kit.runner.engine import RunOptions
+from wireproof_kit.runner.request import RunRequest
+from wireproof_kit.runner.run import RunPlan
+from wireproof_kit.runner.run_cases import RunRecords, run_cases
+
+pytestmark = pytest.mark.process
+
+TOY = Path(__file__).parents[1] / "support" / "toy_nsq_client.py"
+RIGHT = (
+    "nsq/client-connection/handshake",
+    "nsq/client-connection/heartbeat/consumer",
+    "nsq/client-connection/identify",
+    "nsq/client-consume/id",
+    "nsq/client-lookup/access",
+    "nsq/client-lookup/merge",
+    "nsq/client-publish/no-retry/E_BAD_MESSAGE",
+    "nsq/client-publish/refresh/E_FAILED_ON_NOT_LEADER",
+    "nsq/client-subscribe",
+)
+WRONG = {
+    "deaf": ("nsq/client-connection/heartbeat/consumer", "silent"),
+    "no-metainfo": ("nsq/client-lookup/access/producer", "access:w,no-metainfo"),
+    "retries": ("nsq/client-publish/no-retry/E_BAD_MESSAGE", "again"),
+    "gives-up": ("nsq/client-publish/refresh/E_FAILED_ON_NOT_LEADER", "gave-up"),
+    "early-ready": ("nsq/client-subscribe/ready", "before-ok"),
+    "keeps-quiet": ("nsq/client-subscribe/error/told/E_INVALID", "not-told"),
+    "cuts-ids": ("nsq/client-consume/id/line-feed", "other"),
+    "trusting": ("nsq/client-connection/identify/error", "used"),
+    "fragile": ("nsq/client-robust/frame/short-message", "ended:7"),
+}
+
+
+def judge(command: str, *selection: str, role: str | None = None) -> RunRecords:
+    plan = RunPlan(
+        url=f"nsq+client:{command}",
+        keys=(("role", role),) if role else (),
+        selection=selection,
+        profile="observed",
+    )
+    request = RunRequest(plan=plan, engine=RunOptions(repeats=1, waiters=3))
+    return run_cases(request, collect("nsq"), [], is_stopped=lambda: False)
+
+
+def toy(wrong: str = "") -> str:
+    return f"{sys.executable} {TOY} {wrong}".strip()
+
+
+def test_a_right_client_passes_and_its_log_shows_the_same_again() -> None:
+    records = judge(toy(), *RIGHT)
+
+    seen = {record.case: (record.verdict, record.observation) for record in records.cases}
+    others = {case: told for case, told in seen.items() if told[0] != "pass"}
+    assert others == {"nsq/client-subscribe/command": ("unsupported", "unsupported")}
+    again = tuple(observe_again(records.cases, collect("nsq")))
+    assert [msgspec.structs.astuple(each) for each in again] == [
+        msgspec.structs.astuple(each) for each in records.cases
+    ]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_a_client_does_wrong_is_seen(wrong: str) -> None:
+    case, expected = WRONG[wrong]
+
+    records = {record.case: record for record in judge(toy(wrong), case).cases}
+
+    assert (records[case].observation, records[case].verdict) == (expected, "fail")
+
+
+def test_a_role_that_is_not_asked_for_is_unsupported() -> None:
+    records = judge(toy(), "nsq/client-connection/heartbeat", role="consumer")
+
+    verdicts = {record.case: record.verdict for record in records.cases}
+    assert verdicts["nsq/client-connection/heartbeat/consumer"] == "pass"
+    assert verdicts["nsq/client-connection/heartbeat/producer"] == "unsupported"
+    assert records.header.target.role == "client"
+    assert records.footer.exit == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (
+            "sh -c 'echo no config >&2; exit 3'",
+            "exit code 3 before it connected; it wrote: no con",
+        ),
+        ("true", "exit code 0 before it connected"),
+    ],
+)
+def test_a_client_that_ends_at_once_is_told_with_its_last_words(command: str, told: str) -> None:
+    with pytest.raises(TargetUnreachable, match=told):
+        judge(command)
+
+
+def test_a_client_that_never_connects_is_told() -> None:
+    plan = RunPlan(url="nsq+client:sleep 1000", timeout=0.5)
+    with pytest.raises(TargetUnreachable, match="did not connect to the addresses"):
+        run_cases(RunRequest(plan=plan), collect("nsq"), [], is_stopped=lambda: False)
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("./no-such-client", "cannot be started"),
+        ("client {topc}", "{topc} is unknown"),
+        ("client 'open", "no command line"),
+    ],
+)
+def test_a_command_that_cannot_be_started_is_the_users_fault(command: str, told: str) -> None:
+    with pytest.raises(UsageFault, match=told):
+        judge(command)
+
+
+def test_the_toy_knows_every_way_of_being_wrong() -> None:
+    text = TOY.read_text(encoding="utf-8")
+    assert [wrong for wrong in WRONG if f'"{wrong}"' not in text] == []

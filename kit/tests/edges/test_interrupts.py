@@ -1,0 +1,54 @@
+"""Ctrl-C at a terminal while the kit judges or fuzzes its own reference accuses nobody.
+
+`make edges` interrupts twenty times; without that each command is interrupted twice.
+"""
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+from live_command import run_until
+
+from wireproof_kit.bundle.file import read_bundle
+
+pytestmark = pytest.mark.process
+
+TIMES = int(os.environ.get("WIREPROOF_INTERRUPTS", "4")) // 2
+CASES = 1500
+"""Fewer than a run against the reference has."""
+RUN_SHOWS = re.compile(r"^(PASS|READING) ")
+FUZZ_SHOWS = re.compile(r"^\d+ cases")
+
+
+def interrupt(pid: int) -> None:
+    """Interrupt a process and its children as a terminal does."""
+    os.killpg(pid, signal.SIGINT)
+
+
+@pytest.mark.parametrize("moment", range(TIMES))
+def test_an_interrupted_run_accuses_nobody(moment: int, tmp_path: Path) -> None:
+    bundle = tmp_path / "run.jsonl"
+    count = 1 + moment * CASES // TIMES
+    command = ("run", "--reference", "nsq", "--bundle", str(bundle))
+
+    code, out = run_until(command, RUN_SHOWS, count, interrupt)
+
+    ended = read_bundle(bundle)
+    assert (code, "died" in out) == (130, False)
+    assert ended.footer is not None
+    assert ended.footer.interrupted
+    assert {record.verdict for record in ended.cases} <= {"pass", "reading"}
+    assert len(ended.cases) >= count
+
+
+@pytest.mark.parametrize("moment", range(TIMES))
+def test_an_interrupted_campaign_accuses_nobody(moment: int, tmp_path: Path) -> None:
+    bundle = tmp_path / "fuzz.jsonl"
+    command = ("fuzz", "--reference", "--time", "60", "--seed", str(moment))
+
+    code, out = run_until((*command, "--bundle", str(bundle)), FUZZ_SHOWS, 1 + moment, interrupt)
+
+    assert (code, "died" in out) == (130, False)
+    assert read_bundle(bundle).findings == ()

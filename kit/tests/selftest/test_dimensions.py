@@ -1,0 +1,121 @@
+"""Dimensions of must clauses, cornered faults, and trials of permitted alternatives."""
+
+import pytest
+
+from wireproof_kit.errors import KitError
+from wireproof_kit.runner.collect import collect
+from wireproof_kit.selftest.dimensions import (
+    AT,
+    Dimension,
+    Dimensions,
+    corner_trials,
+    judged_clauses,
+    read_dimensions,
+)
+from wireproof_kit.selftest.plan import ALTERNATIVE, FAULT, VARIANT, Trial, joint_trials
+from wireproof_kit.selftest.shown import all_acceptable, pattern_shown, read_reasons, unshown
+from wireproof_kit.selftest.trial import cases_of, is_unexpected
+from wireproof_reference_impl.nsq.faulty.corners import CORNERS
+from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS
+from wireproof_reference_impl.preset import ALTERNATIVE as LISTED_ALTERNATIVE
+from wireproof_spec.catalogue import Level
+from wireproof_spec.record import CaseRecord, Verdict
+
+TABLE = Dimensions(
+    {"path": Dimension("by which path", ("tcp", "http"))},
+    {"ext": ("path",), "ext.http": ("path=tcp",)},
+)
+
+
+def as_trial(name: str, *, way: str) -> Trial:
+    return Trial(name, FAULT, (name,), breaks=("ext.http.accept",), way=way)
+
+
+def test_every_must_clause_of_a_broker_has_its_dimensions() -> None:
+    table = read_dimensions("nsq")
+    assert [each.id for each in judged_clauses("nsq") if table.corners(each.id) is None] == []
+
+
+def test_every_corner_that_matters_is_known_to_the_reference() -> None:
+    table = read_dimensions("nsq")
+    corners = {corner for each in judged_clauses("nsq") for corner in table.corners(each.id) or ()}
+    assert corners <= CORNERS.keys()
+    assert {corner.partition("=")[0] for corner in corners} == table.dimension.keys()
+
+
+def test_the_longest_prefix_decides() -> None:
+    assert TABLE.corners("ext.publish.accept") == ["path=tcp", "path=http"]
+    assert TABLE.corners("ext.http.accept") == ["path=tcp"]
+    assert TABLE.corners("smart.order.again") is None
+
+
+@pytest.mark.parametrize("word", ["colour", "path=udp"])
+def test_what_no_dimension_has_is_refused(word: str) -> None:
+    with pytest.raises(KitError, match="has no"):
+        Dimensions(TABLE.dimension, {"ext": (word,)}).corners("ext.a.b")
+
+
+def test_a_corner_has_candidates_of_its_clause_the_plain_ones_first() -> None:
+    faults = [
+        Trial(fault.name, FAULT, (fault.name,), breaks=fault.breaks, way=fault.way)
+        for fault in FAULTS.values()
+        if fault.kind == "clause"
+    ]
+    for trial in corner_trials("nsq", faults):
+        clause, _, corner = trial.name.partition(AT)
+        names = [name.partition(AT)[0] for name in trial.candidates]
+        assert all(clause in FAULTS[name].breaks for name in names)
+        assert all(name.endswith(f"{AT}{corner}") for name in trial.candidates)
+        assert trial.breaks == (clause,)
+        assert clause not in trial.may_break
+
+
+def test_a_corner_meets_the_cases_of_its_clause_only() -> None:
+    trial = Trial("x", FAULT, (), breaks=("ext.http.accept",), candidates=("a@b",))
+    assert {item.clause.id for item in cases_of(trial, collect("nsq"))} == {"ext.http.accept"}
+
+
+def test_all_alternatives_are_on_together_and_none_beside_what_it_excludes() -> None:
+    one = Trial("one", ALTERNATIVE, ("one",), not_with=("two",))
+    two = Trial("two", ALTERNATIVE, ("two",))
+    three = Trial("three", ALTERNATIVE, ("three",))
+    joint = joint_trials([one, two, three])
+    assert [trial.switches for trial in joint] == [("one", "three")]
+
+
+def test_the_reference_has_permitted_alternatives() -> None:
+    listed = [each.name for each in VARIANTS.values() if each.kind == LISTED_ALTERNATIVE]
+    assert len(listed) > 40
+
+
+@pytest.mark.parametrize(
+    ("level", "verdict", "is_alarm"),
+    [
+        ("must", "fail", True),
+        ("must", "unstable", True),
+        ("must", "unsupported", False),
+        ("must", "inconclusive", False),
+        ("should", "fail", False),
+        ("observed", "error", True),
+    ],
+)
+def test_an_alternative_turns_no_must_red(level: Level, verdict: Verdict, is_alarm: bool) -> None:
+    trial = Trial("other", ALTERNATIVE, ("other",))
+    record = CaseRecord("nsq/x/y", "", "ext.a.b", level, "", "ok", verdict, "")
+    assert is_unexpected(trial, record) is is_alarm
+    assert is_unexpected(Trial("v", VARIANT, ("v",)), record)
+
+
+def test_what_no_trial_shows_is_named_unless_a_reason_is_written() -> None:
+    lines = list(all_acceptable("nsq"))
+    assert unshown("nsq", lines) == []
+    named = unshown("nsq", [])
+    assert pattern_shown("ext.publish.trace-response", "nsq/publish/trace-offset", "overlaps") in (
+        named
+    )
+    assert "order-rdy=deployed" in named
+
+
+def test_reasons_are_about_what_is_accepted() -> None:
+    lines = list(all_acceptable("nsq"))
+    assert [each for each in read_reasons("nsq") if not any(each in line for line in lines)] == []

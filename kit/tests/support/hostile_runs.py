@@ -1,0 +1,94 @@
+"""Runs every command that reads a bundle on hostile ones, each in a process of its own.
+
+Started as a script: reads a name of the corpus a line, answers with a line of JSON each: what
+each command came to, in code, output, seconds of processor time and megabytes at the most.
+"""
+
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import hostile_bundles as hostile
+
+from wireproof.commands.table import COMMANDS
+from wireproof.main import main
+from wireproof_kit.protocols import resolve
+
+ID = "0123456789ab"
+RUNS: dict[str, tuple[str, ...]] = {
+    "judge": ("judge", "B", "--bundle", "again.jsonl"),
+    "judge-verbose": ("-vv", "judge", "B"),
+    "diff": ("diff", "B", "B"),
+    "diff-md": ("diff", "GOOD", "B", "--md"),
+    "report": ("report", "B", "--html", "r.html", "--statement", "s.html", "--badge", "b.json"),
+    "report-text": ("report", "B", "--junit", "r.xml", "--md", "r.md"),
+    "pcap": ("report", "B", "--pcap-all", "captures"),
+    "allure": ("report", "B", "--allure", "allure"),
+    "replay": ("replay", ID, "--bundle", "B", "--to", "nsq://127.0.0.1:1"),
+    "replay-nearest": ("replay", "nsq/publish/nosuch", "--bundle", "B"),
+    "baseline": ("baseline", "update", "known.toml", "--bundle", "B", "--reason", "x"),
+}
+MOST_S = 120
+MOST_BYTES = 3 << 30
+
+
+class Came(NamedTuple):
+    """What one command came to."""
+
+    code: int
+    out: str
+    cpu_s: float
+    mb: int
+    strays: list[str]
+
+
+def run_all(name: str) -> dict[str, Came]:
+    """Run every command on one bundle of the corpus."""
+    data = hostile.corpus()[name]()
+    with tempfile.TemporaryDirectory() as folder:
+        return {
+            word: _run(arguments, data, Path(folder) / word) for word, arguments in RUNS.items()
+        }
+
+
+def _run(arguments: tuple[str, ...], data: bytes, folder: Path) -> Came:
+    (folder / "work").mkdir(parents=True)
+    (folder / "work" / "B").write_bytes(data)
+    (folder / "work" / "GOOD").write_bytes(hostile.sealed(hostile.lines()))
+    if not (child := os.fork()):
+        _be(arguments, folder)
+    _, status, usage = os.wait4(child, 0)
+    out = (folder / "out").read_bytes().decode("utf-8", "backslashreplace")
+    strays = sorted(each.name for each in folder.iterdir() if each.name not in ("work", "out"))
+    spent = usage.ru_utime + usage.ru_stime
+    code = os.waitstatus_to_exitcode(status)
+    return Came(code, out[-100_000:], round(spent, 2), usage.ru_maxrss >> 10, strays)
+
+
+def _be(arguments: tuple[str, ...], folder: Path) -> None:
+    with (folder / "out").open("wb") as out:
+        os.dup2(out.fileno(), 1)
+        os.dup2(out.fileno(), 2)
+    os.chdir(folder / "work")
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+    signal.alarm(MOST_S)
+    code = main(arguments)
+    sys.stdout.flush()
+    os._exit(code)
+
+
+def serve() -> None:
+    """Answer each name of a line on stdin."""
+    for entry in COMMANDS.values():
+        resolve(entry.command)
+    for line in sys.stdin:
+        print(json.dumps(run_all(line.strip())), flush=True)
+
+
+if __name__ == "__main__":
+    serve()

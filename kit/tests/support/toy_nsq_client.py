@@ -1,0 +1,213 @@
+"""A small NSQ client as a driver, right in all that matters, and wrong in one thing if told so.
+
+    toy_nsq_client.py [WRONG]
+
+Blocking sockets, one thread a connection: what a person would write in an afternoon. It knows
+lookups, partitions, SUB and PUB; it has no trace and no headers.
+"""
+
+import base64
+import json
+import os
+import socket
+import struct
+import sys
+import threading
+import time
+import urllib.request
+from typing import Any
+
+WRONG = sys.argv[1] if len(sys.argv) > 1 else ""
+OUTPUT = threading.Lock()
+
+
+def say(**fields: object) -> None:
+    with OUTPUT:
+        print(json.dumps(fields), flush=True)
+
+
+class Node:
+    """A connection to a node that has been identified."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.address = address
+        self.socket = socket.create_connection(address, 5)
+        self.socket.settimeout(None)
+        self.buffer = b""
+        body = json.dumps({"client_id": "toy", "feature_negotiation": True}).encode()
+        self.send(b"  V2")
+        self.send(b"IDENTIFY\n" + struct.pack(">i", len(body)) + body)
+        kind, answer = self.read()
+        if kind == 1 and WRONG != "trusting":
+            self.socket.close()
+            raise ConnectionError(answer.decode())
+
+    def send(self, data: bytes) -> None:
+        self.socket.sendall(data)
+
+    def read(self) -> tuple[int, bytes]:
+        size = struct.unpack(">i", self.exactly(4))[0]
+        data = self.exactly(size)
+        kind = struct.unpack(">i", data[:4])[0]
+        if data[4:] == b"_heartbeat_":
+            if WRONG != "deaf":
+                self.send(b"NOP\n")
+            return self.read()
+        return kind, data[4:]
+
+    def exactly(self, count: int) -> bytes:
+        while len(self.buffer) < count:
+            data = self.socket.recv(65536)
+            if not data:
+                raise ConnectionError("closed")
+            self.buffer += data
+        taken, self.buffer = self.buffer[:count], self.buffer[count:]
+        return taken
+
+
+class Toy:
+    def __init__(self) -> None:
+        self.lookups: list[str] = []
+        self.interval = 1.0
+        self.nodes: dict[tuple[str, int], Node] = {}
+
+    def open(self, settings: dict[str, object]) -> None:
+        self.lookups = [str(each) for each in settings["lookupd"]]  # type: ignore[attr-defined]
+        self.interval = float(str(settings["lookup_interval_ms"])) / 1000
+
+    def get(self, server: str, path: str) -> dict[str, object]:
+        with urllib.request.urlopen(f"http://{server}{path}", timeout=2) as response:
+            found = json.load(response)
+        data = found.get("data", found)
+        return data if isinstance(data, dict) else {}
+
+    def find(self, topic: str, access: str) -> dict[int, tuple[str, int]]:
+        """Ask every lookup server, and merge their answers."""
+        servers = list(self.lookups)
+        try:
+            nodes = self.get(self.lookups[0], "/listlookup")["lookupdnodes"]
+            servers += [f"{node['NodeIP']}:{node['HttpPort']}" for node in nodes]  # type: ignore
+        except Exception:
+            pass
+        found: dict[int, tuple[str, int]] = {}
+        meta = "" if WRONG == "no-metainfo" else "&metainfo=true"
+        for server in dict.fromkeys(servers):
+            try:
+                answer = self.get(server, f"/lookup?topic={topic}&access={access}{meta}")
+            except Exception:
+                continue
+            for number, node in (answer.get("partitions") or {}).items():  # type: ignore
+                found[int(number)] = (node["broadcast_address"], node["tcp_port"])
+        return found
+
+    def produce(self, topic: str, body: bytes) -> None:
+        for _ in range(1 if WRONG == "gives-up" else 4):
+            leaders = self.find(topic, "w")
+            if leaders:
+                number = min(leaders)
+                try:
+                    node = self.nodes.get(leaders[number]) or Node(leaders[number])
+                    self.nodes[leaders[number]] = node
+                    line = f"PUB {topic} {number}\n".encode()
+                    node.send(line + struct.pack(">i", len(body)) + body)
+                    kind, answer = node.read()
+                except (OSError, ConnectionError):
+                    self.nodes.pop(leaders[number], None)
+                    continue
+                code = answer.decode("utf-8", "replace")
+                if kind == 0:
+                    return
+                if WRONG != "retries" and code.startswith(("E_BAD", "E_EXT")):
+                    raise ValueError(code)
+            time.sleep(0.05)
+        raise ValueError("no node took the message")
+
+    def consume(self, of: int, topic: str, channel: str) -> None:
+        running: dict[int, tuple[tuple[str, int], threading.Thread]] = {}
+        while True:
+            for number, address in self.find(topic, "r").items():
+                at, thread = running.get(number, (None, None))
+                if at != address or thread is None or not thread.is_alive():
+                    thread = threading.Thread(
+                        target=self.read, args=(of, topic, channel, number, address), daemon=True
+                    )
+                    running[number] = (address, thread)
+                    thread.start()
+            time.sleep(self.interval)
+
+    def read(self, of: int, topic: str, channel: str, number: int, at: tuple[str, int]) -> None:
+        try:
+            node = Node(at)
+            node.send(f"SUB {topic} {channel} {number}\n".encode())
+            if WRONG == "early-ready":
+                node.send(b"RDY 1\n")
+            kind, answer = node.read()
+            if kind == 1:
+                if WRONG != "keeps-quiet":
+                    say(event="error", of=of, message=answer.decode())
+                node.socket.close()
+                return
+            node.send(b"RDY 1\n")
+            while True:
+                kind, data = node.read()
+                if kind == 2:
+                    self.handle(node, of, data)
+        except (OSError, ConnectionError, struct.error):
+            return
+
+    def handle(self, node: Node, of: int, data: bytes) -> None:
+        if WRONG == "fragile" and len(data) < 26:
+            os._exit(7)
+        message_id, body = data[10:26], data[26:]
+        internal, trace = struct.unpack(">QQ", message_id)
+        say(
+            event="message",
+            of=of,
+            id=message_id.hex(),
+            body=base64.b64encode(body).decode(),
+            attempts=struct.unpack(">H", data[8:10])[0],
+            internal_id=str(internal),
+            trace_id=str(trace),
+        )
+        if WRONG == "cuts-ids":
+            message_id = message_id.replace(b"\n", b" ")
+        node.send(b"FIN " + message_id + b"\n")
+
+
+def lacking(asked: dict[str, object]) -> str:
+    """Return the name of what is asked for and not known; empty if all is."""
+    unknown = {"key", "ext", "tag", "trace_id", "trace", "ordered"} & set(asked)
+    if asked.get("handler", "finish") != "finish":
+        unknown.add("handler")
+    if asked["op"] not in ("open", "produce", "consume", "close"):
+        unknown.add(str(asked["op"]))
+    return min(unknown, default="")
+
+
+def do(toy: Toy, asked: dict[str, Any]) -> None:
+    if asked["op"] == "open":
+        toy.open(asked["settings"])
+    elif asked["op"] == "produce":
+        toy.produce(asked["topic"], base64.b64decode(asked["body"]))
+    elif asked["op"] == "consume":
+        given = (asked["id"], asked["topic"], asked["channel"])
+        threading.Thread(target=toy.consume, args=given, daemon=True).start()
+
+
+def main() -> None:
+    toy = Toy()
+    say(hello="wireproof-driver", versions=[1], name="toy", operations=["produce", "consume"])
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if lacking(asked):
+            say(id=asked["id"], unsupported=lacking(asked))
+            continue
+        try:
+            do(toy, asked)
+        except Exception as error:
+            say(id=asked["id"], error={"message": f"{type(error).__name__}: {error}"})
+        else:
+            say(id=asked["id"], ok={})
+
+
+main()

@@ -1,0 +1,22 @@
+"""``wireproof client --check-driver``: checks a driver against the driver protocol."""
+
+from wireproof.view.output import echo
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.protocols import kit_part
+
+
+def report(command: str, protocol: str) -> int:
+    """Print the result of each rule for a driver; return 0 if the driver keeps every rule.
+
+    Raises:
+        UsageFault: the protocol has no drivers of clients, or the command cannot be started.
+    """
+    check = kit_part(protocol).check_client_driver
+    if check is None:
+        raise UsageFault(f"protocol {protocol!r} has no drivers of clients")
+    wrong = 0
+    for finding in check(command):
+        wrong += bool(finding.wrong)
+        told = f"FAIL {finding.rule}: {finding.wrong}" if finding.wrong else f"ok   {finding.rule}"
+        echo(told)
+    return 1 if wrong else 0

@@ -1,0 +1,98 @@
+"""``wireproof client``: judges a client by its requests to peers that the kit plays."""
+
+import inspect
+from typing import Unpack, cast
+
+import click
+
+from wireproof.commands.run import judge_target, list_chosen
+from wireproof.options.global_options import manner
+from wireproof.options.lazy_group import Command
+from wireproof.options.run_options import client_options
+from wireproof.options.target_choice import NamedTarget, settings_for
+from wireproof.running.request import RunParameters
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.protocols import kit_part, known_protocols
+from wireproof_kit.targets.target import ON_CLIENTS, ROLE, ROLES
+
+AT_ONCE = 6
+"""Cases that run at once unless told otherwise: each starts a process of its own."""
+EXAMPLES = (
+    (
+        "wireproof client --role consumer --exec './consume {lookupd} {topic}'",
+        "judge a consumer by what it sends; the kit plays lookup servers and nodes",
+    ),
+    (
+        "wireproof client --exec 'python3 driver.py'",
+        "judge producer and consumer through a driver",
+    ),
+    (
+        "wireproof client --check-driver 'python3 driver.py'",
+        "say whether a driver keeps to the driver protocol",
+    ),
+    (
+        "wireproof client --exec CMD nsq/client-lookup",
+        "only cases whose id, or whose clause id, begins with this",
+    ),
+)
+
+
+class ClientParameters(RunParameters, total=False):
+    """The parameters of ``wireproof client``: those of a run, and who is judged."""
+
+    command: str | None
+    check_driver: str | None
+    protocol: str
+    role: str | None
+
+
+def _judge_client(arguments: tuple[str, ...], **given: Unpack[ClientParameters]) -> int:
+    """Judge a client, clause by clause.
+
+    The command is started once a case. The kit fills in {lookupd}, {topic}, {channel}, {nsqd},
+    {role} and others, and sets the same as WIREPROOF_LOOKUPD and so on. Arguments are prefixes of
+    case or clause ids. Exit codes are those of `wireproof run`.
+    """
+    command, driver = given.pop("command", None), given.pop("check_driver", None)
+    protocol, role = given.pop("protocol", None), given.pop("role", None)
+    if driver is not None:
+        from wireproof.commands.check_driver import report
+
+        return report(driver, protocol or _protocols()[0])
+    if command is None:
+        raise UsageFault("no client named: give --exec 'COMMAND', or --check-driver 'COMMAND'")
+    named = NamedTarget(
+        url=f"{protocol or _protocols()[0]}{ON_CLIENTS}:{command}",
+        prefixes=tuple(each.rstrip("/") for each in arguments),
+        keys=((ROLE, role),) if role else (),
+    )
+    options = cast(RunParameters, given)
+    options["waiters"] = given["waiters"] or AT_ONCE
+    options["reference"], options["topic"] = False, ()
+    options["restart"], options["hazardous"] = None, False
+    if options["dry_run"]:
+        return list_chosen(named, options)
+    return judge_target(named, options, settings_for(manner()), name="")
+
+
+def _protocols() -> list[str]:
+    """Return the protocols whose clients can be judged."""
+    return [name for name in known_protocols() if f"{name}{ON_CLIENTS}" in kit_part(name).schemes]
+
+
+client = Command(
+    "client",
+    callback=_judge_client,
+    params=[
+        click.Argument(["arguments"], nargs=-1, metavar="[IDS]..."),
+        click.Option(["--exec", "command"], metavar="CMD", help="Command that starts the client."),
+        click.Option(["--role"], type=click.Choice(ROLES), help="What the client does."),
+        click.Option(["--protocol"], metavar="NAME", help="Protocol of the client."),
+        click.Option(
+            ["--check-driver"], metavar="CMD", help="Check a driver instead of judging a client."
+        ),
+        *client_options(),
+    ],
+    help=inspect.getdoc(_judge_client),
+    examples=EXAMPLES,
+)

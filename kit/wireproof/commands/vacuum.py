@@ -1,0 +1,67 @@
+"""``wireproof vacuum``: merges a history's files, and removes files that no state needs."""
+
+import json
+
+import click
+import msgspec
+
+from wireproof.options.global_options import manner
+from wireproof.options.lazy_group import Command
+from wireproof.options.spark_options import running_spark, spark_options, wanted_spark
+from wireproof.view.output import echo
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.version import KIT_VERSION
+from wireproof_reports.pipeline.place import HistoryFault, check_readable
+from wireproof_reports.wording import count_noun
+
+KEEP_DAYS = 30
+
+EXAMPLES = (
+    ("wireproof vacuum history", "merge small files; keep the states of the last 30 days"),
+    ("wireproof vacuum history --keep 365", "keep the states of a year"),
+)
+
+
+@click.command("vacuum", cls=Command, examples=EXAMPLES)
+@click.argument("history", metavar="HISTORY")
+@click.option(
+    "--keep",
+    default=KEEP_DAYS,
+    show_default=True,
+    type=click.IntRange(0),
+    metavar="DAYS",
+    help="Keep the files that the states of so many days need.",
+)
+@spark_options
+def vacuum(history: str, keep: int, master: str, conf: tuple[str, ...]) -> None:
+    """Merge the small files of a history, and remove files that are needed no more.
+
+    No row is removed. A state that is older than is kept can no longer be asked with --as-of
+    if its files have been merged since; the command lists these states.
+    """
+    spark = wanted_spark(master, conf)
+    try:
+        check_readable(history)
+    except HistoryFault as error:
+        raise UsageFault(str(error)) from error
+    from wireproof_reports.pipeline.history import Conflict
+    from wireproof_reports.pipeline.vacuum import vacuum as clean
+
+    try:
+        with running_spark(spark) as session:
+            done = clean(session, history, keep_days=keep, kit=KIT_VERSION)
+    except Conflict as error:
+        raise UsageFault(
+            f"{history} was written by another ingest meanwhile; try again"
+        ) from error
+    if manner().json:
+        echo(json.dumps({"event": "vacuumed", **msgspec.to_builtins(done)}))
+    elif not manner().quiet:
+        echo(
+            f"history  {history}   version {done.newest}; "
+            f"the oldest that can be asked is {done.oldest}"
+        )
+        if done.lost:
+            echo(f"unreachable  {count_noun(len(done.lost), 'version')} from now on:")
+        for version, when in done.lost:
+            echo(f"  {version}  {when}")

@@ -1,0 +1,196 @@
+"""The options of the commands that use Spark; they are checked before Spark starts."""
+
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from wireproof.options.global_options import manner
+from wireproof.view.output import write_lines
+from wireproof_kit.errors import UsageFault
+from wireproof_reports.pipeline.wanted import missing_package
+
+if TYPE_CHECKING:
+    from wireproof_reports.pipeline.session import Session, Wanted
+
+REACH_S = 5.0
+LOCAL = "local[*]"
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def spark_options(command: F) -> F:
+    """Add ``--master`` and ``--conf`` to a command."""
+    master = click.option(
+        "--master",
+        default=LOCAL,
+        show_default=True,
+        metavar="URL",
+        help="URL of the Spark master.",
+    )
+    conf = click.option(
+        "--conf", multiple=True, metavar="NAME=VALUE", help="A Spark setting; repeatable."
+    )
+    return master(conf(command))
+
+
+def as_of_option(command: F) -> F:
+    """Add ``--as-of`` to a command."""
+    told = "Ask the state at a version of the table runs, or at the end of a day."
+    return click.option("--as-of", default="", metavar="VERSION|DATE", help=told)(command)
+
+
+def wanted_spark(master: str, conf: Sequence[str], remote: str = "") -> "Wanted":
+    """Return the Spark that the options ask for.
+
+    Raises:
+        UsageFault: a package or Java is missing, a setting is invalid, a master is unreachable.
+    """
+    refuse_without("pyspark", "pyarrow")
+    settings = dict(_settings(conf))
+    from wireproof_reports.pipeline.session import SparkFault, Wanted, check_java
+
+    wanted = Wanted(master=master, remote=remote, settings=settings)
+    if remote:
+        _reach_remote(remote)
+        return wanted
+    _reach(master)
+    try:
+        check_java()
+    except SparkFault as error:
+        raise UsageFault(str(error)) from error
+    return wanted
+
+
+def refuse_without(*packages: str) -> None:
+    """Check that packages are installed; the error names a missing one.
+
+    Raises:
+        UsageFault: a package is not installed.
+    """
+    missing = missing_package(packages)
+    if missing:
+        raise UsageFault(
+            f"this needs {missing}, which is not installed; "
+            "install it with: pip install 'wireproof[spark]'"
+        )
+
+
+def say_what_spark_does(wanted: "Wanted") -> None:
+    """Write to stderr that Spark starts, and whether its jars are fetched first."""
+    from wireproof_reports.pipeline import jars
+
+    if manner().quiet:
+        return
+    lines: list[str] = []
+    if not wanted.remote and not jars.find_jars(jars.folder()):
+        size = f"{jars.MEGABYTES} MB"
+        lines.append(f"progress [ fetching Delta's jars, {size}, once, to {jars.folder()} ]")
+    lines.append(f"progress [ starting Spark on {wanted.remote or wanted.master} ]")
+    write_lines(sys.stderr, lines)
+
+
+@contextmanager
+def running_spark(wanted: "Wanted") -> Generator["Session"]:
+    """Yield a Spark session; after a failure its log is kept.
+
+    Raises:
+        UsageFault: Spark cannot be started or did not answer, a bundle or the history is refused.
+    """
+    from wireproof_reports.bundle_file import BundleFault
+    from wireproof_reports.pipeline.place import HistoryFault
+    from wireproof_reports.pipeline.session import SparkFault, session
+    from wireproof_reports.pipeline.shipping import ship
+
+    say_what_spark_does(wanted)
+    folder = Path(tempfile.mkdtemp(prefix="wireproof-log-"))
+    log = folder / "spark.log"
+    log.touch()
+    try:
+        with ship(wanted) as told, session(told, log) as spark:
+            yield spark
+    except (BundleFault, HistoryFault) as error:
+        _forget(log)
+        raise UsageFault(str(error)) from error
+    except SparkFault as error:
+        raise UsageFault(str(error)) from error
+    else:
+        _forget(log)
+
+
+def _forget(log: Path) -> None:
+    log.unlink(missing_ok=True)
+    log.parent.rmdir()
+
+
+def _settings(conf: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for setting in conf:
+        name, equals, value = setting.partition("=")
+        if not equals or not name.startswith("spark."):
+            raise UsageFault(f"--conf {setting}: expected spark.NAME=VALUE")
+        if "access.key" in name or "secret.key" in name or "session.token" in name:
+            raise UsageFault(
+                f"--conf {name}: keys are taken from the environment alone "
+                "(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)"
+            )
+        yield name, value
+
+
+def _reach(master: str) -> None:
+    """Raise an error if a standalone master cannot be reached: Spark would try for a minute.
+
+    Raises:
+        UsageFault: no address of the master accepts a connection, or the URL is not Spark's.
+    """
+    kind, _, rest = master.partition("://")
+    if kind != "spark":
+        _refuse_unknown(master)
+        return
+    why = ""
+    for address in rest.split(","):
+        why = _unreachable("--master", master, "spark://HOST:PORT", address)
+        if not why:
+            return
+    told = f"--master {master} cannot be reached ({why.lower()})"
+    raise UsageFault(f"{told}; is the master running?")
+
+
+def _reach_remote(remote: str) -> None:
+    """Raise an error if a server of Spark Connect cannot be reached.
+
+    Raises:
+        UsageFault: the server accepts no connection, or the URL is not that of such a server.
+    """
+    refuse_without("grpc")
+    kind, _, rest = remote.partition("://")
+    if kind != "sc":
+        raise UsageFault(f"--remote {remote}: expected sc://HOST:PORT")
+    address = rest.partition("/")[0]
+    why = _unreachable("--remote", remote, "sc://HOST:PORT", address)
+    if why:
+        told = f"--remote {remote} cannot be reached ({why.lower()})"
+        raise UsageFault(f"{told}; is Spark's Connect server running?")
+
+
+def _unreachable(option: str, url: str, expected: str, address: str) -> str:
+    """Return why no connection is accepted there; empty if one is."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
+        raise UsageFault(f"{option} {url}: expected {expected}, found {address!r}")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_S).close()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _refuse_unknown(master: str) -> None:
+    known = master in ("local", "yarn") or master.startswith(("local[", "k8s://"))
+    if not known:
+        raise UsageFault(
+            f"--master {master}: expected local[N], spark://HOST:PORT, yarn or k8s://URL"
+        )

@@ -1,0 +1,104 @@
+"""What happened in a case with a client, as the observation sees it.
+
+A connection is called after the peer that was connected to and the number of the connection:
+``nsqd1.2`` is the second one to ``nsqd1``. Times are seconds since the case began.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from wireproof_spec.driver.lines import Answer, Hello
+from wireproof_spec.driver.lines import Event as DriverEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Any event; ``conn`` names its connection, if it has one."""
+
+    at: float
+    conn: str
+
+    @property
+    def peer(self) -> str:
+        """The peer that the client was connected to."""
+        return self.conn.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Given(Event):
+    """The values given to the client with its command line and environment, by name."""
+
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Connected(Event):
+    """The client opened a connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnected(Event):
+    """A connection was closed by one side."""
+
+    by: Literal["client", "kit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Greeted(Event):
+    """The client's driver greeted."""
+
+    hello: Hello
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Event):
+    """The client's driver answered an operation."""
+
+    op: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Told(Event):
+    """The client's driver sent an event that was not an answer."""
+
+    event: DriverEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Wrote(Event):
+    """The client wrote to stdout or stderr; for a driver, only to stderr."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine(Event):
+    """The client's driver broke the driver protocol."""
+
+    fault: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Event):
+    """The client's process ended by itself; ``code`` is negative for a signal."""
+
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expired(Event):
+    """The kit's patience ran out before the awaited event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marked(Event):
+    """A period of the script has ended."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flooded(Event):
+    """The client sent more bytes than the kit keeps for one case."""

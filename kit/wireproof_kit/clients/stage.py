@@ -1,0 +1,389 @@
+"""Where a case with a client is played: sockets, timers and the client's process in one loop.
+
+One thread, one selector: whatever happens first is written to the log first, and the peers act on
+it. The loop moves bytes and knows no protocol. It never sleeps: it ends as soon as the case has
+seen what it asks for, when the client has ended, or when patience is over.
+"""
+
+import contextlib
+import heapq
+import itertools
+import json
+import os
+import selectors
+import socket
+import struct
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Mark, Send
+from wireproof_kit.clients.events import Connected, Event, Flooded, Greeted
+from wireproof_kit.clients.launch import environment, fill_in
+from wireproof_kit.clients.story import (
+    ASKED,
+    BY_CLIENT,
+    BY_KIT,
+    DRIVER,
+    ENDED,
+    EXPIRED,
+    FLOODED,
+    GIVEN,
+    KIT,
+    MARK,
+    PROCESS,
+    STDERR,
+    STDOUT,
+    Story,
+)
+from wireproof_kit.drivers.child import Child, Stream, start
+from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.driver.lines import NAME, request_line
+
+LOOPBACK = "127.0.0.1"
+CHUNK = 1 << 16
+MOST_BYTES = 8 << 20
+"""Bytes of a case that are kept, over all connections; a client that sends more is ended."""
+MOST_EVENTS = 20_000
+MOST_OUTPUT = 64 << 10
+MOST_CONNECTIONS = 512
+LAST_OUTPUT_S = 0.5
+_RESET = struct.pack("ii", 1, 0)
+
+
+class Peers(Protocol):
+    """The peers of one case; they do no I/O."""
+
+    def names(self) -> Sequence[str]:
+        """Return the names of the peers, each of which gets an address."""
+        ...
+
+    def has_http(self, peer: str) -> bool:
+        """Return True if a peer speaks HTTP."""
+        ...
+
+    def begin(self, addresses: Mapping[str, str]) -> Iterable[Effect]:
+        """Return the effects before the client starts; addresses are HOST:PORT."""
+        ...
+
+    def react(self, event: Event) -> Iterable[Effect]:
+        """Return the effects of an event."""
+        ...
+
+    def react_to_timer(self, token: object) -> Iterable[Effect]:
+        """Return the effects of a timer that has expired."""
+        ...
+
+
+@dataclass(slots=True)
+class _Connection:
+    name: str
+    socket: socket.socket
+    outgoing: bytearray = field(default_factory=bytearray)
+    closing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds until the client first connects, and seconds from then until the case is over."""
+
+    start: float
+    course: float
+
+
+class Stage:
+    """One case being played; `close` must be called in any event."""
+
+    def __init__(self, peers: Peers, story: Story, transcript: Transcript) -> None:
+        self._peers = peers
+        self._story = story
+        self._transcript = transcript
+        self._selector = selectors.DefaultSelector()
+        self._listeners: dict[str, socket.socket] = {}
+        self._ports: dict[str, int] = {}
+        self._connections: dict[str, _Connection] = {}
+        self._numbers: dict[str, itertools.count[int]] = {}
+        self._timers: list[tuple[float, int, object]] = []
+        self._ties = itertools.count()
+        self._output: deque[tuple[Stream, bytes]] = deque()
+        self._written: dict[Stream, int] = {"stdout": 0, "stderr": 0}
+        self._wake_read, self._wake_write = os.pipe()
+        self._lock = threading.Lock()
+        self._first_line = bytearray()
+        self._is_driver: bool | None = None
+        self._streams_open = 2
+        self._bytes = 0
+        self.child: Child | None = None
+        os.set_blocking(self._wake_read, False)
+        os.set_blocking(self._wake_write, False)
+        self._selector.register(self._wake_read, selectors.EVENT_READ, self._take_output)
+
+    def listen(self) -> dict[str, str]:
+        """Give every peer an address, and return them by name."""
+        for name in self._peers.names():
+            self._open(name, port=0)
+            self._numbers[name] = itertools.count(1)
+        return {name: f"{LOOPBACK}:{port}" for name, port in self._ports.items()}
+
+    def play(
+        self,
+        addresses: Mapping[str, str],
+        command: str,
+        values: Mapping[str, str],
+        *,
+        until: Callable[[Story], bool],
+        limits: Limits,
+    ) -> None:
+        """Start the client and let the case run its course.
+
+        Raises:
+            UsageFault: the client cannot be started.
+        """
+        self._note(KIT, f"{GIVEN}{json.dumps(values)}")
+        self._carry_out(self._peers.begin(addresses))
+        words = fill_in(command, values)
+        self.child = start(words, environment=environment(values), sink=self._sink)
+        deadline = time.monotonic() + limits.start
+        has_begun = False
+        while not until(self._story) and not self._is_over():
+            now = time.monotonic()
+            if now >= deadline:
+                self._note(KIT, f"{EXPIRED}: {limits.course if has_begun else limits.start:g} s")
+                return
+            self._run_once(min([deadline, *(at for at, _, _ in self._timers[:1])]) - now)
+            if not has_begun and self._has_begun():
+                has_begun, deadline = True, time.monotonic() + limits.course
+        self._note_end()
+
+    def close(self) -> None:
+        """End the client and close every socket."""
+        if self.child is not None:
+            self.child.end(within=LAST_OUTPUT_S)
+            self._take_output()
+        for connection in self._connections.values():
+            connection.socket.close()
+        for listener in self._listeners.values():
+            listener.close()
+        self._selector.close()
+        with self._lock:
+            os.close(self._wake_read)
+            os.close(self._wake_write)
+            self._wake_write = -1
+
+    def _has_begun(self) -> bool:
+        return any(isinstance(event, Connected | Greeted) for event in self._story.events)
+
+    def _is_over(self) -> bool:
+        """Return True if nothing more can come: the client has ended, or sends too much."""
+        if self._story.events and isinstance(self._story.events[-1], Flooded):
+            return True
+        ended = self.child is not None and self.child.exit_code() is not None
+        return ended and not self._connections and not self._streams_open
+
+    def _note_end(self) -> None:
+        code = self.child.exit_code() if self.child else None
+        if code is not None:
+            self._note(PROCESS, f"{ENDED} {code}")
+
+    def _run_once(self, wait: float) -> None:
+        for key, mask in self._selector.select(max(wait, 0)):
+            if isinstance(key.data, _Connection):
+                self._serve(key.data, mask)
+            else:
+                key.data()
+        now = time.monotonic()
+        while self._timers and self._timers[0][0] <= now:
+            self._carry_out(self._peers.react_to_timer(heapq.heappop(self._timers)[2]))
+
+    def _add(self, kind: str, conn: str, *, data: bytes = b"", note: str = "") -> None:
+        """Write a step to the log, and let the peers react to it."""
+        self._bytes += len(data)
+        step = self._transcript.add(kind, conn, data=data, note=note)
+        for event in self._story.add(step):
+            self._carry_out(self._peers.react(event))
+
+    def _kind(self, conn: str, usual: str, http: str) -> str:
+        return http if self._peers.has_http(conn.partition(".")[0]) else usual
+
+    def _note(self, where: str, note: str) -> None:
+        self._add("note", where, note=note)
+
+    def _carry_out(self, effects: Iterable[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, Send):
+                self._send(effect)
+            elif isinstance(effect, HangUp):
+                self._hang_up(effect)
+            elif isinstance(effect, Later):
+                at = time.monotonic() + effect.seconds
+                heapq.heappush(self._timers, (at, next(self._ties), effect.token))
+            elif isinstance(effect, Listen):
+                self._listen(effect)
+            elif isinstance(effect, Mark):
+                self._note(KIT, f"{MARK}{effect.name}")
+            else:
+                self._ask(effect)
+
+    def _open(self, name: str, *, port: int) -> None:
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((LOOPBACK, port))
+        listener.listen(MOST_CONNECTIONS)
+        listener.setblocking(False)
+        self._listeners[name] = listener
+        self._ports[name] = listener.getsockname()[1]
+        self._selector.register(listener, selectors.EVENT_READ, lambda: self._accept(name))
+
+    def _listen(self, effect: Listen) -> None:
+        if effect.up and effect.peer not in self._listeners:
+            self._open(effect.peer, port=self._ports[effect.peer])
+        elif not effect.up and effect.peer in self._listeners:
+            listener = self._listeners.pop(effect.peer)
+            self._selector.unregister(listener)
+            listener.close()
+            own = [name for name in self._connections if name.partition(".")[0] == effect.peer]
+            for name in own:
+                self._hang_up(HangUp(name, reset=True))
+
+    def _accept(self, peer: str) -> None:
+        listener = self._listeners.get(peer)
+        if listener is None:
+            return
+        try:
+            accepted, _ = listener.accept()
+        except OSError:  # gone again before it was accepted
+            return
+        accepted.setblocking(False)
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        name = f"{peer}.{next(self._numbers[peer])}"
+        connection = _Connection(name, accepted)
+        self._connections[name] = connection
+        self._selector.register(accepted, selectors.EVENT_READ, connection)
+        self._add("open", name)
+        if len(self._connections) > MOST_CONNECTIONS:
+            self._note(KIT, f"{FLOODED}: {len(self._connections)} connections at once")
+
+    def _serve(self, connection: _Connection, mask: int) -> None:
+        if connection.name not in self._connections:
+            return
+        if mask & selectors.EVENT_WRITE:
+            self._flush(connection)
+        if mask & selectors.EVENT_READ and connection.name in self._connections:
+            self._receive(connection)
+
+    def _receive(self, connection: _Connection) -> None:
+        try:
+            data = connection.socket.recv(CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._forget(connection, BY_CLIENT)
+            return
+        self._add(self._kind(connection.name, "send", "request"), connection.name, data=data)
+        if self._bytes > MOST_BYTES or len(self._story.events) > MOST_EVENTS:
+            self._note(KIT, f"{FLOODED}: {self._bytes} bytes, {len(self._story.events)} events")
+
+    def _send(self, effect: Send) -> None:
+        connection = self._connections.get(effect.conn)
+        if connection is None or connection.closing:
+            return
+        connection.outgoing += effect.data
+        kind = self._kind(effect.conn, "receive", "response")
+        self._add(kind, effect.conn, data=effect.data, note=effect.note)
+        self._flush(connection)
+
+    def _flush(self, connection: _Connection) -> None:
+        try:
+            sent = connection.socket.send(connection.outgoing) if connection.outgoing else 0
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            self._forget(connection, BY_CLIENT)
+            return
+        del connection.outgoing[:sent]
+        if connection.closing and not connection.outgoing:
+            self._forget(connection, BY_KIT)
+            return
+        writes = selectors.EVENT_WRITE if connection.outgoing else 0
+        self._selector.modify(connection.socket, selectors.EVENT_READ | writes, connection)
+
+    def _hang_up(self, effect: HangUp) -> None:
+        connection = self._connections.get(effect.conn)
+        if connection is None:
+            return
+        if effect.reset:
+            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            self._forget(connection, BY_KIT)
+        else:
+            connection.closing = True
+            self._flush(connection)
+
+    def _forget(self, connection: _Connection, by: str) -> None:
+        if self._connections.pop(connection.name, None) is None:
+            return
+        self._selector.unregister(connection.socket)
+        connection.socket.close()
+        self._add("close", connection.name, note=by)
+
+    def _ask(self, effect: Ask) -> None:
+        conversation = self._story.conversation
+        if self.child is None or conversation.hello is None:
+            return
+        data = request_line(conversation.next_id, effect.op, effect.fields)
+        self._add("text", ASKED, data=data)
+        try:
+            self.child.write(data)
+        except TargetUnreachable as error:
+            self._note(DRIVER, str(error))
+
+    def _sink(self, stream: Stream, data: bytes) -> None:
+        """Keep what the client writes until the loop takes it; called by another thread."""
+        with self._lock:
+            self._output.append((stream, data))
+            if self._wake_write >= 0:
+                with contextlib.suppress(BlockingIOError):  # it is woken already
+                    os.write(self._wake_write, b".")
+
+    def _take_output(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._wake_read, CHUNK)
+        while self._output:
+            stream, data = self._output.popleft()
+            if not data:
+                self._end_stream()
+            elif stream == "stdout":
+                self._take_stdout(data)
+            else:
+                self._keep(stream, data)
+
+    def _end_stream(self) -> None:
+        self._streams_open -= 1
+        if not self._streams_open and self.child is not None:
+            # Output ends a moment before the process, of whose end no selector would tell.
+            self.child.wait(LAST_OUTPUT_S)
+
+    def _take_stdout(self, data: bytes) -> None:
+        """Recognize a driver by its first line; any other program may write anything."""
+        if self._is_driver is None:
+            self._first_line += data
+            line, end, _ = self._first_line.partition(b"\n")
+            if not end and len(line) < CHUNK:
+                return
+            self._is_driver = NAME.encode() in line
+            data = bytes(self._first_line)
+        if self._is_driver:
+            self._add("text", DRIVER, data=data)
+        else:
+            self._keep("stdout", data)
+
+    def _keep(self, stream: Stream, data: bytes) -> None:
+        room = MOST_OUTPUT - self._written[stream]
+        self._written[stream] += len(data)
+        if room > 0:
+            self._add("text", STDOUT if stream == "stdout" else STDERR, data=data[:room])

@@ -1,0 +1,165 @@
+"""The story of a case: the events in its log, by one pure function from steps to events.
+
+The peers act on these events while the case runs, and its observation is taken from them. Since
+the steps stand in the bundle, a recorded case can be observed again without the client. They are
+written as the client sees them, who is judged: it sends, requests and receives.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol, TypeVar
+
+from wireproof_kit.clients.events import (
+    Answered,
+    BadLine,
+    Connected,
+    Disconnected,
+    Ended,
+    Event,
+    Expired,
+    Flooded,
+    Given,
+    Greeted,
+    Marked,
+    Told,
+    Wrote,
+)
+from wireproof_kit.drivers.conversation import Conversation
+from wireproof_kit.wire.transcript import SENT_KINDS, Step
+from wireproof_spec.driver.lines import Event as DriverEvent
+from wireproof_spec.driver.lines import Hello, Line, LineFault
+from wireproof_spec.record import TranscriptRecord
+
+DRIVER, ASKED, STDOUT, STDERR = "driver", "asked", "stdout", "stderr"
+PROCESS, KIT = "process", "kit"
+"""Connections of a transcript that are none: the driver's lines, the streams, and notes."""
+BY_CLIENT, BY_KIT = "by the client", "by the kit"
+EXPIRED, FLOODED, ENDED = "waited in vain", "more than is kept", "ended with exit code"
+MARK, GIVEN = "mark ", "given "
+
+E = TypeVar("E", bound=Event)
+
+
+class Decoder(Protocol):
+    """A protocol's decoder for the bytes on connections to its peers."""
+
+    def open(self, at: float, conn: str) -> None:
+        """Begin a connection."""
+        ...
+
+    def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+        """Yield the events in bytes from the client."""
+        ...
+
+    def decode_sent(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+        """Yield the events in bytes from the kit."""
+        ...
+
+
+class Story:
+    """The events of one case so far."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self.events: list[Event] = []
+        self.conversation = Conversation()
+        """What was said between the kit and the client's driver."""
+        self._decoder = decoder
+        self._asked: dict[int, str] = {}
+
+    def add(self, step: Step) -> Sequence[Event]:
+        """Take a step of the log; return the events that it adds."""
+        new = list(self._read(step))
+        self.events += new
+        return new
+
+    def of(self, kind: type[E], where: Callable[[E], bool] = lambda _: True) -> list[E]:
+        """Return the events of a kind that match a condition."""
+        return [event for event in self.events if isinstance(event, kind) and where(event)]
+
+    def first(self, kind: type[E], where: Callable[[E], bool] = lambda _: True) -> E | None:
+        """Return the first event of a kind that matches a condition, or None."""
+        found = (event for event in self.events if isinstance(event, kind) and where(event))
+        return next(found, None)
+
+    def index(self, event: Event) -> int:
+        """Return the position of an event in the story."""
+        return next(place for place, each in enumerate(self.events) if each is event)
+
+    def after(self, event: Event) -> list[Event]:
+        """Return the events after this event."""
+        return self.events[self.index(event) + 1 :]
+
+    def is_open(self, conn: str) -> bool:
+        """Return True while neither side has closed a connection."""
+        return not any(
+            isinstance(each, Disconnected) and each.conn == conn for each in self.events
+        )
+
+    def find_given(self, name: str) -> str:
+        """Return the value given to the client under a name; empty if there is no such value."""
+        event = self.first(Given)
+        return event.values.get(name, "") if event else ""
+
+    def has_expired(self) -> bool:
+        """Return True if the kit's patience ran out."""
+        return self.first(Expired) is not None
+
+    def _read(self, step: Step) -> Iterable[Event]:
+        at = step.at_us / 1_000_000
+        if step.connection in (DRIVER, ASKED):
+            return self._driver_line(at, step)
+        if step.connection in (STDOUT, STDERR):
+            return [Wrote(at, step.connection, step.data)]
+        if step.kind == "note":
+            return _read_note(at, step)
+        if step.kind == "open":
+            self._decoder.open(at, step.connection)
+            return [Connected(at, step.connection)]
+        if step.kind == "close":
+            return [
+                Disconnected(at, step.connection, "client" if step.note == BY_CLIENT else "kit")
+            ]
+        read = (
+            self._decoder.decode_received if step.kind in SENT_KINDS else self._decoder.decode_sent
+        )
+        return read(at, step.connection, step.data)
+
+    def _driver_line(self, at: float, step: Step) -> Iterator[Event]:
+        if step.connection == ASKED:
+            asked = json.loads(step.data)
+            self._asked[asked["id"]] = asked["op"]
+            self.conversation.request(asked["op"])
+            return
+        try:
+            for line in self.conversation.feed(step.data):
+                yield self._read_line(at, line)
+        except LineFault as fault:
+            yield BadLine(at, DRIVER, str(fault))
+
+    def _read_line(self, at: float, line: Line) -> Event:
+        if isinstance(line, Hello):
+            return Greeted(at, DRIVER, line)
+        if isinstance(line, DriverEvent):
+            return Told(at, DRIVER, line)
+        return Answered(at, DRIVER, self._asked[line.id], line)
+
+
+def read_story(transcript: TranscriptRecord, decoder: Decoder) -> Story:
+    """Return the story of a recorded case."""
+    story = Story(decoder)
+    for step in transcript.steps:
+        story.add(Step(step.at_us, step.conn, step.kind, step.data(), note=step.note))
+    return story
+
+
+def _read_note(at: float, step: Step) -> Iterator[Event]:
+    if step.note.startswith(ENDED):
+        yield Ended(at, PROCESS, int(step.note.removeprefix(ENDED)))
+    elif step.note.startswith(EXPIRED):
+        yield Expired(at, KIT)
+    elif step.note.startswith(GIVEN):
+        yield Given(at, KIT, json.loads(step.note.removeprefix(GIVEN)))
+    elif step.note.startswith(MARK):
+        yield Marked(at, KIT, step.note.removeprefix(MARK))
+    elif step.note.startswith(FLOODED):
+        yield Flooded(at, KIT)

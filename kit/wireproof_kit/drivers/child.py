@@ -1,0 +1,227 @@
+"""A program in a process group of its own: started, written to, read from, and ended whole.
+
+Whoever starts a program for the kit may start others in turn (a shell, a JVM launcher, `go run`),
+so that ending one process is not enough. The group is signalled while its first process is not
+yet waited for: only so is its number certain to be nobody else's.
+"""
+
+import contextlib
+import os
+import selectors
+import shlex
+import signal
+import subprocess
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Literal, TypeAlias, cast
+
+from wireproof_kit.drivers.output import Kept
+from wireproof_kit.errors import TargetUnreachable, UsageFault
+
+Stream: TypeAlias = Literal["stdout", "stderr"]
+Sink: TypeAlias = Callable[[Stream, bytes], None]
+"""Told of what the program writes, by a thread of its own; b"" is the end of a stream."""
+
+END_WITHIN_S = 2.0
+WRITE_WITHIN_S = 10.0
+CHUNK = 1 << 16
+_RUNNING: "weakref.WeakSet[Child]" = weakref.WeakSet()
+
+
+class Child:
+    """A running program; its methods are thread-safe."""
+
+    def __init__(self, command: str, process: subprocess.Popen[bytes], sink: Sink) -> None:
+        self.command = command
+        self.kept: Mapping[Stream, Kept] = {"stdout": Kept(), "stderr": Kept()}
+        self._process = process
+        self._sink = sink
+        self._lock = threading.Lock()
+        self._stop_read, self._stop_write = os.pipe()
+        self._reader = threading.Thread(target=self._read_all, daemon=True, name="child-output")
+        os.set_blocking(_pipe(process.stdin).fileno(), False)
+        _RUNNING.add(self)
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        """The number of the process that was started, and of its group."""
+        return self._process.pid
+
+    def write(self, data: bytes) -> None:
+        """Write to the program's standard input.
+
+        Raises:
+            TargetUnreachable: the program has ended, closed its input, or does not read.
+        """
+        with self._lock:
+            self._write(data)
+
+    def close_input(self) -> None:
+        """Close the program's standard input, which asks a driver to end."""
+        with self._lock, contextlib.suppress(OSError):
+            _pipe(self._process.stdin).close()
+
+    def exit_code(self) -> int | None:
+        """Return the exit code, negative for a signal; None while the program runs."""
+        if self._process.returncode is not None:
+            return self._process.returncode
+        try:
+            ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return self._process.returncode
+        if ended is None:
+            return None
+        return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+    def wait(self, within: float) -> None:
+        """Wait until the program has ended; return after this number of seconds at the latest."""
+        # By waitid and not by Popen.wait, which would free the number of the group.
+        ended = threading.Event()
+
+        def wait() -> None:
+            with contextlib.suppress(ChildProcessError):
+                os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+            ended.set()
+
+        threading.Thread(target=wait, daemon=True, name="child-end").start()
+        ended.wait(within)
+
+    def last_words(self) -> str:
+        """Return how the program ended (if it has), and the end of its stderr."""
+        code = self.exit_code()
+        told = self.kept["stderr"].end() or self.kept["stdout"].end()
+        ended = "it still runs" if code is None else _describe_end(code)
+        return f"{ended}; {f'it wrote: {told}' if told else 'it wrote nothing'}"
+
+    def end(self, *, within: float = END_WITHIN_S) -> None:
+        """End the program and its whole group; after this number of seconds, kill it."""
+        self.close_input()
+        if self._process.returncode is None:
+            self._signal(signal.SIGTERM)
+            self.wait(within)
+            self._signal(signal.SIGKILL)
+            self._process.wait()
+        with self._lock:
+            if self._stop_write >= 0:
+                os.write(self._stop_write, b".")
+        if threading.current_thread() is not self._reader:
+            self._reader.join()
+        self._close()
+
+    def _close(self) -> None:
+        with self._lock:
+            for end in (self._stop_read, self._stop_write):
+                if end >= 0:
+                    os.close(end)
+            self._stop_read = self._stop_write = -1
+            for pipe in (self._process.stdout, self._process.stderr):
+                _pipe(pipe).close()
+        _RUNNING.discard(self)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
+
+    def _write(self, data: bytes) -> None:
+        pipe, view = _pipe(self._process.stdin), memoryview(data)
+        deadline = time.monotonic() + WRITE_WITHIN_S
+        with selectors.DefaultSelector() as selector:
+            try:
+                selector.register(pipe, selectors.EVENT_WRITE)
+                while view:
+                    if not selector.select(max(deadline - time.monotonic(), 0)):
+                        raise TargetUnreachable(
+                            f"`{self.command}` does not read its standard input "
+                            f"({len(view)} bytes are left after {WRITE_WITHIN_S:g} s)"
+                        )
+                    view = view[os.write(pipe.fileno(), view) :]
+            except (OSError, ValueError) as error:
+                raise TargetUnreachable(
+                    f"`{self.command}` has closed its standard input: {self.last_words()}"
+                ) from error
+
+    def _read_all(self) -> None:
+        """Tell the sink of all output until both streams end, or the program is to be ended."""
+        streams: dict[int, tuple[Stream, IO[bytes]]] = {
+            _pipe(self._process.stdout).fileno(): ("stdout", _pipe(self._process.stdout)),
+            _pipe(self._process.stderr).fileno(): ("stderr", _pipe(self._process.stderr)),
+        }
+        with selectors.DefaultSelector() as selector:
+            for number in (*streams, self._stop_read):
+                selector.register(number, selectors.EVENT_READ)
+            while streams:
+                for key, _ in selector.select():
+                    number = key.fd
+                    if number not in streams:
+                        return
+                    data = os.read(number, CHUNK)
+                    stream, _ = streams[number]
+                    self.kept[stream].add(data)
+                    self._sink(stream, data)
+                    if not data:
+                        selector.unregister(number)
+                        del streams[number]
+
+
+def start(
+    words: Sequence[str], *, environment: Mapping[str, str] | None = None, sink: Sink
+) -> Child:
+    """Start a program.
+
+    Raises:
+        UsageFault: the program cannot be started.
+    """
+    command = shlex.join(words)
+    try:
+        process = subprocess.Popen(
+            list(words),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **(environment or {})},
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise UsageFault(f"`{command}` cannot be started: {_reason(error)}") from error
+    return Child(command, process, sink)
+
+
+def split_command(command: str) -> list[str]:
+    """Return the words of a command line as a shell splits them.
+
+    Raises:
+        UsageFault: the command line is empty, or a quotation mark is not closed.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageFault(f"{command!r} is no command line: {error}") from None
+    if not words:
+        raise UsageFault("the command is empty; give one, such as 'python3 my_client.py'")
+    return words
+
+
+def end_all() -> None:
+    """Kill every program that still runs, at the end of the kit itself."""
+    for child in tuple(_RUNNING):
+        child.end(within=0)
+
+
+def _describe_end(code: int) -> str:
+    if code >= 0:
+        return f"it ended with exit code {code}"
+    try:
+        return f"it was ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"it was ended by signal {-code}"
+
+
+def _reason(error: Exception) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    return cast(IO[bytes], pipe)

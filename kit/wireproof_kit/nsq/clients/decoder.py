@@ -1,0 +1,186 @@
+"""Decodes the bytes on connections to nsqlookupd (HTTP) and nsqd into NSQ events."""
+
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import h11
+
+from wireproof_kit.clients.events import Event
+from wireproof_kit.nsq.clients.events import (
+    Commanded,
+    Magic,
+    Malformed,
+    Requested,
+    Responded,
+    Sent,
+)
+from wireproof_spec.nsq import limits, names
+from wireproof_spec.nsq.acknowledge import Finish, Requeue, Touch
+from wireproof_spec.nsq.command import CommandLine
+from wireproof_spec.nsq.command_reader import Command, CommandReader
+from wireproof_spec.nsq.frame import NEED_MORE, FrameReader
+from wireproof_spec.wire_error import WireError
+
+LOOKUPD, NSQD = "lookupd", "nsqd"
+"""What the names of the peers begin with."""
+_SIZE = 4
+
+
+class NsqDecoder:
+    """The streams of one case."""
+
+    def __init__(self) -> None:
+        self._http: dict[str, _HttpStream] = {}
+        self._tcp: dict[str, _TcpStream] = {}
+
+    def open(self, at: float, conn: str) -> None:
+        """Begin a connection."""
+        if conn.startswith(LOOKUPD):
+            self._http[conn] = _HttpStream()
+        else:
+            self._tcp[conn] = _TcpStream()
+
+    def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+        """Yield the requests or commands that end in these bytes."""
+        stream = self._http.get(conn) or self._tcp[conn]
+        return stream.decode_received(at, conn, data)
+
+    def decode_sent(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+        """Yield the answer or the frames in these bytes; the kit sends them whole."""
+        if conn in self._http:
+            self._http[conn].expect_next()
+            yield Responded(at, conn, data)
+            return
+        yield from _frames(at, conn, data)
+
+
+class _HttpStream:
+    """Decodes the requests that a client sends to an HTTP server."""
+
+    def __init__(self) -> None:
+        self._parser = h11.Connection(h11.SERVER)
+        self._is_broken = False
+
+    def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+        if self._is_broken:
+            return
+        try:
+            self._parser.receive_data(data)
+            yield from self._requests(at, conn)
+        except h11.RemoteProtocolError as error:
+            self._is_broken = True
+            yield Malformed(at, conn, _not_http(str(error)))
+
+    def expect_next(self) -> None:
+        """Prepare for the next request; the decoder does not check the answer's form."""
+        if self._parser.our_state is h11.SEND_RESPONSE:
+            close = self._parser.their_state is h11.MUST_CLOSE
+            length = [("Content-Length", "0"), *([("Connection", "close")] if close else [])]
+            self._parser.send(h11.Response(status_code=200, headers=length))
+            self._parser.send(h11.EndOfMessage())
+        if self._parser.states == {h11.CLIENT: h11.DONE, h11.SERVER: h11.DONE}:
+            self._parser.start_next_cycle()
+
+    def _requests(self, at: float, conn: str) -> Iterator[Event]:
+        while True:
+            event = self._parser.next_event()
+            if event is h11.NEED_DATA or event is h11.PAUSED:
+                return
+            if isinstance(event, h11.ConnectionClosed):
+                return
+            if isinstance(event, h11.Request):
+                yield _request(at, conn, event)
+
+
+class _TcpStream:
+    """Decodes the commands that a client sends to an nsqd."""
+
+    def __init__(self) -> None:
+        self._head = bytearray()
+        self._reader = CommandReader(
+            message_limit=limits.MAX_BODY_SIZE, body_limit=limits.MAX_BODY_SIZE
+        )
+        self._has_begun = False
+        self._is_broken = False
+
+    def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+        if self._is_broken:
+            return
+        if not self._has_begun:
+            self._head += data
+            if len(self._head) < len(names.MAGIC):
+                return
+            self._has_begun = True
+            data = bytes(self._head[len(names.MAGIC) :])
+            if not self._head.startswith(names.MAGIC):
+                self._is_broken = True
+                yield Malformed(at, conn, _no_magic(bytes(self._head)))
+                return
+            yield Magic(at, conn)
+        self._reader.feed(data)
+        yield from self._commands(at, conn)
+
+    def _commands(self, at: float, conn: str) -> Iterator[Event]:
+        try:
+            while (command := self._reader.next_command()) is not NEED_MORE:
+                yield _command(at, conn, command)
+        except WireError as error:
+            self._is_broken = True
+            yield Malformed(at, conn, error.at(len(names.MAGIC)))
+
+
+def _frames(at: float, conn: str, data: bytes) -> Iterator[Event]:
+    reader = FrameReader(limits.MAX_BODY_SIZE)
+    reader.feed(data)
+    try:
+        while (frame := reader.next_frame()) is not NEED_MORE:
+            yield Sent(at, conn, frame.data, frame.frame_type)
+    except WireError:
+        yield Sent(at, conn, data)
+        return
+    if reader.pending:
+        yield Sent(at, conn, reader.pending)
+
+
+def _request(at: float, conn: str, request: h11.Request) -> Requested:
+    target = urlsplit(request.target.decode("latin-1"))
+    query = parse_qs(target.query, keep_blank_values=True)
+    return Requested(
+        at,
+        conn,
+        request.method.decode("latin-1"),
+        target.path,
+        {name: tuple(values) for name, values in query.items()},
+        {name.decode("latin-1"): value.decode("latin-1") for name, value in request.headers},
+    )
+
+
+def _command(at: float, conn: str, command: Command) -> Commanded:
+    line, data = command.line.value, command.line.data
+    if isinstance(line, CommandLine):
+        body = command.body.data[_SIZE:] if command.body else b""
+        words = tuple(word.decode("latin-1") for word in line.parameters)
+        return Commanded(at, conn, line.name.decode("latin-1"), words, body, line=data)
+    name = {Finish: names.FIN, Requeue: names.REQ, Touch: names.TOUCH}[type(line)].decode()
+    timeout = line.timeout_ms if isinstance(line, Requeue) else 0
+    return Commanded(at, conn, name, message_id=line.message_id, timeout_ms=timeout, line=data)
+
+
+def _no_magic(data: bytes) -> WireError:
+    return WireError(
+        clause="smart.connection.magic",
+        field="magic",
+        offset=0,
+        expected=repr(names.MAGIC),
+        found=repr(data[:16]),
+    )
+
+
+def _not_http(reason: str) -> WireError:
+    return WireError(
+        clause="smart.lookup.request",
+        field="request",
+        offset=0,
+        expected="an HTTP request",
+        found=reason,
+    )

@@ -1,0 +1,51 @@
+"""The requests to a client's driver: open, then consume, or publish messages in turn."""
+
+from collections.abc import Iterator
+
+from wireproof_kit.clients.effects import Ask, Effect
+from wireproof_kit.clients.events import Answered, Greeted
+from wireproof_kit.nsq.clients.script import Script
+from wireproof_spec.driver.lines import OPEN, VERSION, Fields, in_base64
+
+PRODUCE, CONSUME = "produce", "consume"
+
+
+class Asking:
+    """The requests of one case, in order."""
+
+    def __init__(self, script: Script, *, topic: str, channel: str) -> None:
+        self.settings: Fields = {}
+        """What the driver is told with open: the addresses, known once the peers listen."""
+        self._script = script
+        self._topic = topic
+        self._channel = channel
+        self._published = 0
+
+    def next(self, event: Greeted | Answered) -> Iterator[Effect]:
+        """Return the next request after the driver has greeted or answered."""
+        if isinstance(event, Greeted):
+            yield Ask(OPEN, {"version": VERSION, "settings": dict(self.settings)})
+        elif event.op == OPEN and self._script.role == "consumer":
+            yield Ask(CONSUME, self._consume())
+        elif event.op in (OPEN, PRODUCE) and self._published < self._script.publishes:
+            yield Ask(PRODUCE, self._produce())
+
+    def _consume(self) -> Fields:
+        return {
+            "topic": self._topic,
+            "channel": self._channel,
+            "handler": self._script.handler,
+            **({"ordered": True} if self._script.ordered else {}),
+            **self._script.consume,
+        }
+
+    def _produce(self) -> Fields:
+        number, self._published = self._published, self._published + 1
+        keys, messages = self._script.keys, self._script.messages
+        return {
+            "topic": self._topic,
+            "body": in_base64(b"wireproof-%06d" % number),
+            **({"key": keys[number % len(keys)]} if keys else {}),
+            **self._script.message,
+            **(messages[number % len(messages)] if messages else {}),
+        }

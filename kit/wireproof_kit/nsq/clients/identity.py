@@ -1,0 +1,20 @@
+"""The fields of IDENTIFY that a client sends."""
+
+import json
+from collections.abc import Iterator
+from typing import cast
+
+from wireproof_kit.clients.story import Story
+from wireproof_kit.nsq.clients.events import Commanded
+from wireproof_spec.strict_json import JsonValue
+
+
+def list_identities(story: Story) -> Iterator[dict[str, JsonValue]]:
+    """Yield the fields of each IDENTIFY that has a JSON object."""
+    for event in story.of(Commanded, lambda event: event.name == "IDENTIFY"):
+        try:
+            fields: object = json.loads(event.body)
+        except ValueError:
+            continue
+        if isinstance(fields, dict):
+            yield cast(dict[str, JsonValue], fields)

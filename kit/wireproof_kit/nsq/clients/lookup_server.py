@@ -1,0 +1,104 @@
+"""The answers of the kit's nsqlookupd: both forms of each service, in both envelopes."""
+
+import json
+from collections.abc import Mapping
+
+from wireproof_kit.nsq.clients.events import Requested
+from wireproof_kit.nsq.clients.script import Respond, Script
+from wireproof_spec.nsq import names
+from wireproof_spec.strict_json import JsonValue
+
+LISTLOOKUP, LOOKUP = "/listlookup", "/lookup"
+VERSION = "0.3.7-HA.1.9"
+_REASONS = {200: "OK", 404: "Not Found", 500: "Internal Server Error"}
+
+
+def answer(
+    request: Requested,
+    respond: Respond,
+    *,
+    script: Script,
+    leaders: Mapping[int, str],
+    addresses: Mapping[str, str],
+) -> bytes:
+    """Return the whole response to a request, head and body."""
+    asked_v1 = names.V1_ACCEPT in request.headers.get("accept", "")
+    v1 = next((each for each in (respond.v1, script.v1) if each is not None), asked_v1)
+    if request.path == LISTLOOKUP:
+        value = _listlookup(script, addresses)
+    elif request.path == LOOKUP:
+        value = _lookup(script, leaders, addresses)
+    else:
+        return response(404, _wrap(None, v1=v1, status=404), v1=v1)
+    body = respond.body
+    if body is None:
+        body = _wrap(value, v1=v1, status=respond.status)
+    return response(respond.status, body, v1=v1)
+
+
+def response(status: int, body: bytes, *, v1: bool) -> bytes:
+    """Return a response with its head; the header says whether the body is in the v1 form."""
+    head = [
+        f"HTTP/1.1 {status} {_REASONS.get(status, 'Status')}",
+        "Content-Type: application/json; charset=utf-8",
+        *([f"{names.NSQ_CONTENT_TYPE}: {names.V1_CONTENT_TYPE}"] if v1 else []),
+        f"Content-Length: {len(body)}",
+    ]
+    return "\r\n".join([*head, "", ""]).encode() + body
+
+
+def _wrap(value: JsonValue, *, v1: bool, status: int) -> bytes:
+    text = _REASONS.get(status, "").upper().replace(" ", "_")
+    if status != 200:
+        value = {"message": text} if v1 else None
+    if not v1:
+        value = {"status_code": status, "status_txt": text, "data": value}
+    return json.dumps(value).encode()
+
+
+def _listlookup(script: Script, addresses: Mapping[str, str]) -> JsonValue:
+    nodes: list[JsonValue] = [_lookup_node(addresses[name]) for name in script.listed]
+    return {"lookupdleader": nodes[0] if nodes else {}, "lookupdnodes": nodes}
+
+
+def _lookup_node(address: str) -> JsonValue:
+    host, _, port = address.partition(":")
+    # Three ports, and each another number: a client that takes the wrong one is seen.
+    return {
+        "ID": f"{host}:1:2:nsqlookup",
+        "NodeIP": host,
+        "TcpPort": "2",
+        "HttpPort": port,
+        "RpcPort": "1",
+        "Epoch": 0,
+    }
+
+
+def _lookup(script: Script, leaders: Mapping[int, str], addresses: Mapping[str, str]) -> JsonValue:
+    nodes = {partition: _node(addresses[name]) for partition, name in leaders.items()}
+    distinct = {name: _node(addresses[name]) for name in leaders.values()}
+    answer: dict[str, JsonValue] = {"channels": ["c"], "producers": list(distinct.values())}
+    if script.shape == "redesigned":
+        partition_num = script.partition_num or len(script.leaders)
+        answer["partitions"] = {str(partition): node for partition, node in nodes.items()}
+        answer["meta"] = {
+            "partition_num": partition_num,
+            "replica": 1,
+            "extend_support": script.extend,
+            "ordered": script.ordered,
+        }
+    return answer
+
+
+def _node(address: str) -> JsonValue:
+    host, _, port = address.partition(":")
+    return {
+        # Not where the node listens: what a client must connect to is the broadcast address.
+        "remote_address": "127.0.0.1:1",
+        "hostname": "wireproof",
+        "broadcast_address": host,
+        "tcp_port": int(port),
+        "http_port": 1,
+        "version": VERSION,
+        "distributed_id": f"{address}:wireproof",
+    }

@@ -1,0 +1,175 @@
+"""The answers and deliveries of the kit's nsqd: messages by partition, state by connection."""
+
+import json
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from wireproof_kit.nsq.clients.events import Commanded
+from wireproof_kit.nsq.clients.script import Delivery
+from wireproof_spec.decoding import encode
+from wireproof_spec.nsq import error_codes, names
+from wireproof_spec.nsq.acknowledge import MESSAGE_ID_SIZE
+from wireproof_spec.nsq.frame import error_frame, message_frame, response_frame
+from wireproof_spec.nsq.message import Extend, Message, message_schema
+from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
+
+PARTITION_SHIFT = 50
+"""Deployed nodes number the messages of a partition from here on: 2^50 times its number."""
+_ID_AT = 10
+"""Where the id stands in a message: after timestamp and attempts."""
+TIMESTAMP_NS = 1_500_000_000_000_000_000
+NO_EXTEND = Extend(names.EXT_VERSION_NONE, None)
+IDENTIFIED = json.dumps(
+    {
+        "max_rdy_count": 2500,
+        "version": "0.3.7-HA.1.9",
+        "max_msg_timeout": 900000,
+        "msg_timeout": 60000,
+        "tls_v1": False,
+        "deflate": False,
+        "snappy": False,
+        "auth_required": False,
+    }
+).encode()
+
+
+@dataclass(slots=True)
+class Partition:
+    """The messages of one partition that wait for delivery."""
+
+    number: int
+    waiting: deque[Delivery] = field(default_factory=deque[Delivery])
+    next_id: int = 1
+    next_offset: int = 0
+
+    def new_id(self) -> int:
+        """Return the internal id of the next message."""
+        number = (self.number << PARTITION_SHIFT) + self.next_id
+        self.next_id += 1
+        return number
+
+
+@dataclass(slots=True)
+class Connection:
+    """The state of one connection at a node."""
+
+    name: str
+    extend_support: bool = False
+    negotiates: bool = False
+    subscription: str = ""
+    partition: int | None = None
+    ready: int = 0
+    closing: bool = False
+    in_flight: dict[bytes, Delivery] = field(default_factory=dict[bytes, Delivery])
+
+    @property
+    def is_ordered(self) -> bool:
+        """True if one message at a time is delivered, with its position in the queue."""
+        return self.subscription.encode() in (names.SUB_ORDER, names.SUB_ORDERED)
+
+    @property
+    def has_place(self) -> bool:
+        """True if offset and size precede each body."""
+        return self.is_ordered or self.subscription.encode() == names.SUB_ADVANCED
+
+    def window(self) -> int:
+        """Return how many more messages may be delivered now."""
+        most = min(self.ready, 1) if self.is_ordered else self.ready
+        return 0 if self.closing else most - len(self.in_flight)
+
+
+def identify(connection: Connection, command: Commanded) -> bytes:
+    """Store the fields of a client's IDENTIFY, and return the answer."""
+    try:
+        told: object = json.loads(command.body)
+    except ValueError:
+        return error_frame(error_codes.E_BAD_BODY, "IDENTIFY failed to decode JSON body")
+    fields = _members(told)
+    connection.extend_support = fields.get(names.EXTEND_SUPPORT) is True
+    connection.negotiates = fields.get("feature_negotiation") is True
+    return response_frame(IDENTIFIED if connection.negotiates else names.OK)
+
+
+def publish(command: Commanded, partition: Partition) -> bytes:
+    """Return the answer to a publish; with a trace id, the answer has the message's position."""
+    trace_id = trace_of(command)
+    if trace_id is None:
+        return response_frame(names.OK)
+    size = len(command.body) + 30
+    response = TraceResponse(partition.new_id(), trace_id, partition.next_offset, size)
+    partition.next_offset += size
+    return response_frame(encode(TRACE_RESPONSE, response))
+
+
+def trace_of(command: Commanded) -> int | None:
+    """Return the trace id of a publish, or None."""
+    if command.name == names.PUB_TRACE.decode() and len(command.body) >= 8:
+        return int.from_bytes(command.body[:8], "big")
+    if command.name == names.PUB_EXT.decode():
+        value = header_of(command).get(names.TRACE_ID)
+        return int(value) if isinstance(value, str) and value.isdecimal() else None
+    return None
+
+
+def header_of(command: Commanded) -> dict[str, object]:
+    """Return the JSON header of a PUB_EXT; empty if the header is invalid."""
+    length = int.from_bytes(command.body[:2], "big")
+    try:
+        return _members(json.loads(command.body[2 : 2 + length]))
+    except ValueError:
+        return {}
+
+
+def _members(value: object) -> dict[str, object]:
+    """Return the members of a JSON object; none of another value."""
+    return cast(dict[str, object], value) if isinstance(value, dict) else {}
+
+
+def deliver(connection: Connection, partition: Partition) -> Iterator[bytes]:
+    """Yield the frames that may be delivered now."""
+    while partition.waiting and connection.window() > 0:
+        delivery = partition.waiting.popleft()
+        message = _message(delivery, connection, partition)
+        if delivery.raw is not None:
+            connection.in_flight[delivery.raw[_ID_AT:][:MESSAGE_ID_SIZE]] = delivery
+            yield message_frame(delivery.raw)
+            continue
+        connection.in_flight[message.message_id] = _record_delivery(delivery, message)
+        extend = message.extend is not None
+        schema = message_schema(extend=extend, ordered=connection.has_place)
+        yield message_frame(encode(schema, message))
+
+
+def _message(delivery: Delivery, connection: Connection, partition: Partition) -> Message:
+    internal_id = partition.new_id() if delivery.internal_id is None else delivery.internal_id
+    size = len(delivery.body) + 30 if delivery.size is None else delivery.size
+    offset = partition.next_offset if delivery.offset is None else delivery.offset
+    partition.next_offset = offset + size
+    place = (offset, size) if connection.has_place else (None, None)
+    return Message(
+        timestamp_ns=TIMESTAMP_NS + internal_id % (1 << PARTITION_SHIFT),
+        attempts=delivery.attempts,
+        internal_id=internal_id,
+        trace_id=delivery.trace_id,
+        extend=(delivery.extend or NO_EXTEND) if connection.extend_support else None,
+        disk_queue_offset=place[0],
+        disk_queue_data_size=place[1],
+        body=delivery.body,
+    )
+
+
+def _record_delivery(delivery: Delivery, message: Message) -> Delivery:
+    """Return the delivery with what was chosen for it, so that it can come again."""
+    return replace(
+        delivery,
+        internal_id=message.internal_id,
+        offset=message.disk_queue_offset,
+        size=message.disk_queue_data_size,
+    )
+
+
+def again(delivery: Delivery) -> Delivery:
+    """Return the delivery that follows one which was not finished."""
+    return replace(delivery, attempts=delivery.attempts + 1)

@@ -1,0 +1,294 @@
+"""The peers of one case: they act by the script, and otherwise as the published texts say."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Mark, Send
+from wireproof_kit.clients.events import Answered, Connected, Disconnected, Event, Greeted
+from wireproof_kit.nsq.clients import lookup_server, node
+from wireproof_kit.nsq.clients.decoder import LOOKUPD
+from wireproof_kit.nsq.clients.driver_requests import PRODUCE, Asking
+from wireproof_kit.nsq.clients.events import PUBLISHES, SUBSCRIPTIONS, Commanded, Requested
+from wireproof_kit.nsq.clients.script import (
+    INSTEAD,
+    LOOKUP_1,
+    LOOKUP_2,
+    NODE_1,
+    NODE_2,
+    Act,
+    After,
+    Beat,
+    Bytes,
+    Close,
+    Delay,
+    Delivery,
+    Down,
+    Forget,
+    Lead,
+    Note,
+    Push,
+    Refuse,
+    Reply,
+    Request,
+    Respond,
+    Rule,
+    Script,
+    Silence,
+    Up,
+)
+from wireproof_spec.nsq import error_codes, names
+from wireproof_spec.nsq.frame import error_frame, response_frame
+
+NAMES = (LOOKUP_1, LOOKUP_2, NODE_1, NODE_2)
+PUBLISH, SUBSCRIBE, ANSWERED, START = "PUBLISH", "SUBSCRIBE", "ANSWERED", "start"
+_PATHS = {"/lookup": "lookup", "/listlookup": "listlookup"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """The work of a timer: acts of the script, or the usual answer to an event."""
+
+    event: Event
+    acts: tuple[Act, ...]
+    usual: bool = False
+
+
+class NsqPeers:
+    """Two lookup servers and two nodes; without I/O."""
+
+    def __init__(self, script: Script, asking: Asking) -> None:
+        self._script = script
+        self._asking = asking
+        self._addresses: Mapping[str, str] = {}
+        self._leaders = dict(script.leaders)
+        self._forgotten: set[int] = set()
+        self._counts: Counter[int] = Counter()
+        self._partitions = {number: node.Partition(number) for number in script.leaders}
+        self._connections: dict[str, node.Connection] = {}
+        for delivery in script.deliveries:
+            self._queue(delivery)
+
+    def names(self) -> Sequence[str]:
+        """Return the names of the peers."""
+        return NAMES
+
+    def has_http(self, peer: str) -> bool:
+        """Return True for lookup servers."""
+        return peer.startswith(LOOKUPD)
+
+    def begin(self, addresses: Mapping[str, str]) -> Iterator[Effect]:
+        """Return the effects of the script at the start."""
+        self._addresses = addresses
+        start = Connected(0.0, "")
+        for rule in self._script.rules:
+            if rule.event == START:
+                yield from self._act(rule.acts, start)
+
+    def react(self, event: Event) -> Iterator[Effect]:
+        """Return the effects of an event."""
+        words = list(_words(event))
+        if not words:
+            return
+        if isinstance(event, Connected) and not event.peer.startswith(LOOKUPD):
+            self._connections[event.conn] = node.Connection(event.conn)
+        if isinstance(event, Disconnected):
+            yield from self._requeue_lost(event)
+        acts = [act for rule in self._list_fitting(event, words) for act in rule.acts]
+        instead = [act for act in acts if isinstance(act, INSTEAD)]
+        if not instead:
+            yield from self._usual_in_time(event)
+        yield from self._act(acts, event)
+
+    def react_to_timer(self, token: object) -> Iterator[Effect]:
+        """Return the effects of a timer that has expired."""
+        if isinstance(token, _Due):
+            if token.usual:
+                yield from self._usual(token.event)
+            yield from self._act(token.acts, token.event)
+
+    def _list_fitting(self, event: Event, words: Sequence[str]) -> Iterator[Rule]:
+        partition = self._partition_of(event)
+        for number, rule in enumerate(self._script.rules):
+            if rule.event not in words or rule.peer not in (None, event.peer):
+                continue
+            if rule.partition not in (None, partition):
+                continue
+            self._counts[number] += 1
+            if rule.first <= self._counts[number] <= rule.last:
+                yield rule
+
+    def _partition_of(self, event: Event) -> int | None:
+        if isinstance(event, Commanded):
+            if event.partition is not None:
+                return event.partition
+            connection = self._connections.get(event.conn)
+            return connection.partition if connection else None
+        return None
+
+    def _usual_in_time(self, event: Event) -> Iterable[Effect]:
+        """Return the usual answer; what a driver is asked next has its pace."""
+        if isinstance(event, Answered) and event.op == PRODUCE:
+            return [Later(self._script.every, _Due(event, (), usual=True))]
+        return self._usual(event)
+
+    def _usual(self, event: Event) -> Iterable[Effect]:
+        if isinstance(event, Requested):
+            return self._look_up(event, Respond())
+        if isinstance(event, Commanded):
+            return self._command(event)
+        if isinstance(event, Greeted | Answered):
+            return self._asking.next(event)
+        return ()
+
+    def _look_up(self, event: Requested, respond: Respond) -> Iterator[Effect]:
+        known = self._script.known.get(event.peer, self._leaders)
+        leaders = {each: name for each, name in known.items() if each not in self._forgotten}
+        data = lookup_server.answer(
+            event,
+            respond,
+            script=self._script,
+            leaders=leaders,
+            addresses=self._addresses,
+        )
+        yield Send(event.conn, data)
+        if event.headers.get("connection", "").lower() == "close":
+            yield HangUp(event.conn)
+
+    def _command(self, event: Commanded) -> Iterator[Effect]:
+        connection = self._connections[event.conn]
+        if event.name == names.IDENTIFY.decode():
+            yield Send(event.conn, node.identify(connection, event))
+        elif event.name in SUBSCRIPTIONS:
+            yield from self._subscribe(connection, event)
+        elif event.name in PUBLISHES:
+            yield Send(event.conn, self._publish(event))
+        elif event.name == names.CLS.decode():
+            connection.closing = True
+            yield Send(event.conn, response_frame(names.CLOSE_WAIT))
+        else:
+            self._acknowledge(connection, event)
+        yield from self._deliver(connection)
+
+    def _subscribe(self, connection: node.Connection, event: Commanded) -> Iterator[Effect]:
+        partition = self._named_partition(event)
+        if self._leaders.get(partition) != event.peer:
+            yield Send(event.conn, error_frame(error_codes.E_TOPIC_NOT_EXIST))
+            return
+        connection.subscription, connection.partition = event.name, partition
+        yield Send(event.conn, response_frame(names.OK))
+
+    def _publish(self, event: Commanded) -> bytes:
+        partition = self._named_partition(event)
+        if self._leaders.get(partition) != event.peer:
+            return error_frame(error_codes.E_FAILED_ON_NOT_LEADER)
+        return node.publish(event, self._partitions[partition])
+
+    def _named_partition(self, event: Commanded) -> int:
+        """Return the partition that a command names, or the one that its node leads."""
+        if event.partition is not None:
+            return event.partition
+        led = [number for number, name in self._leaders.items() if name == event.peer]
+        return led[0] if led else -1
+
+    def _acknowledge(self, connection: node.Connection, event: Commanded) -> None:
+        if event.name == names.RDY.decode():
+            connection.ready = int(event.words[0]) if event.words else 1
+        elif event.name == names.FIN.decode():
+            connection.in_flight.pop(event.message_id, None)
+        elif event.name == names.REQ.decode():
+            delivery = connection.in_flight.pop(event.message_id, None)
+            if delivery is not None:
+                self._queue(node.again(delivery), first=True)
+
+    def _deliver(self, connection: node.Connection) -> Iterator[Effect]:
+        if connection.partition is None:
+            return
+        partition = self._partitions[connection.partition]
+        for frame in node.deliver(connection, partition):
+            yield Send(connection.name, frame)
+
+    def _queue(self, delivery: Delivery, *, first: bool = False) -> None:
+        waiting = self._partitions[delivery.partition].waiting
+        waiting.appendleft(delivery) if first else waiting.append(delivery)
+
+    def _requeue_lost(self, event: Disconnected) -> Iterator[Effect]:
+        """Queue again what a closed connection had in flight."""
+        connection = self._connections.pop(event.conn, None)
+        if connection is None:
+            return
+        for delivery in reversed(connection.in_flight.values()):
+            self._queue(node.again(delivery), first=True)
+        for other in self._connections.values():
+            if other.partition == connection.partition:
+                yield from self._deliver(other)
+
+    def _act(self, acts: Iterable[Act], event: Event) -> Iterator[Effect]:
+        for act in acts:
+            yield from self._do(act, event)
+
+    def _do(self, act: Act, event: Event) -> Iterator[Effect]:
+        if isinstance(act, Respond):
+            if isinstance(event, Requested):
+                yield from self._look_up(event, act)
+        elif isinstance(act, Lead | Forget | Push):
+            yield from self._change(act)
+        elif isinstance(act, After):
+            yield Later(act.seconds, _Due(event, act.acts))
+        elif isinstance(act, Delay):
+            yield Later(act.seconds, _Due(event, (), usual=True))
+        elif not isinstance(act, Silence):
+            yield _effect(act, event.conn)
+
+    def _change(self, act: Lead | Forget | Push) -> Iterator[Effect]:
+        if isinstance(act, Lead):
+            self._leaders.update(act.leaders)
+            return
+        if isinstance(act, Forget):
+            self._forgotten.update(act.partitions)
+            return
+        for delivery in act.deliveries:
+            self._queue(delivery)
+        for connection in tuple(self._connections.values()):
+            yield from self._deliver(connection)
+
+
+_Stateless: TypeAlias = Refuse | Reply | Close | Beat | Bytes | Down | Up | Request | Note
+
+
+def _effect(act: _Stateless, conn: str) -> Effect:
+    """Return the effect of an act that needs no state."""
+    if isinstance(act, Refuse):
+        return Send(conn, error_frame(act.code, act.text))
+    if isinstance(act, Reply):
+        return Send(conn, response_frame(act.data))
+    if isinstance(act, Close):
+        return HangUp(conn, reset=act.reset)
+    if isinstance(act, Beat):
+        return Send(conn, response_frame(names.HEARTBEAT))
+    if isinstance(act, Bytes):
+        return Send(conn, act.data, note="made by the case")
+    if isinstance(act, Note):
+        return Mark(act.name)
+    if isinstance(act, Request):
+        return Ask(act.op, act.fields)
+    return Listen(act.peer, up=isinstance(act, Up))
+
+
+def _words(event: Event) -> Iterator[str]:
+    """Yield the names of an event in rules."""
+    if isinstance(event, Connected):
+        yield "connect"
+    elif isinstance(event, Disconnected):
+        yield "disconnect"
+    elif isinstance(event, Requested):
+        yield _PATHS.get(event.path, event.path)
+    elif isinstance(event, Greeted | Answered):
+        yield ANSWERED
+    elif isinstance(event, Commanded):
+        yield event.name
+        if event.name in PUBLISHES:
+            yield PUBLISH
+        if event.name in SUBSCRIPTIONS:
+            yield SUBSCRIBE

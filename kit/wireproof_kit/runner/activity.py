@@ -1,0 +1,42 @@
+"""Reports what a run waits for while nothing else is shown: a cluster may take minutes."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Generator
+
+TELL_EVERY_S = 10.0
+
+Tell = Callable[[str, float], None]
+"""Is told what the run waits for, and for how many seconds it has done so."""
+
+
+class Activity:
+    """The current step of a run; thread-safe."""
+
+    def __init__(self) -> None:
+        self._at = ("the target", time.monotonic())
+
+    def begin(self, what: str) -> None:
+        """Record that another step begins."""
+        self._at = (what, time.monotonic())
+
+    @contextlib.contextmanager
+    def watch(self, tell: Tell, *, every_s: float = TELL_EVERY_S) -> Generator[None]:
+        """Call ``tell`` every ``every_s`` seconds while one step takes longer than that."""
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(every_s):
+                what, since = self._at
+                seconds = time.monotonic() - since
+                if seconds >= every_s:
+                    tell(what, seconds)
+
+        watcher = threading.Thread(target=watch, name="activity", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watcher.join()

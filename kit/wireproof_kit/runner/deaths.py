@@ -1,0 +1,76 @@
+"""The deaths of a target during a run: each is charged to one case.
+
+Up to seventeen cases run at once, and all of them lose their connections when the target ends. The
+case that notices first is charged. The other cases stay undecided, since nobody knows what they
+would have shown.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from wireproof_kit.observation import Observation
+from wireproof_kit.targets.session import Session
+from wireproof_kit.verdicts.judge import DIED, UNDECIDED
+from wireproof_spec.record import SeenRecord
+
+_LOST = ("closed", "ended", "nonsense")
+"""Words of observations and notes that may mean the end of a connection."""
+
+
+@dataclass(slots=True)
+class Deaths:
+    """What is known of the target's life; thread-safe.
+
+    ``number`` counts its deaths so far. ``is_final`` says that it is dead and was not brought
+    back.
+    """
+
+    session: Session
+    restart: Callable[[], bool] | None = None
+    number: int = 0
+    is_final: bool = False
+    _case: str = ""
+    _charged: set[str] = field(default_factory=set[str])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def notice(self, case: str, seen: Observation, *, since: int) -> SeenRecord | None:
+        """Return what a case has seen if the target died while it ran; None if it lives.
+
+        ``since`` is how many deaths there were when the case began. A dead target is restarted
+        if the user said how.
+        """
+        with self._lock:
+            if self.number != since:
+                return self.make_undecided(seen.value)
+            if self._lives(seen):
+                return None
+            self.number += 1
+            self._case = case
+            self._charged.add(case)
+            self.is_final = self.restart is None or not self.restart()
+        return SeenRecord(
+            value=DIED, note=f"the target no longer accepts connections (seen: {seen.value})"
+        )
+
+    def has_killed(self, case: str) -> bool:
+        """Return True if a death is charged to the case."""
+        return case in self._charged
+
+    def _lives(self, seen: Observation) -> bool:
+        """Return True if the target accepts connections.
+
+        A process that ends closes its connections before its listener now and then: where one was
+        closed, an answer shows that the target lives, or a second look that it does not.
+        """
+        if not self.session.is_alive():
+            return False
+        is_lost = any(word in f"{seen.value} {seen.note}" for word in _LOST)
+        is_suspect = is_lost and self.session.control().state == "dead"
+        return not is_suspect or self.session.is_alive()
+
+    def make_undecided(self, seen: str = "") -> SeenRecord:
+        """Return what a case has seen that ran, or was to run, when another found the death."""
+        so_far = f" (seen: {seen})" if seen else ""
+        note = f"target died at {self._case}{so_far}"
+        return SeenRecord(value=f"{UNDECIDED}:target-died", note=note)

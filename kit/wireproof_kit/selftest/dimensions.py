@@ -1,0 +1,103 @@
+"""Dimensions: a fault of each rule in each corner where the rule can be broken alone."""
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from zlib import crc32
+
+import msgspec
+
+from wireproof_kit.errors import KitError
+from wireproof_kit.selftest.plan import FAULT, Trial
+from wireproof_spec.catalogue import Clause, is_below, load_catalogue
+from wireproof_spec.protocol import find_protocol
+
+TABLE = "dimensions.toml"
+ROLE = "broker"
+AT = "@"
+CANDIDATES = 5
+# A fault that is wrong in one case only, or too late, is thin already: cornered it breaks nothing.
+PLAIN = ("missing", "wrong-value", "extra")
+
+
+class Dimension(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Something that can differ while a rule stays the same, and its values."""
+
+    title: str
+    values: tuple[str, ...]
+
+
+class Dimensions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The dimensions of a protocol, and which of them matter to the clauses with a prefix."""
+
+    dimension: dict[str, Dimension] = {}
+    matters: dict[str, tuple[str, ...]] = {}
+
+    def corners(self, clause: str) -> list[str] | None:
+        """Return each `dimension=value` that matters to a clause; None if no entry covers it."""
+        covering = [prefix for prefix in self.matters if is_below(clause, prefix)]
+        if not covering:
+            return None
+        words = self.matters[max(covering, key=len)]
+        return [corner for word in words for corner in self._values(word)]
+
+    def _values(self, word: str) -> Iterator[str]:
+        name, equals, value = word.partition("=")
+        if name not in self.dimension:
+            raise KitError(f"{TABLE} has no dimension {name!r}")
+        known = self.dimension[name].values
+        if equals and value not in known:
+            raise KitError(f"{TABLE}: dimension {name} has no value {value!r}")
+        yield from (f"{name}={each}" for each in ((value,) if equals else known))
+
+
+def read_dimensions(protocol: str) -> Dimensions:
+    """Return the dimensions of a protocol; none if it has no table."""
+    path = find_protocol(protocol).folder() / TABLE
+    if not path.is_file():
+        return Dimensions()
+    return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Dimensions)
+
+
+def judged_clauses(protocol: str) -> list[Clause]:
+    """Return the must clauses of a broker that have cases."""
+    clauses = load_catalogue(protocol).clauses()
+    return [
+        each
+        for each in clauses
+        if each.level == "must" and each.role == ROLE and each.status == "tested"
+    ]
+
+
+def corner_trials(protocol: str, faults: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Return a trial for each must clause of a broker and each corner that matters to it.
+
+    The fault is one of the clause's own. The next ones are tried where it was not seen: it may
+    do nothing there, such as one that is wrong with odd bodies only.
+    """
+    dimensions = read_dimensions(protocol)
+    return tuple(
+        _trial(clause.id, corner, faults)
+        for clause in judged_clauses(protocol)
+        for corner in dimensions.corners(clause.id) or ()
+    )
+
+
+def _trial(clause: str, corner: str, faults: Sequence[Trial]) -> Trial:
+    own = [each for each in faults if clause in each.breaks and each.kind == FAULT]
+    if not own:
+        raise KitError(f"no fault breaks {clause}, so none can break it at {corner}")
+    turn = crc32(f"{clause}{corner}".encode()) % len(own)
+    ranked = sorted(own[turn:] + own[:turn], key=lambda each: each.way not in PLAIN)
+    others = [word for each in ranked for word in (*each.breaks, *each.may_break)]
+    names = tuple(f"{each.name}{AT}{corner}" for each in ranked[:CANDIDATES])
+    return Trial(
+        f"{clause}{AT}{corner}",
+        FAULT,
+        names[:1],
+        breaks=(clause,),
+        may_break=tuple(dict.fromkeys(word for word in others if word != clause)),
+        text=f"{ranked[0].text}, only where {corner}",
+        way="corner",
+        every=False,
+        candidates=names,
+    )

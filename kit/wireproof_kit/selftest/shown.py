@@ -1,0 +1,62 @@
+"""Which observations and readings the law accepts, and which of them a legal trial has shown.
+
+A pattern that no reference ever shows is accepted on trust: a target that shows it may be accused
+wrongly without anybody noticing.
+"""
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+
+from wireproof_spec.catalogue import Law, load_catalogue
+from wireproof_spec.protocol import find_protocol
+
+REASONS = "unshown.toml"
+
+
+def accepted_patterns(law: Law) -> tuple[str, ...]:
+    """Return the patterns that conform under any reading."""
+    of_readings = (each for options in law.reading.values() for each in options.values())
+    return (*law.accept, *(pattern for patterns in of_readings for pattern in patterns))
+
+
+def pattern_shown(clause: str, law: str, pattern: str) -> str:
+    """Return the line for a pattern of a case."""
+    return f"{clause} {law} {pattern}"
+
+
+def reading_shown(decision: str, reading: str | None) -> str:
+    """Return the line for a reading."""
+    return f"{decision}={reading}"
+
+
+def all_acceptable(protocol: str) -> Iterator[str]:
+    """Yield a line for each reading, and for each pattern where a must case accepts several."""
+    catalogue = load_catalogue(protocol)
+    for decision in catalogue.decisions:
+        yield from (reading_shown(decision.id, option.name) for option in decision.option)
+    for clause in catalogue.clauses():
+        if clause.level != "must" or clause.status != "tested":
+            continue
+        for law in clause.case:
+            patterns = dict.fromkeys(accepted_patterns(law))
+            if len(patterns) > 1:
+                yield from (pattern_shown(clause.id, law.id, each) for each in patterns)
+
+
+def read_reasons(protocol: str) -> Mapping[str, str]:
+    """Return the written reasons why accepted lines are not shown, by line or by its beginning."""
+    path = find_protocol(protocol).folder() / REASONS
+    if not path.is_file():
+        return {}
+    reasons: dict[str, str] = tomllib.loads(path.read_text(encoding="utf-8"))["reason"]
+    return reasons
+
+
+def unshown(protocol: str, shown: Iterable[str]) -> list[str]:
+    """Return the accepted lines that were not shown and have no written reason."""
+    seen, reasons = set(shown), tuple(read_reasons(protocol))
+    return [
+        line
+        for line in all_acceptable(protocol)
+        if line not in seen and not any(reason in line for reason in reasons)
+    ]

@@ -1,0 +1,301 @@
+"""In what circumstances a function of the core is called: whose client, which partition.
+
+The core passes to a function what it needs. What it does not pass is found in the arguments of
+the calls around it, and in notes about clients and messages that `NOTES` keeps.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar, cast
+from weakref import WeakKeyDictionary
+
+from wireproof_reference_impl.nsq.cluster import coordinator
+from wireproof_reference_impl.nsq.core import channel as channels
+from wireproof_reference_impl.nsq.core.channel import Channel
+from wireproof_reference_impl.nsq.core.commands import publish
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.node import Node
+from wireproof_reference_impl.nsq.core.topic import Partition, Topic
+from wireproof_reference_impl.nsq.delivery.in_flight import Held
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
+from wireproof_reference_impl.nsq.faulty.harm import HARMS
+from wireproof_reference_impl.nsq.http import publish as http_publish
+from wireproof_reference_impl.nsq.http.connection import HttpConnection, Site
+from wireproof_reference_impl.nsq.requests.http_request import Request
+from wireproof_reference_impl.nsq.wire.header import Header
+from wireproof_reference_impl.nsq.wire.message import Message, NewMessage, PublishResult
+from wireproof_reference_impl.overrides import Original, Override, around
+
+T = TypeVar("T")
+Notes = dict[int, str]
+
+_AROUND: list[Sequence[object]] = []
+"""The arguments of the calls in progress, the innermost last."""
+
+_WORDS = WeakKeyDictionary[Connection, Sequence[bytes]]()
+_PARTITIONS = WeakKeyDictionary[Channel, Partition]()
+_CHANNELS = WeakKeyDictionary[Connection, Channel]()
+_ORDINALS = WeakKeyDictionary[Connection, int]()
+_JOINED = WeakKeyDictionary[Channel, int]()
+_PATHS = WeakKeyDictionary[Partition, Notes]()
+_RETURNS = WeakKeyDictionary[Channel, Notes]()
+
+
+class Circumstances:
+    """What is known about one call; each property is None where nothing is."""
+
+    def __init__(self, arguments: Sequence[object]) -> None:
+        self._calls = (arguments, *reversed(_AROUND))
+
+    @property
+    def partition(self) -> Partition | None:
+        """Return the partition that the call is about."""
+        found = self._first(Partition)
+        if found is not None:
+            return found
+        channel = self.channel
+        if channel is not None:
+            return _PARTITIONS.get(channel)
+        return self._asked_for()
+
+    @property
+    def topic(self) -> Topic | None:
+        """Return the topic that the call is about."""
+        found = self._first(Topic)
+        if found is not None:
+            return found
+        partition = self.partition
+        return None if partition is None else partition.topic
+
+    @property
+    def channel(self) -> Channel | None:
+        """Return the channel that the call is about."""
+        found = self._first(Channel)
+        if found is not None:
+            return found
+        connection = self._connection()
+        return None if connection is None else _CHANNELS.get(connection)
+
+    @property
+    def path(self) -> str | None:
+        """Return by which path the message came, or the request: tcp or http."""
+        message, partition = self.message, self.partition
+        if message is not None and partition is not None:
+            return _PATHS.get(partition, {}).get(message.internal_id, "tcp")
+        if self._first(Request) is not None:
+            return "http"
+        return None if self._first(Connection) is None else "tcp"
+
+    @property
+    def message(self) -> Message | None:
+        """Return the message that is being delivered."""
+        found = self._first(Message)
+        held = None if found is not None else self._first(Held)
+        return held.message if held is not None else found
+
+    @property
+    def entry(self) -> NewMessage | None:
+        """Return the message as it was published."""
+        message = self.message
+        if message is not None:
+            return NewMessage(message.body, message.trace_id, message.header, message.tag)
+        return self._first(NewMessage)
+
+    @property
+    def trace_id(self) -> int | None:
+        """Return the trace id of the message, 0 for none."""
+        entry = self.entry
+        if entry is not None:
+            return entry.trace_id
+        header, stored = self._first(Header), self._first(PublishResult)
+        if header is not None:
+            return header.trace_id or 0
+        return None if stored is None else stored.trace_id
+
+    @property
+    def client(self) -> int | None:
+        """Return as which client of its channel the client came, counted from 1."""
+        subscriber = self._first(Subscriber)
+        if subscriber is not None and isinstance(subscriber.outlet, Connection):
+            return _ORDINALS.get(subscriber.outlet)
+        connection = self._connection()
+        if connection is not None and connection in _ORDINALS:
+            return _ORDINALS[connection]
+        return self._find_coming()
+
+    @property
+    def delivery(self) -> str | None:
+        """Return ``first`` for the first delivery of the message, else the reason of this one."""
+        message, channel = self.message, self.channel
+        if message is None or channel is None:
+            return None
+        return _RETURNS.get(channel, {}).get(message.internal_id, "first")
+
+    @property
+    def number(self) -> int | None:
+        """Return how many messages of the partition came before this one."""
+        message = self.message
+        if message is not None:
+            return message.number
+        partition = self.partition
+        return None if partition is None else partition.log.count
+
+    @property
+    def clients(self) -> int | None:
+        """Return how many clients the channel has."""
+        channel = self.channel
+        return None if channel is None else len(channel.subscribers)
+
+    @property
+    def is_again(self) -> bool | None:
+        """Return True if the channel had clients before that left."""
+        channel = self.channel
+        return None if channel is None else _JOINED.get(channel, 0) > len(channel.subscribers)
+
+    def _first(self, kind: type[T]) -> T | None:
+        for arguments in self._calls:
+            for each in arguments:
+                if isinstance(each, kind):
+                    return each
+                if type(each) in (list, tuple) and isinstance(each, Sequence):
+                    for inner in cast(Sequence[object], each)[:1]:
+                        if isinstance(inner, kind):
+                            return inner
+        return None
+
+    def _connection(self) -> Connection | None:
+        subscriber = self._first(Subscriber)
+        if subscriber is not None and isinstance(subscriber.outlet, Connection):
+            return subscriber.outlet
+        return self._first(Connection)
+
+    def _asked_for(self) -> Partition | None:
+        """Return the partition that the command or request names."""
+        request = self._first(Request)
+        http = cast("HttpConnection[Site] | None", self._first(HttpConnection))
+        site = None if http is None else http.site
+        if request is not None and isinstance(site, Node):
+            return _find_partition(
+                site, request.text("topic"), request.query.get("partition", b"")
+            )
+        connection = self._first(Connection)
+        words = () if connection is None else _WORDS.get(connection, ())
+        if connection is None or len(words) < 2:
+            return None
+        at = 3 if words[0].startswith(b"SUB") else 2
+        number = words[at] if len(words) > at else b""
+        return _find_partition(connection.node, words[1].decode("latin-1"), number)
+
+    def _find_coming(self) -> int | None:
+        """Return the ordinal of a client that is about to join a channel."""
+        connection, partition = self._first(Connection), self._asked_for()
+        words = () if connection is None else _WORDS.get(connection, ())
+        if partition is None or len(words) < 3 or not words[0].startswith(b"SUB"):
+            return None
+        channel = partition.channels.get(words[2].decode("latin-1"))
+        return 1 if channel is None else _JOINED.get(channel, 0) + 1
+
+
+def _find_partition(node: Node, topic: str, number: bytes) -> Partition | None:
+    found = node.topics.get(topic)
+    if found is None:
+        return None
+    return found.partition(int(number) if number.isdigit() else None)
+
+
+def _around(original: Original, *arguments: object, **named: object) -> object:
+    _AROUND.append(arguments)
+    try:
+        return original(*arguments, **named)
+    finally:
+        _AROUND.pop()
+
+
+def _noting_words(original: Original, connection: Connection, words: Sequence[bytes]) -> object:
+    _WORDS[connection] = words
+    return original(connection, words)
+
+
+def _noting_channel(
+    original: Callable[..., Channel], partition: Partition, name: str, offset: int, number: int
+) -> Channel:
+    channel = original(partition, name, offset, number)
+    _PARTITIONS[channel] = partition
+    return channel
+
+
+def _noting_client(original: Original, channel: Channel, subscriber: Subscriber) -> object:
+    _JOINED[channel] = _JOINED.get(channel, 0) + 1
+    if isinstance(subscriber.outlet, Connection):
+        _CHANNELS[subscriber.outlet] = channel
+        _ORDINALS[subscriber.outlet] = _JOINED[channel]
+    return original(channel, subscriber)
+
+
+def _noting_path(
+    original: Callable[..., PublishResult],
+    partition: Partition,
+    entries: Sequence[NewMessage],
+    now_ns: int,
+) -> PublishResult:
+    if Circumstances(()).path == "http":
+        ids = partition.next_ids(len(entries))
+        _PATHS.setdefault(partition, {}).update(dict.fromkeys(ids, "http"))
+    return original(partition, entries, now_ns)
+
+
+def _noting_return(why: str) -> Callable[..., object]:
+    def come_back(
+        original: Original, channel: Channel, held: Held, now_ns: int, **delay: int
+    ) -> object:
+        _RETURNS.setdefault(channel, {})[held.message.internal_id] = why
+        return original(channel, held, now_ns, **delay)
+
+    return come_back
+
+
+def _noting_leave(
+    original: Original, channel: Channel, held: Sequence[Held], now_ns: int
+) -> object:
+    for each in held:
+        _RETURNS.setdefault(channel, {})[each.message.internal_id] = "next-client"
+    return original(channel, held, now_ns)
+
+
+NOTES: tuple[Override, ...] = (
+    around(Connection, "run_command", _noting_words),
+    around(Partition, "open_channel", _noting_channel),
+    around(Channel, "join", _noting_client),
+    around(Partition, "publish", _noting_path),
+    around(Channel, "put_back", _noting_return("requeued")),
+    around(Channel, "time_out", _noting_return("timed-out")),
+    around(Channel, "give_back", _noting_leave),
+    *(
+        around(owner, name, _around)
+        for owner, name in (
+            (Connection, "read"),
+            (HttpConnection, "_handle"),
+            (publish, "store"),
+            (http_publish, "_store"),
+            (http_publish, "pub_ext"),
+            (Partition, "publish"),
+            (Channel, "serve"),
+            (Channel, "send"),
+            (Channel, "choose"),
+            (Channel, "data"),
+            (Channel, "leave"),
+        )
+    ),
+)
+"""The overrides that keep these notes."""
+
+_NOTES = {
+    (Partition, "open_channel"),
+    (channels, "Held"),
+    (coordinator, "spread"),
+    *((each.owner, each.name) for each in HARMS),
+}
+
+
+def is_note(override: Override) -> bool:
+    """Return True if an override of a fault keeps notes, or makes a fault possible at all."""
+    return (override.owner, override.name) in _NOTES - {(publish, "store")}

@@ -1,0 +1,20 @@
+"""Permitted alternatives: the other way wherever the texts leave a choice to the broker."""
+
+from wireproof_reference_impl.nsq.variants.alternatives import (
+    commands,
+    connections,
+    delivery,
+    positions,
+    publishing,
+    services,
+)
+from wireproof_reference_impl.preset import Preset
+
+ALTERNATIVES: tuple[Preset, ...] = (
+    *positions.ALTERNATIVES,
+    *commands.ALTERNATIVES,
+    *connections.ALTERNATIVES,
+    *publishing.ALTERNATIVES,
+    *delivery.ALTERNATIVES,
+    *services.ALTERNATIVES,
+)

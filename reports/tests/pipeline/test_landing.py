@@ -1,0 +1,43 @@
+"""Bundles found in folders, and shared out among tasks."""
+
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wireproof_reports.bundle_file import BundleFault
+from wireproof_reports.pipeline.landing import SLICE_BYTES, escape, local_paths, slices
+
+
+def test_a_folder_means_the_bundles_below_it(tmp_path: Path) -> None:
+    for name in ("b.jsonl", "deep/a.jsonl.gz", "notes.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+
+    found = [path.name for path in local_paths([str(tmp_path), str(tmp_path / "notes.txt")])]
+
+    assert found == ["b.jsonl", "a.jsonl.gz", "notes.txt"]
+
+
+@pytest.mark.parametrize(("name", "words"), [("none", "no such file"), ("", "no bundle in it")])
+def test_what_is_not_there_is_said(tmp_path: Path, name: str, words: str) -> None:
+    with pytest.raises(BundleFault, match=words):
+        list(local_paths([str(tmp_path / name)]))
+
+
+@given(st.lists(st.integers(0, 10**8), max_size=200), st.integers(1, 16))
+def test_tasks_are_neighbours_of_about_the_same_size(sizes: list[int], cores: int) -> None:
+    numbers = list(slices(sizes, cores))
+
+    assert numbers == sorted(numbers)
+    assert len(numbers) == len(sizes)
+    share = max(1, min(SLICE_BYTES, -(-(sum(sizes) + len(sizes)) // cores)))
+    for _, members in groupby(zip(numbers, sizes, strict=True), key=lambda each: each[0]):
+        of_task = [size + 1 for _, size in members]
+        assert sum(of_task[:-1]) < share + max(of_task)
+
+
+def test_signs_that_are_patterns_to_spark_are_escaped() -> None:
+    assert escape("s3a://b/a[1]*?{x}.jsonl") == r"s3a://b/a\[1\]\*\?\{x\}.jsonl"

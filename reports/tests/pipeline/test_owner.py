@@ -1,0 +1,33 @@
+"""Who writes a history, and whether that process still lives."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from wireproof_reports.pipeline.owner import in_words, is_alive, own_name
+
+
+def test_this_process_lives_under_its_name() -> None:
+    assert is_alive(own_name()) is True
+    assert in_words(own_name()).startswith(f"process {os.getpid()} on ")
+
+
+def test_another_process_with_the_same_number_is_another() -> None:
+    name = own_name().rpartition(" ")[0]
+
+    assert is_alive(f"{name} 1") is False
+
+
+@pytest.mark.process
+def test_a_process_that_has_ended_lives_no_more() -> None:
+    code = "from wireproof_reports.pipeline.owner import own_name; print(own_name())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert is_alive(done.stdout.strip()) is False
+
+
+@pytest.mark.parametrize("name", ["elsewhere boot 7 7", "", "odd"])
+def test_of_another_machine_nothing_is_known(name: str) -> None:
+    assert is_alive(name) is None

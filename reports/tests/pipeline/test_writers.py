@@ -1,0 +1,234 @@
+"""Several writers of one history, killed ones among them: no batch is half in, none twice."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from history_fixture import bundle, rows, versions
+from pyspark.sql import SparkSession
+from quick_spark import quick_session
+
+from wireproof_reports.pipeline import history as h
+from wireproof_reports.pipeline import owner
+from wireproof_reports.pipeline.columns import spark_schema
+from wireproof_reports.pipeline.ingest import How, ingest
+from wireproof_reports.pipeline.place import HistoryFault
+from wireproof_spec.history import TABLES
+
+KILLS = int(os.environ.get("WIREPROOF_INGEST_KILLS", "2"))
+KILL_S = 900
+ELSEWHERE = "elsewhere boot 7 7"
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.spark,
+    pytest.mark.timeout(KILL_S + 200 * KILLS),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with quick_session(tmp_path_factory.mktemp("spark") / "spark.log") as started:
+        yield started
+
+
+def dead() -> str:
+    """Return the name of a process of this machine that lives no more."""
+    return f"{owner.own_name().rpartition(' ')[0]} 1"
+
+
+def left_behind(
+    spark: SparkSession, history: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> h.Attempt:
+    """Write all of a batch but its publication, in the name of another process."""
+    with monkeypatch.context() as patched:
+        patched.setattr(h, "own_name", lambda: name)
+        attempt = h.begin(spark, str(history))
+        for table in ("results", "grammar"):
+            state = attempt.state
+            some = h.read_table(spark, str(history), table, state).drop("batch").limit(2)
+            attempt.append(table, some, 2)
+        return attempt
+
+
+def seeds(history: Path) -> list[int]:
+    """Return the seeds of all runs that are in, and see that each has its results, once."""
+    runs, results = rows(history, "runs"), rows(history, "results")
+    bundles = [row["bundle"] for row in runs]
+    assert len(bundles) == len(set(bundles))
+    assert {row["bundle"] for row in results} == set(bundles)
+    assert len({(row["bundle"], row["case"]) for row in results}) == len(results) == 3 * len(runs)
+    return sorted(int(str(row["seed"])) for row in runs)
+
+
+@pytest.fixture
+def history(spark: SparkSession, tmp_path: Path) -> Path:
+    ingest(spark, [str(bundle(tmp_path / "1.jsonl", seed=1))], str(tmp_path / "h"))
+    return tmp_path / "h"
+
+
+def test_what_a_killed_ingest_left_is_taken_back(
+    spark: SparkSession, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = versions(history)
+    left_behind(spark, history, dead(), monkeypatch)
+    assert versions(history) == before
+    assert seeds(history) == [1]
+
+    taken = ingest(spark, [str(bundle(tmp_path / "2.jsonl", seed=2))], str(history))
+
+    assert taken.bundles == 1
+    assert seeds(history) == [1, 2]
+
+
+def test_the_first_ingest_may_be_the_killed_one(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = tmp_path / "h"
+    with monkeypatch.context() as patched:
+        patched.setattr(h, "own_name", dead)
+        schema = spark_schema(TABLES["results"])
+        h.begin(spark, str(history)).append("results", spark.createDataFrame([], schema), 0)
+
+    ingest(spark, [str(bundle(tmp_path / "2.jsonl", seed=2))], str(history))
+
+    assert seeds(history) == [2]
+
+
+def test_an_ingest_waits_for_one_that_lives(
+    spark: SparkSession, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        name = owner.own_name().rsplit(" ", 2)[0]
+        name = f"{name} {other.pid} {owner._start(other.pid)}"  # pyright: ignore
+        left_behind(spark, history, name, monkeypatch)
+        path = str(bundle(tmp_path / "2.jsonl", seed=2))
+        with pytest.raises(HistoryFault, match=f"in use by another ingest .process {other.pid} "):
+            ingest(spark, [path], str(history), how=How(wait_s=0.0))
+        assert seeds(history) == [1]
+
+        other.communicate(b"\n")
+    assert ingest(spark, [path], str(history)).bundles == 1
+    assert seeds(history) == [1, 2]
+
+
+def test_of_another_machine_a_user_must_say_that_it_was_killed(
+    spark: SparkSession, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = left_behind(spark, history, ELSEWHERE, monkeypatch)
+    path = str(bundle(tmp_path / "2.jsonl", seed=2))
+
+    with pytest.raises(HistoryFault, match=r"process 7 on elsewhere at .* again with --take-over"):
+        ingest(spark, [path], str(history))
+    assert ingest(spark, [path], str(history), how=How(take_over=True)).bundles == 1
+
+    runs = h.read_table(spark, str(history), "runs", slow.state).drop("batch")
+    with pytest.raises(h.Conflict):
+        slow.publish(runs, 1)
+    assert seeds(history) == [1, 2]
+
+
+def test_one_that_comes_between_is_noticed_and_the_batch_made_again(
+    spark: SparkSession, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = h.begin
+    others: list[h.Attempt] = []
+
+    def interrupted(*given: object, **more: object) -> h.Attempt:
+        attempt = begin(*given, **more)  # type: ignore[arg-type]  # as it was called
+        if not others:
+            others.append(attempt)  # first, for what comes between begins an attempt itself
+            left_behind(spark, history, dead(), monkeypatch)
+        return attempt
+
+    monkeypatch.setattr(h, "begin", interrupted)
+    taken = ingest(spark, [str(bundle(tmp_path / "2.jsonl", seed=2))], str(history))
+
+    assert taken.bundles == 1
+    assert seeds(history) == [1, 2]
+
+
+def test_two_ingests_at_once_are_one_after_the_other(history: Path, tmp_path: Path) -> None:
+    processes: list[subprocess.Popen[str]] = []
+    for number in (1, 2):
+        folder = tmp_path / f"landing-{number}"
+        folder.mkdir()
+        for seed in range(2, 5):
+            bundle(folder / f"{seed}.jsonl", seed=10 * number + seed)
+        words = command(str(folder), "--history", str(history))
+        processes.append(subprocess.Popen(words, stderr=subprocess.PIPE, text=True))
+
+    ended = [process.communicate(timeout=KILL_S)[1] for process in processes]
+
+    assert [process.returncode for process in processes] == [0, 0], ended
+    assert seeds(history) == [1, 12, 13, 14, 22, 23, 24]
+
+
+def command(*arguments: str) -> list[str]:
+    quick = ["--master", "local[2]", "--conf", "spark.driver.memory=600m"]
+    return [sys.executable, "-m", "wireproof", "ingest", *arguments, *quick, "-q"]
+
+
+def test_killed_at_random_while_bundles_arrive(tmp_path: Path) -> None:
+    """Kill the watching ingest, its Java with it or not, as bundles arrive; let one last end."""
+    landing, history = tmp_path / "landing", tmp_path / "h"
+    landing.mkdir()
+    chance = random.Random(20_261_124)
+    arrived = 0
+
+    def arrive() -> None:
+        nonlocal arrived
+        arrived += 1
+        path = bundle(tmp_path / "coming", seed=arrived)
+        path.rename(landing / f"{arrived}.jsonl")
+
+    arrive()
+    watching = [*command(str(landing), "--history", str(history)), "--watch"]
+    for number in range(KILLS):
+        process = subprocess.Popen(watching, start_new_session=True, stderr=subprocess.DEVNULL)
+        until = time.monotonic() + chance.uniform(6, 30)
+        while time.monotonic() < until and process.poll() is None:
+            arrive()
+            time.sleep(1)
+        assert process.poll() is None
+        if number % 2:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.wait()
+    done = subprocess.run(
+        command(str(landing), "--history", str(history)),
+        timeout=KILL_S,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert seeds(history) == list(range(1, arrived + 1))
+
+
+def test_watching_ends_after_the_batch_when_interrupted(tmp_path: Path) -> None:
+    landing, history = tmp_path / "landing", tmp_path / "h"
+    landing.mkdir()
+    bundle(landing / "1.jsonl", seed=1)
+    words = [*command(str(landing), "--history", str(history))[:-1], "--watch"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        bundle(tmp_path / "2", seed=2).rename(landing / "2.jsonl")
+        second = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=KILL_S)
+
+    assert first == f"history  {history}   1 bundle taken; 3 results\n"
+    assert second == f"history  {history}   1 bundle taken; 3 results\n"
+    assert (rest, process.returncode) == ("", 0)
+    assert seeds(history) == [1, 2]

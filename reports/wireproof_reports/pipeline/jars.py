@@ -1,0 +1,119 @@
+"""Delta's jars: where they lie, and how they are fetched once.
+
+    python -m wireproof_reports.pipeline.jars [FOLDER]
+
+Spark's own resolver brings them. What they depend on, Spark has already: fetched without that,
+they are seven files and 13 MB instead of 33 and 87 MB.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+DELTA = "4.4.0"
+PACKAGE = f"io.delta:delta-spark_4.2_2.13:{DELTA}"
+GROUPS = ("io.delta", "io.unitycatalog")
+"""Maven's groups of the jars that are kept."""
+VARIABLE = "WIREPROOF_JARS"
+MEGABYTES = 13
+FETCH_S = 900
+
+_ASK = """
+import json, sys
+from pyspark.sql import SparkSession
+builder = SparkSession.builder.master("local[1]")
+for name, value in json.loads(sys.argv[1]).items():
+    builder.config(name, value)
+builder.getOrCreate().stop()
+"""
+
+
+class JarFault(Exception):
+    """Delta's jars cannot be had; ``str()`` is one sentence for the user."""
+
+
+def folder() -> Path:
+    """Return the folder of the jars: that of the environment's variable, or the user's cache."""
+    named = os.environ.get(VARIABLE, "")
+    if named:
+        return Path(named)
+    cache = os.environ.get("XDG_CACHE_HOME", "") or Path.home() / ".cache"
+    return Path(cache) / "wireproof" / f"delta-{DELTA}"
+
+
+def find_jars(where: Path) -> list[Path]:
+    """Return the jars in a folder; none unless Delta itself is among them."""
+    jars = sorted(where.glob("*.jar"))
+    has_delta = any(jar.name.startswith(("io.delta_delta-spark", "delta-spark")) for jar in jars)
+    return jars if has_delta else []
+
+
+def fetch(where: Path) -> list[Path]:
+    """Fetch the jars into a folder: all of them or none.
+
+    Raises:
+        JarFault: the jars could not be fetched.
+    """
+    with tempfile.TemporaryDirectory(prefix="wireproof-jars-") as scratch:
+        wanted = tuple(f"{group}_" for group in GROUPS)
+        kept = [jar for jar in resolve(PACKAGE, Path(scratch)) if jar.name.startswith(wanted)]
+        if not kept:
+            raise JarFault(
+                f"Delta's jars ({PACKAGE}) could not be fetched; on a machine without network "
+                f"copy them into a folder and name it by {VARIABLE} (see docs/history.md)"
+            )
+        _place(kept, where)
+    return find_jars(where)
+
+
+def resolve(packages: str, scratch: Path, **settings: str) -> list[Path]:
+    """Have Spark's resolver fetch packages into a folder; return their jars, none if it fails."""
+    told = {
+        "spark.jars.packages": packages,
+        "spark.jars.ivy": str(scratch),
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        **settings,
+    }
+    command = [sys.executable, "-c", _ASK, json.dumps(told)]
+    done = subprocess.run(command, capture_output=True, timeout=FETCH_S, check=False)
+    return [] if done.returncode else sorted((scratch / "jars").glob("*.jar"))
+
+
+def _place(jars: Sequence[Path], where: Path) -> None:
+    where.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"{where.name}-", dir=where.parent) as new:
+        whole = Path(new) / "jars"
+        whole.mkdir()
+        for jar in jars:
+            shutil.copyfile(jar, whole / jar.name)
+        if not find_jars(where):
+            shutil.rmtree(where, ignore_errors=True)
+            whole.rename(where)
+
+
+def megabytes(jars: Sequence[Path]) -> int:
+    """Return the size of jars, in megabytes."""
+    return round(sum(jar.stat().st_size for jar in jars) / 1e6)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Fetch missing jars and print the folder; return 0, or 2 after a sentence on stderr."""
+    where = Path(arguments[0]) if arguments else folder()
+    try:
+        jars = find_jars(where) or fetch(where)
+    except (JarFault, OSError, subprocess.TimeoutExpired) as error:
+        print(f"wireproof: {error}", file=sys.stderr)
+        return 2
+    print(f"Delta for Spark: {where} ({len(jars)} jars, {megabytes(jars)} MB)")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,81 @@
+"""The location of a history: a folder of this machine, or a URL that Spark's file systems know."""
+
+from pathlib import Path
+
+from wireproof_spec.history import LAST, TABLES
+
+OLD = "history.json"
+"""Named every file of a history before its tables were Delta's."""
+CHECKPOINT = "_checkpoint"
+"""Beside the tables: which files of a landing folder a watching ingest has seen."""
+PARTIALS = "_partials"
+"""Beside the tables: what aggregates keep of what they have counted."""
+_OWN = {*TABLES, CHECKPOINT, PARTIALS}
+
+
+class HistoryFault(Exception):
+    """A history that cannot be read or written; ``str()`` is one sentence for the user."""
+
+
+def is_url(history: str) -> bool:
+    """Return True if a history is named by a URL, such as ``s3a://bucket/history``."""
+    return "://" in history
+
+
+def root_of(history: str) -> str:
+    """Return the URL of a folder for Spark, which takes special characters literally."""
+    return history.rstrip("/") if is_url(history) else f"file://{Path(history).resolve()}"
+
+
+def is_history(folder: Path) -> bool:
+    """Return True if a folder of this machine holds a history, old ones included."""
+    return (folder / LAST / "_delta_log").is_dir() or (folder / OLD).exists()
+
+
+def check_readable(history: str) -> None:
+    """Check that a folder may have a history, before waiting for Spark.
+
+    Raises:
+        HistoryFault: the folder has no history, or one of an older version.
+    """
+    if is_url(history):
+        return
+    folder = Path(history)
+    _refuse_old(folder)
+    if not is_history(folder):
+        raise HistoryFault(
+            f"{history} is no history: it has no table {LAST}; "
+            "make one with `wireproof ingest BUNDLE --history DIR`"
+        )
+
+
+def check_writable(history: str) -> None:
+    """Check that a folder may get a history, before waiting for Spark.
+
+    Raises:
+        HistoryFault: the folder has something else, an older history, or is no folder.
+    """
+    if is_url(history):
+        return
+    folder = Path(history)
+    try:
+        _refuse_old(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        foreign = sorted({entry.name for entry in folder.iterdir()} - _OWN)
+    except OSError as error:
+        raise HistoryFault(
+            f"{history} cannot be written ({error.strerror or error}); it is as it was before"
+        ) from error
+    if foreign and not is_history(folder):
+        raise HistoryFault(
+            f"{history} is no history: it holds {foreign[0]}, but no table {LAST}; "
+            "name an empty folder, or one that does not exist"
+        )
+
+
+def _refuse_old(folder: Path) -> None:
+    if (folder / OLD).exists():
+        raise HistoryFault(
+            f"{folder} is a history of an older version of wireproof, in Parquet files; "
+            f"make one of this version of it with `wireproof migrate {folder} --history NEW`"
+        )

@@ -1,0 +1,80 @@
+"""Merges small files, and removes files that no state needs any more."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from pyspark.sql import SparkSession
+
+from wireproof_reports.pipeline import history as h
+from wireproof_reports.pipeline.place import HistoryFault
+from wireproof_reports.pipeline.session import run_sql
+
+_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+_LOGGING = "spark.databricks.delta.vacuum.logging.enabled"
+_ALL = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Vacuumed:
+    """The result: the newest version of ``runs``, the oldest readable one, and the removed ones.
+
+    ``lost`` are the versions whose files were removed, with their times.
+    """
+
+    newest: int
+    oldest: int
+    lost: tuple[tuple[int, str], ...]
+
+
+def unreachable(spark: SparkSession, history: str, keep_days: float) -> list[h.Published]:
+    """Return the states whose files a vacuum removes now, the newest first.
+
+    A state needs the files of each table's version in it. A vacuum removes a file that a later
+    commit replaced before the retention period began.
+    """
+    states = h.publications(spark, history, _ALL)
+    before = datetime.now(UTC) - timedelta(days=keep_days)
+    replaced: dict[str, int] = {}
+    for table in states[0].note.versions if states else ():
+        for entry in h.entries(spark, history, table, _ALL):
+            if entry.removed and entry.when < before:
+                replaced[table] = max(replaced.get(table, 0), entry.version)
+    return [
+        state
+        for state in states
+        if any(
+            state.note.versions.get(table, version) < version
+            for table, version in replaced.items()
+        )
+    ]
+
+
+def vacuum(
+    spark: SparkSession, history: str, *, keep_days: float = h.KEEP_DAYS, kit: str = ""
+) -> Vacuumed:
+    """Merge small files, then remove files that no state of the last days needs.
+
+    Raises:
+        HistoryFault: there is no history, or another ingest is writing.
+        Conflict: another writer wrote meanwhile.
+    """
+    attempt = h.begin(spark, history, kit=kit)
+    if attempt.state.version < 0:
+        raise HistoryFault(f"{history} is no history: it has no table runs")
+    attempt.compact()
+    lost = unreachable(spark, history, keep_days)
+    states = h.publications(spark, history, _ALL)
+    kept = [state.version for state in states if state not in lost]
+    oldest = min(kept, default=states[0].version + 1)
+    now = attempt.publish(None, oldest=max(oldest, attempt.state.note.oldest))
+    spark.conf.set(_CHECK, "false")
+    spark.conf.set(_LOGGING, "false")  # its commits would change no table, but its version
+    for table in [*now.note.versions, "runs"]:
+        name = h.quote_table(history, table)
+        run_sql(spark, f"VACUUM {name} RETAIN {keep_days * 24:g} HOURS")
+    told = [
+        (state.version, state.when.isoformat(timespec="seconds") if state.when else "")
+        for state in lost
+        if state.version >= attempt.state.note.oldest
+    ]
+    return Vacuumed(now.version, now.note.oldest, tuple(told))

@@ -1,0 +1,48 @@
+"""Answers the user's own question: SQL over tables at the versions of one state."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import cast
+
+from pyspark.sql import SparkSession
+
+from wireproof_reports.pipeline.history import Published, read_table
+from wireproof_reports.pipeline.session import run_sql
+from wireproof_spec.history import TABLES
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The first rows of an answer; ``is_cut`` if there are more."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    is_cut: bool
+
+
+def name_tables(spark: SparkSession, history: str, state: Published) -> None:
+    """Make the tables of a state available to SQL, as views of this session."""
+    for table in TABLES:
+        read_table(spark, history, table, state).createOrReplaceTempView(table)
+
+
+def ask_sql(spark: SparkSession, sql: str, most: int) -> Found:
+    """Return the first rows of a statement's result."""
+    answer = run_sql(spark, sql)
+    rows = answer.limit(most + 1).collect()
+    shown = [[_plain(value) for value in cast(Sequence[object], row)] for row in rows[:most]]
+    return Found(answer.columns, shown, len(rows) > most)
+
+
+def _plain(value: object) -> object:
+    """Return a value for JSON: times in UTC, bytes as hexadecimal digits."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).hex()
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in cast(Sequence[object], value)]
+    return str(value)

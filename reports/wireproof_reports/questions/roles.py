@@ -1,0 +1,57 @@
+"""Counts clauses by role (the part of the target they concern) and by origin."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from wireproof_reports.pipeline.tables import Tables
+from wireproof_reports.questions.question import (
+    LEVEL,
+    ORIGIN,
+    PROTOCOL,
+    ROLE,
+    VENDOR,
+    VERSION,
+    AnswerColumn,
+    Question,
+)
+from wireproof_reports.questions.verdicts import TARGET, how_many, standings, version_order
+
+KEYS = (*TARGET, "role", "origin", "level")
+
+
+def ask(tables: Tables) -> DataFrame:
+    """Count the clauses of each role, origin and level by their result."""
+    of_clause = tables.counts.groupBy(*TARGET, "clause").agg(
+        *(F.max(name).alias(name) for name in ("role", "origin", "level"))
+    )
+    standing = of_clause.join(standings(tables), [*TARGET, "clause"])
+    conform, fail = (F.col("standing").isin(*words) for words in (_GOOD, _BAD))
+    counted = standing.groupBy(*KEYS).agg(
+        how_many(conform).alias("conforming"),
+        how_many(fail).alias("failing"),
+        how_many(~conform & ~fail).alias("open"),
+    )
+    ordered = counted.join(version_order(tables), "version").orderBy(
+        "protocol", "vendor", "version_key", "version", "role", "origin", "level"
+    )
+    return ordered.select(*(column.name for column in QUESTION.columns))
+
+
+_GOOD, _BAD = ("conforms", "reading"), ("fails", "known")
+
+QUESTION = Question(
+    "Roles and origins",
+    "How many clauses does each version follow, by part of the target and origin of the clause?",
+    (
+        PROTOCOL,
+        VENDOR,
+        VERSION,
+        ROLE,
+        ORIGIN,
+        LEVEL,
+        AnswerColumn("conforming", "integer", "clauses that conform, in whatever reading"),
+        AnswerColumn("failing", "integer", "clauses that fail, known or not"),
+        AnswerColumn("open", "integer", "clauses that came to nothing or are unstable"),
+    ),
+    ask,
+)

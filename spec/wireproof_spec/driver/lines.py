@@ -1,0 +1,182 @@
+"""The lines of the driver protocol: JSON objects, as described in `json_schemas/`.
+
+A driver greets first, so that the kit writes nothing to a program that is no driver. Integers that
+may exceed 2^53 are strings of decimal digits, since many JSON readers would round them. Bytes are
+base64.
+"""
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import TypeAlias, cast
+
+from msgspec import Struct
+
+from wireproof_spec import json_schema, strict_json
+from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.wire_error import WireError
+from wireproof_spec.wording import show_value
+
+VERSION = 1
+"""The version of the protocol that this package describes."""
+NAME = "wireproof-driver"
+OPEN, CLOSE = "open", "close"
+"""The first and the last operation; every driver knows them."""
+MAX_LINE_BYTES = 4 << 20
+"""No line is longer: a message of 1 MiB as base64 fits with all that may stand beside it."""
+
+Fields: TypeAlias = Mapping[str, JsonValue]
+
+_KINDS = {
+    "hello": "hello",
+    "event": "event",
+    "ok": "result",
+    "error": "error",
+    "unsupported": "unsupported",
+}
+"""The member that tells the kind of a line, and the schema of that kind."""
+
+
+class LineFault(Exception):
+    """A line breaks the protocol; ``str()`` says where and how, without the driver's name."""
+
+
+class Hello(Struct, frozen=True):
+    """The greeting of a driver."""
+
+    versions: tuple[int, ...]
+    name: str
+    version: str
+    operations: tuple[str, ...]
+    claims: tuple[str, ...]
+
+
+class Result(Struct, frozen=True):
+    """A request was carried out."""
+
+    id: int
+    fields: dict[str, JsonValue]
+
+
+class Failure(Struct, frozen=True):
+    """A request failed; the user of the library gets this error."""
+
+    id: int
+    message: str
+    code: str
+
+
+class Unsupported(Struct, frozen=True):
+    """A driver does not know the operation, or the field that ``what`` names."""
+
+    id: int
+    what: str
+
+
+class Event(Struct, frozen=True):
+    """A line that answers no request; ``of`` is the request it belongs to."""
+
+    name: str
+    of: int | None
+    fields: dict[str, JsonValue]
+
+
+Answer: TypeAlias = Result | Failure | Unsupported
+Line: TypeAlias = Hello | Answer | Event
+
+
+def read_line(data: bytes) -> Line:
+    """Return the message in one line of a driver.
+
+    Raises:
+        LineFault: the line is too long, no JSON, or unknown to the protocol.
+    """
+    if len(data) > MAX_LINE_BYTES:
+        raise LineFault(f"expected at most {MAX_LINE_BYTES} bytes in a line, found {len(data)}")
+    value = _object(data)
+    _check(value)
+    return _line(value)
+
+
+def request_line(id: int, op: str, fields: Fields) -> bytes:
+    """Return the bytes of a request, with its line feed."""
+    return json.dumps({"id": id, "op": op, **fields}, ensure_ascii=True).encode() + b"\n"
+
+
+def in_base64(data: bytes) -> str:
+    """Return bytes as base64 text for a line."""
+    return base64.b64encode(data).decode()
+
+
+def from_base64(text: str) -> bytes:
+    """Return the bytes of base64 text in a line.
+
+    Raises:
+        LineFault: the text is no base64.
+    """
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise LineFault(f"expected base64, found {show_value(text)} ({error})") from None
+
+
+def _object(data: bytes) -> dict[str, JsonValue]:
+    try:
+        read = strict_json.read(data)
+    except WireError as error:
+        raise LineFault(
+            f"expected JSON with {error.expected}, found {error.found} at byte {error.offset} "
+            f"of {show_value(data)}"
+        ) from None
+    if not isinstance(read.value, dict):
+        raise LineFault(f"expected a JSON object, found {show_value(data)}")
+    for fault in read.faults:
+        raise LineFault(f"{fault.pointer or 'line'}: {fault.kind.replace('-', ' ')} {fault.text}")
+    return read.value
+
+
+def _check(value: dict[str, JsonValue]) -> None:
+    """Check a line against the schema of its kind, which a member of the line gives."""
+    kind = next((kind for member, kind in _KINDS.items() if member in value), None)
+    if kind is None:
+        found = show_value(", ".join(sorted(value)) or "nothing")
+        raise LineFault(
+            f"expected hello, event, or id with ok, error or unsupported; found {found}"
+        )
+    for fault in json_schema.check(f"driver/{kind}", value):
+        raise LineFault(f"{kind}{fault.pointer}: {fault.text}")
+
+
+def _line(value: dict[str, JsonValue]) -> Line:
+    if "hello" in value:
+        return _hello(value)
+    if "event" in value:
+        beside = {name: each for name, each in value.items() if name not in ("event", "of")}
+        of = value.get("of")
+        return Event(cast(str, value["event"]), None if of is None else _int(of), beside)
+    return _answer(value)
+
+
+def _hello(value: dict[str, JsonValue]) -> Hello:
+    return Hello(
+        versions=tuple(map(_int, cast(list[JsonValue], value["versions"]))),
+        name=cast(str, value["name"]),
+        version=cast(str, value.get("version", "")),
+        operations=tuple(cast(list[str], value["operations"])),
+        claims=tuple(cast(list[str], value.get("claims", []))),
+    )
+
+
+def _answer(value: dict[str, JsonValue]) -> Answer:
+    id = _int(value["id"])
+    if "unsupported" in value:
+        return Unsupported(id, cast(str, value["unsupported"]))
+    if "error" in value:
+        error = cast(dict[str, str], value["error"])
+        return Failure(id, error["message"], error.get("code", ""))
+    return Result(id, cast(dict[str, JsonValue], value["ok"]))
+
+
+def _int(value: JsonValue) -> int:
+    """Return an integer that passed the schema, in any JSON spelling (1, 1.0, 1e0)."""
+    return int(cast(int, value))

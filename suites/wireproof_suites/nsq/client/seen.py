@@ -1,0 +1,218 @@
+"""What a story shows, in the words that the cases for clients share."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from wireproof_kit.clients.events import (
+    Answered,
+    BadLine,
+    Connected,
+    Disconnected,
+    Ended,
+    Event,
+    Flooded,
+    Marked,
+    Told,
+    Wrote,
+)
+from wireproof_kit.clients.story import Story
+from wireproof_kit.nsq.clients.client import COURSE_S, Client
+from wireproof_kit.nsq.clients.events import (
+    PUBLISHES,
+    SUBSCRIPTIONS,
+    Commanded,
+    Malformed,
+    Requested,
+    Sent,
+)
+from wireproof_kit.nsq.clients.script import Script
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_spec.driver.lines import Failure, Result, Unsupported
+from wireproof_spec.nsq import names
+
+Question: TypeAlias = Callable[[Story], bool]
+
+NODES = "nsqd"
+_HEADER_LENGTH, _TRACE_ID = 2, 8
+
+
+def commands(story: Story, *called: str) -> list[Commanded]:
+    """Return the commands with these names, in order."""
+    return story.of(Commanded, lambda event: event.name in called)
+
+
+def publishes(story: Story) -> list[Commanded]:
+    """Return the publishes, in order."""
+    return commands(story, *PUBLISHES)
+
+
+def subscriptions(story: Story) -> list[Commanded]:
+    """Return the subscriptions, in order."""
+    return commands(story, *SUBSCRIPTIONS)
+
+
+def finishes(story: Story) -> list[Commanded]:
+    """Return the FIN commands, in order."""
+    return commands(story, "FIN")
+
+
+def lookups(story: Story, peer: str | None = None) -> list[Requested]:
+    """Return the requests for /lookup to one lookup server, or to all."""
+    return requests(story, "/lookup", peer)
+
+
+def requests(story: Story, path: str, peer: str | None = None) -> list[Requested]:
+    """Return the requests for a path to one lookup server, or to all."""
+    return story.of(Requested, lambda event: event.path == path and peer in (None, event.peer))
+
+
+def node_connections(story: Story) -> list[Connected]:
+    """Return the connections to nodes, in order."""
+    return story.of(Connected, lambda event: event.peer.startswith(NODES))
+
+
+def message_of(event: Commanded) -> bytes:
+    """Return the message that a publish carries, without trace id and header."""
+    if event.name == names.PUB_TRACE.decode():
+        return event.body[_TRACE_ID:]
+    if event.name == names.PUB_EXT.decode():
+        length = int.from_bytes(event.body[:_HEADER_LENGTH], "big")
+        return event.body[_HEADER_LENGTH + length :]
+    return event.body
+
+
+def closed_by_client(story: Story, conn: str) -> bool:
+    """Return True if the client closed a connection."""
+    return bool(story.of(Disconnected, lambda event: event.conn == conn and event.by == "client"))
+
+
+def answers(story: Story, op: str) -> list[Answered]:
+    """Return the driver's answers to an operation."""
+    return story.of(Answered, lambda event: event.op == op)
+
+
+def failures(story: Story, op: str) -> list[Failure]:
+    """Return the errors of an operation that the driver's user got."""
+    return [each.answer for each in answers(story, op) if isinstance(each.answer, Failure)]
+
+
+def results(story: Story, op: str) -> list[Result]:
+    """Return the results of an operation that the driver's user got."""
+    return [each.answer for each in answers(story, op) if isinstance(each.answer, Result)]
+
+
+def list_told(story: Story, name: str) -> list[Told]:
+    """Return the driver's events with this name."""
+    return story.of(Told, lambda event: event.event.name == name)
+
+
+def is_marked(story: Story) -> bool:
+    """Return True once the period that the script sets is over."""
+    return story.first(Marked) is not None
+
+
+def all_of(*questions: Callable[[Story], bool]) -> Callable[[Story], bool]:
+    """Return a condition that holds if all of these hold."""
+    return lambda story: all(question(story) for question in questions)
+
+
+def any_of(*questions: Callable[[Story], bool]) -> Callable[[Story], bool]:
+    """Return a condition that holds if one of these holds."""
+    return lambda story: any(question(story) for question in questions)
+
+
+def at_least(count: int, find: Callable[[Story], list[Commanded]]) -> Callable[[Story], bool]:
+    """Return the condition that the client sent at least this number of commands."""
+    return lambda story: len(find(story)) >= count
+
+
+def comes_before(first: Event | None, second: Event | None, story: Story) -> bool:
+    """Return True if the first event was seen before the second, or only the first."""
+    if first is None:
+        return False
+    return second is None or story.index(first) < story.index(second)
+
+
+def error_sent(story: Story) -> Sent | None:
+    """Return the first error that the kit sent."""
+    return story.first(Sent, lambda event: event.frame_type == 1)
+
+
+def unless(story: Story, value: str, *, seen: bool = True, note: str = "") -> Observation:
+    """Return the observation, unless what was to be seen was not, for another reason.
+
+    ``seen`` says whether the story is complete. A client that ended, a driver that broke its
+    protocol or cannot do what was asked, and a story cut off by patience each have their own.
+    """
+    unable = _unable(story)
+    if unable is not None:
+        return unable
+    if seen:
+        return observed(value, note=note)
+    malformed, ended = story.first(Malformed), story.first(Ended)
+    if malformed is not None:
+        return malformed_observation(malformed)
+    if ended is not None:
+        return observed(f"ended:{ended.code}", note=note)
+    if story.first(Flooded) is not None:
+        return observed("flood", note=note)
+    return observed(value, overdue=True, note=note)
+
+
+def malformed_observation(malformed: Malformed) -> Observation:
+    """Return the observation of bytes that the protocol does not allow."""
+    error = malformed.error
+    difference = Difference(error.field, error.offset, error.expected, error.found)
+    return observed(f"malformed:{error.field}", difference=difference)
+
+
+def _unable(story: Story) -> Observation | None:
+    bad = story.first(BadLine)
+    if bad is not None:
+        return observed("inconclusive:driver", note=f"the driver {bad.fault}")
+    for event in story.of(Answered):
+        if isinstance(event.answer, Unsupported):
+            what = event.answer.what
+            return observed("unsupported", note=f"the driver does not support {what}")
+    return None
+
+
+def distinct(values: Iterable[object]) -> int:
+    """Return the number of different values."""
+    return len(set(values))
+
+
+def play(
+    client: Client,
+    script: Script,
+    ends: Mapping[str, Question],
+    otherwise: str,
+    *,
+    within: float = COURSE_S,
+) -> Observation:
+    """Play a script until a condition holds; the word of that condition is the observation.
+
+    ``otherwise`` is the word if patience runs out first.
+    """
+    story = client.play(script, any_of(*ends.values()), within=within)
+    return end_of(story, ends, otherwise)
+
+
+def end_of(story: Story, ends: Mapping[str, Question], otherwise: str) -> Observation:
+    """Return the word of the first condition that holds for a story."""
+    for value, question in ends.items():
+        if question(story):
+            return unless(story, value)
+    return unless(story, otherwise, seen=False)
+
+
+def is_mentioned(story: Story, text: str) -> bool:
+    """Return True if the client wrote this to a log, or into an error for its user."""
+    needle = text.encode()
+    if any(needle in event.data for event in story.of(Wrote)):
+        return True
+    return any(
+        text in json.dumps(event.event.fields)
+        for event in (*list_told(story, "log"), *list_told(story, "error"))
+    )

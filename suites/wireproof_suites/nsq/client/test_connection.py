@@ -1,0 +1,312 @@
+"""Connections to nodes: how they begin, what keeps them, what ends them."""
+
+import pytest
+
+from wireproof_kit.clients.story import Story
+from wireproof_kit.nsq.clients.client import Client
+from wireproof_kit.nsq.clients.events import Commanded, Magic, Sent
+from wireproof_kit.nsq.clients.script import (
+    NODE_1,
+    NODE_2,
+    After,
+    Beat,
+    Bytes,
+    Close,
+    Delay,
+    Delivery,
+    Push,
+    Refuse,
+    Request,
+    Rule,
+    Script,
+    always,
+    once,
+)
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_spec import json_schema, strict_json
+from wireproof_spec.nsq.frame import error_frame
+from wireproof_spec.nsq.names import HEARTBEAT
+from wireproof_spec.wire_error import WireError
+from wireproof_suites.nsq.client.client_case import client_case
+from wireproof_suites.nsq.client.seen import (
+    Question,
+    at_least,
+    closed_by_client,
+    commands,
+    distinct,
+    error_sent,
+    finishes,
+    node_connections,
+    play,
+    publishes,
+    subscriptions,
+    unless,
+)
+
+MANY = 1000
+LONG = 15.0
+BEATS = 3
+WORK = ("PUB", "PUB_TRACE", "PUB_EXT", "MPUB", "SUB", "SUB_ORDERED", "SUB_ORDER", "SUB_ADVANCED")
+
+
+def works(story: Story) -> bool:
+    return bool(publishes(story) or subscriptions(story))
+
+
+@client_case("connection/handshake", "smart.client.handshake")
+def test_handshake(client: Client) -> Observation:
+    """A client sends the magic, then IDENTIFY, then any other command."""
+    story = client.play(Script(client.role, publishes=1), works)
+    begun = story.first(Magic) is not None
+    sent = [event.name for event in story.of(Commanded)]
+    value = "in-order" if begun and sent[:1] == ["IDENTIFY"] else "no-identify"
+    return unless(story, value, seen=works(story))
+
+
+@client_case("connection/identify/answer", "smart.client.identify-verified")
+def test_identify_answer(client: Client) -> Observation:
+    """A client sends nothing more before IDENTIFY is answered."""
+    late = once("IDENTIFY", Delay(0.7))
+    story = client.play(Script(client.role, publishes=1, rules=(late,)), _has_worked_on_first)
+    first = next(iter(node_connections(story)), None)
+    answer = story.first(Sent)
+    hurried = [
+        event
+        for event in story.of(Commanded)
+        if event.name in WORK
+        and first is not None
+        and event.conn == first.conn
+        and (answer is None or story.index(event) < story.index(answer))
+    ]
+    seen = bool(hurried) or _has_worked_on_first(story)
+    return unless(story, "hurried" if hurried else "waited", seen=seen)
+
+
+def _has_worked_on_first(story: Story) -> bool:
+    """Return True once the first connection to a node was used, or another one in its place."""
+    return works(story)
+
+
+@client_case("connection/identify/error", "smart.client.identify-verified")
+def test_identify_error(client: Client) -> Observation:
+    """A client whose IDENTIFY is refused does not use the connection."""
+    script = Script(
+        client.role,
+        publishes=MANY,
+        rules=(
+            always("IDENTIFY", Refuse("E_BAD_BODY", "IDENTIFY failed")),
+            always("IDENTIFY", After(1.0, (Beat(),))),
+        ),
+    )
+    ends: dict[str, Question] = {"used": _is_used, "closed": _is_closed, "kept": _is_left}
+    return play(client, script, ends, "kept")
+
+
+def _is_used(story: Story) -> bool:
+    """Return True if work was sent on a connection whose IDENTIFY was refused: all of them."""
+    return bool(commands(story, *WORK))
+
+
+def _is_closed(story: Story) -> bool:
+    refused = error_sent(story)
+    return refused is not None and closed_by_client(story, refused.conn)
+
+
+def _is_left(story: Story) -> bool:
+    """Return True if a heartbeat was answered, or the client has turned to other connections."""
+    return bool(commands(story, "NOP")) or len(commands(story, "IDENTIFY")) > 3
+
+
+@client_case("connection/identify/fields", "smart.client-connection.identify-fields")
+def test_identify_fields(client: Client) -> Observation:
+    """The fields that a client sends with IDENTIFY have the names and types of the original."""
+    story = client.play(Script(client.role, publishes=1), lambda s: bool(commands(s, "IDENTIFY")))
+    sent = next(iter(commands(story, "IDENTIFY")), None)
+    if sent is None:
+        return unless(story, "no-identify", seen=False)
+    try:
+        value = strict_json.read(sent.body).value
+    except WireError as error:
+        return observed("not-json", note=str(error))
+    for fault in json_schema.check("nsq/identify-request", value):
+        difference = Difference(fault.pointer, None, fault.expected, fault.found)
+        return observed("other", difference=difference)
+    return observed("as-the-original")
+
+
+@client_case("connection/address", "smart.client.address", "lookup")
+def test_address(client: Client) -> Observation:
+    """A client connects to broadcast_address and tcp_port, not to remote_address."""
+    story = client.play(Script(client.role, publishes=1), works)
+    return unless(story, "broadcast" if works(story) else "other", seen=works(story))
+
+
+@client_case("connection/heartbeat/producer", "smart.client.heartbeat", "producer")
+def test_producer_heartbeat(client: Client) -> Observation:
+    """A producer answers each of three heartbeats with some command."""
+    return _beaten(client, Script("producer", publishes=1, rules=_rhythm("PUBLISH")))
+
+
+@client_case("connection/heartbeat/consumer", "smart.client.heartbeat", "consumer")
+def test_consumer_heartbeat(client: Client) -> Observation:
+    """A consumer answers each of three heartbeats with some command, also just after SUB."""
+    return _beaten(client, Script("consumer", rules=_rhythm("SUBSCRIBE")))
+
+
+@client_case("connection/nop/producer", "smart.client.heartbeat-nop", "producer")
+def test_producer_nop(client: Client) -> Observation:
+    """A producer answers heartbeats with NOP."""
+    return _answers_nop(client, Script("producer", publishes=1, rules=_beats("PUBLISH")))
+
+
+@client_case("connection/nop/consumer", "smart.client.heartbeat-nop", "consumer")
+def test_consumer_nop(client: Client) -> Observation:
+    """A consumer answers heartbeats with NOP, also directly after its subscription."""
+    return _answers_nop(client, Script("consumer", rules=_beats("SUBSCRIBE")))
+
+
+@client_case("connection/heartbeat/busy", "smart.client.asynchronous", "consumer", "driver")
+def test_busy_heartbeat(client: Client) -> Observation:
+    """A consumer answers heartbeats while a handler works on a message."""
+    rules = (
+        Rule("RDY", (Push((Delivery(),)), After(0.5, (Beat(),))), first=1, last=1),
+        Rule("NOP", (Beat(),), last=BEATS - 1),
+    )
+    script = Script("consumer", rules=rules, handler="hold", consume={"hold_ms": 5000})
+    story = client.play(script, lambda s: len(commands(s, "NOP")) >= BEATS or bool(finishes(s)))
+    answered = len(commands(story, "NOP")) >= BEATS
+    return unless(
+        story, "answered" if answered else "late", seen=answered or bool(finishes(story))
+    )
+
+
+def _beats(event: str) -> tuple[Rule, ...]:
+    """Return rules for a heartbeat at an event and a further one for each answer."""
+    return once(event, Beat()), Rule("NOP", (Beat(),), last=BEATS - 1)
+
+
+def _rhythm(event: str) -> tuple[Rule, ...]:
+    """Return a rule for three heartbeats, whether they are answered or not."""
+    return (once(event, Beat(), *(After(0.4 * number, (Beat(),)) for number in range(1, BEATS))),)
+
+
+def _beaten(client: Client, script: Script) -> Observation:
+    """Observe whether each heartbeat is followed by a command on its connection."""
+    ends: dict[str, Question] = {"answered": _all_beats_answered}
+    return play(client, script, ends, "silent")
+
+
+def _all_beats_answered(story: Story) -> bool:
+    beats = story.of(Sent, lambda event: event.data == HEARTBEAT)
+    return len(beats) >= BEATS and all(_is_answered(story, beat) for beat in beats)
+
+
+def _is_answered(story: Story, beat: Sent) -> bool:
+    later = story.after(beat)
+    return any(isinstance(each, Commanded) and each.conn == beat.conn for each in later)
+
+
+def _answers_nop(client: Client, script: Script) -> Observation:
+    story = client.play(script, lambda story: len(commands(story, "NOP")) >= BEATS)
+    answered = len(commands(story, "NOP")) >= BEATS
+    return unless(story, "answered" if answered else "silent", seen=answered)
+
+
+ERRORS = ["E_FIN_FAILED", "E_REQ_FAILED", "E_TOUCH_FAILED"]
+
+
+@client_case("connection/error-open", "smart.client.error-open", "consumer")
+@pytest.mark.parametrize("code", ERRORS)
+def test_error_open(client: Client, code: str) -> Observation:
+    """A consumer keeps the connection after this error, and answers the next heartbeat."""
+    failed = once("FIN", Bytes(error_frame(code, "failed")), Beat())
+    story = client.play(
+        Script("consumer", deliveries=(Delivery(),), rules=(failed,)), _answered_or_closed
+    )
+    answered = bool(commands(story, "NOP"))
+    return unless(story, "open" if answered else "closed", seen=_answered_or_closed(story))
+
+
+def _answered_or_closed(story: Story) -> bool:
+    error = error_sent(story)
+    if error is None:
+        return False
+    return bool(commands(story, "NOP")) or closed_by_client(story, error.conn)
+
+
+@client_case("connection/reconnect/consumer", "smart.client-connection.reconnect", "consumer")
+def test_consumer_reconnect(client: Client) -> Observation:
+    """A consumer whose connection the node closes subscribes again."""
+    rules = (once("FIN", Close()),)
+    story = client.play(
+        Script("consumer", deliveries=(Delivery(),), rules=rules),
+        at_least(2, subscriptions),
+        within=15.0,
+    )
+    again = len(subscriptions(story)) >= 2
+    return unless(story, "reconnected" if again else "gave-up", seen=again)
+
+
+@client_case("connection/reconnect/producer", "smart.client-connection.reconnect", "producer")
+def test_producer_reconnect(client: Client) -> Observation:
+    """A producer whose connection the node closes publishes again on another one."""
+    rules = (once("PUBLISH", Close()),)
+    story = client.play(
+        Script("producer", publishes=MANY, rules=rules), _published_anew, within=15.0
+    )
+    return unless(
+        story, "reconnected" if _published_anew(story) else "gave-up", seen=_published_anew(story)
+    )
+
+
+def _published_anew(story: Story) -> bool:
+    return distinct(event.conn for event in publishes(story)) >= 2
+
+
+@client_case(
+    "connection/undisturbed", "smart.client-connection.undisturbed", "consumer", "partition"
+)
+def test_undisturbed(client: Client) -> Observation:
+    """A consumer goes on with one partition when the connection of the other is closed."""
+    rules = (
+        once("FIN", Close(), After(0.3, (Push((Delivery(b"later", partition=1),)),)), peer=NODE_1),
+    )
+    script = Script(
+        "consumer",
+        leaders={0: NODE_1, 1: NODE_2},
+        deliveries=(Delivery(partition=0), Delivery(partition=1)),
+        rules=rules,
+    )
+    story = client.play(script, _finished_later)
+    other = {event.conn for event in finishes(story) if event.peer == NODE_2}
+    value = "undisturbed" if len(other) == 1 else "disturbed"
+    return unless(story, value, seen=_finished_later(story))
+
+
+def _finished_later(story: Story) -> bool:
+    return sum(event.peer == NODE_2 for event in finishes(story)) >= 2
+
+
+@client_case("connection/end", "smart.client.end", "consumer", "driver")
+def test_end(client: Client) -> Observation:
+    """A consumer that its user stops ends its lookups and closes its connections."""
+    story = client.play(_make_stop(), _all_closed)
+    return unless(story, "closed" if _all_closed(story) else "kept", seen=_all_closed(story))
+
+
+@client_case("connection/end/cls", "smart.client-connection.graceful-end", "consumer", "driver")
+def test_graceful_end(client: Client) -> Observation:
+    """A consumer that its user stops sends CLS before it closes the connection."""
+    story = client.play(_make_stop(), _all_closed)
+    value = "cls" if commands(story, "CLS") else "no-cls"
+    return unless(story, value, seen=_all_closed(story))
+
+
+def _make_stop() -> Script:
+    rules = (once("FIN", Request("close")),)
+    return Script("consumer", deliveries=(Delivery(),), rules=rules)
+
+
+def _all_closed(story: Story) -> bool:
+    begun = node_connections(story)
+    return bool(begun and finishes(story)) and not any(story.is_open(each.conn) for each in begun)

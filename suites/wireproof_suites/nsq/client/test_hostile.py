@@ -1,0 +1,125 @@
+"""Frames that no node should send: a client survives them."""
+
+import pytest
+
+from wireproof_kit.clients.events import Connected
+from wireproof_kit.clients.story import Story
+from wireproof_kit.nsq.clients.client import Client
+from wireproof_kit.nsq.clients.script import (
+    NODE_1,
+    Act,
+    After,
+    Beat,
+    Bytes,
+    Close,
+    Note,
+    Rule,
+    Script,
+    once,
+)
+from wireproof_kit.observation import Observation
+from wireproof_suites.nsq.client.client_case import client_case
+from wireproof_suites.nsq.client.seen import (
+    any_of,
+    commands,
+    is_marked,
+    publishes,
+    subscriptions,
+    unless,
+)
+
+MANY = 1000
+LONG = 10.0
+HOT = 20
+
+
+def _frame(kind: int, data: bytes, size: int | None = None) -> bytes:
+    length = 4 + len(data) if size is None else size
+    return (length & 0xFFFFFFFF).to_bytes(4, "big") + kind.to_bytes(4, "big") + data
+
+
+FRAMES = {
+    "unknown-type": _frame(9, b"what"),
+    "type-minus-one": _frame(0xFFFFFFFF, b"what"),
+    "unknown-response": _frame(0, b"_what_"),
+    "empty-response": _frame(0, b""),
+    "empty-error": _frame(1, b""),
+    "unknown-error": _frame(1, b"E_WHAT happened"),
+    "error-not-utf8": _frame(1, b"\xff\xfe\x00"),
+    "short-message": _frame(2, b"\x00" * 20),
+    "empty-message": _frame(2, b""),
+}
+"""Frames that are well formed as frames, so that a client may go on after them."""
+LIES = {
+    "size-zero": _frame(0, b"OK", size=0),
+    "size-three": _frame(0, b"OK", size=3),
+    "size-negative": _frame(0, b"OK", size=-1),
+    "size-two-gigabytes": _frame(0, b"OK", size=2**31 - 1),
+}
+"""Frames whose size lies: what follows cannot be read, and the node closes the connection."""
+
+
+@client_case("robust/frame", "smart.client-robust.frame", "consumer")
+@pytest.mark.parametrize("frame", FRAMES)
+def test_frame(client: Client, frame: str) -> Observation:
+    """A consumer that receives this frame answers a heartbeat, or subscribes again."""
+    return _survival(client, Bytes(FRAMES[frame]), Beat())
+
+
+@client_case("robust/size", "smart.client-robust.size", "consumer")
+@pytest.mark.parametrize("lie", LIES)
+def test_size(client: Client, lie: str) -> Observation:
+    """A consumer that receives a frame with a wrong size subscribes again."""
+    return _survival(client, Bytes(LIES[lie]), After(0.3, (Close(),)))
+
+
+@client_case("robust/recovery", "smart.client-robust.recovery", "consumer")
+@pytest.mark.parametrize("bad", [*FRAMES, *LIES])
+def test_recovery(client: Client, bad: str) -> Observation:
+    """A consumer that receives these bytes answers a heartbeat, or subscribes again."""
+    closing = (After(0.3, (Close(),)),) if bad in LIES else (Beat(),)
+    return _survival(client, Bytes({**FRAMES, **LIES}[bad]), *closing)
+
+
+def _survival(client: Client, *acts: Act) -> Observation:
+    script = Script("consumer", rules=(once("RDY", *acts),))
+    story = client.play(script, any_of(_answers, _comes_again), within=LONG)
+    alive = _answers(story) or _comes_again(story)
+    return unless(story, "survives" if alive else "silent", seen=alive)
+
+
+def _answers(story: Story) -> bool:
+    return bool(commands(story, "NOP"))
+
+
+def _comes_again(story: Story) -> bool:
+    return len(subscriptions(story)) >= 2
+
+
+@client_case("robust/producer-frame", "smart.client-robust.frame", "producer")
+@pytest.mark.parametrize("frame", FRAMES)
+def test_producer_frame(client: Client, frame: str) -> Observation:
+    """A producer that receives this frame goes on publishing, or connects and publishes again."""
+    script = Script("producer", publishes=MANY, rules=(once("PUBLISH", Bytes(FRAMES[frame])),))
+    story = client.play(script, lambda s: len(publishes(s)) >= 3, within=LONG)
+    alive = len(publishes(story)) >= 3
+    return unless(story, "survives" if alive else "silent", seen=alive)
+
+
+@client_case("robust/node-loop", "smart.client-robust.loop")
+def test_node_loop(client: Client) -> Observation:
+    """A client whose node closes every connection tries it at most 20 times a second."""
+    rules = (
+        Rule("connect", (After(1.0, (Note(),)),), peer=NODE_1, first=1, last=1),
+        Rule("connect", (Close(reset=True),), peer=NODE_1),
+    )
+    story = client.play(
+        Script(client.role, publishes=2, every=0.5, rules=rules),
+        any_of(is_marked, lambda s: _attempts(s) > 5 * HOT),
+    )
+    value = "calm" if _attempts(story) <= HOT else "hot"
+    return unless(story, value, note=f"{_attempts(story)} connections in a second")
+
+
+def _attempts(story: Story) -> int:
+    return len(story.of(Connected, lambda event: event.peer == NODE_1))

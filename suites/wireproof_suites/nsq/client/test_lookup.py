@@ -1,0 +1,289 @@
+"""Finding nodes: what a client asks lookup servers, and what it takes from their answers."""
+
+import pytest
+
+from wireproof_kit.clients.events import Connected
+from wireproof_kit.clients.story import Story
+from wireproof_kit.nsq.clients.client import LOOKUP_INTERVAL_MS, Client
+from wireproof_kit.nsq.clients.events import Requested
+from wireproof_kit.nsq.clients.script import (
+    LOOKUP_1,
+    LOOKUP_2,
+    NODE_1,
+    NODE_2,
+    Lead,
+    Role,
+    Rule,
+    Script,
+    Shape,
+)
+from wireproof_kit.observation import Observation
+from wireproof_spec.nsq.names import V1_ACCEPT
+from wireproof_suites.nsq.client.client_case import client_case
+from wireproof_suites.nsq.client.seen import (
+    any_of,
+    closed_by_client,
+    comes_before,
+    distinct,
+    lookups,
+    node_connections,
+    play,
+    publishes,
+    requests,
+    subscriptions,
+    unless,
+)
+
+TWO = {0: NODE_1, 1: NODE_2}
+SHAPES: tuple[Shape, ...] = ("redesigned", "original")
+MANY = 1000
+POLLS = 4
+INTERVAL_S = LOOKUP_INTERVAL_MS / 1000
+LONG = 15.0
+"""Seconds for a case that watches several rounds of lookups."""
+
+
+def has_connected(story: Story) -> bool:
+    return bool(node_connections(story))
+
+
+def has_looked_up(story: Story) -> bool:
+    return bool(lookups(story))
+
+
+def works(story: Story) -> bool:
+    return bool(publishes(story) or subscriptions(story))
+
+
+@client_case("lookup/first/producer", "smart.client.lookup-only", "producer", "lookup")
+def test_producer_first(client: Client) -> Observation:
+    """A producer asks a lookup server before it connects to a node."""
+    return _first(client, "producer")
+
+
+@client_case("lookup/first/consumer", "smart.client.lookup-only", "consumer", "lookup")
+def test_consumer_first(client: Client) -> Observation:
+    """A consumer asks a lookup server before it connects to a node."""
+    return _first(client, "consumer")
+
+
+def _first(client: Client, role: Role) -> Observation:
+    story = client.play(Script(role, publishes=1), has_connected)
+    asked, connected = story.first(Requested), next(iter(node_connections(story)), None)
+    value = "lookup-first" if comes_before(asked, connected, story) else "node-first"
+    return unless(story, value, seen=connected is not None)
+
+
+@client_case(
+    "lookup/access/producer", "smart.client.lookup-access", "producer", "lookup", "partition"
+)
+def test_producer_access(client: Client) -> Observation:
+    """A producer looks up its topic with access=w and metainfo=true."""
+    return _access(client, "producer")
+
+
+@client_case(
+    "lookup/access/consumer", "smart.client.lookup-access", "consumer", "lookup", "partition"
+)
+def test_consumer_access(client: Client) -> Observation:
+    """A consumer looks up its topic with access=r."""
+    return _access(client, "consumer")
+
+
+def _access(client: Client, role: Role) -> Observation:
+    story = client.play(Script(role, publishes=1), has_looked_up)
+    request = next(iter(lookups(story)), None)
+    access = (request and request.value("access")) or "none"
+    meta = "metainfo" if request and request.value("metainfo") == "true" else "no-metainfo"
+    return unless(story, f"access:{access},{meta}", seen=request is not None)
+
+
+@client_case("lookup/shape/consumer", "smart.client.lookup-shapes", "consumer", "lookup")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_consumer_shape(client: Client, shape: Shape) -> Observation:
+    """A consumer finds the node in this shape of a lookup answer."""
+    script = Script("consumer", shape=shape)
+    return play(client, script, {"found": works}, "not-found")
+
+
+@client_case("lookup/shape/producer", "smart.client.lookup-shapes", "producer", "lookup")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_producer_shape(client: Client, shape: Shape) -> Observation:
+    """A producer finds the node in this shape of a lookup answer."""
+    script = Script("producer", shape=shape, publishes=1)
+    return play(client, script, {"found": works}, "not-found")
+
+
+@client_case("lookup/original/consumer", "smart.client.original", "consumer", "lookup")
+def test_consumer_original(client: Client) -> Observation:
+    """A consumer names no partition to a node of an original lookup answer."""
+    return _original(client, "consumer")
+
+
+@client_case("lookup/original/producer", "smart.client.original", "producer", "lookup")
+def test_producer_original(client: Client) -> Observation:
+    """A producer names no partition to a node of an original lookup answer."""
+    return _original(client, "producer")
+
+
+def _original(client: Client, role: Role) -> Observation:
+    story = client.play(Script(role, shape="original", publishes=1), works)
+    sent = [*publishes(story), *subscriptions(story)]
+    named = any(event.partition is not None for event in sent)
+    return unless(story, "partition" if named else "no-partition", seen=bool(sent))
+
+
+@client_case("lookup/form", "smart.client-lookup.form", "lookup")
+@pytest.mark.parametrize("v1", [True, False], ids=["v1", "envelope"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_form(client: Client, shape: Shape, *, v1: bool) -> Observation:
+    """A client reads a lookup answer in this form, even if it asked for the other form."""
+    script = Script(client.role, shape=shape, v1=v1, publishes=1)
+    return play(client, script, {"found": works}, "not-found")
+
+
+@client_case("lookup/accept", "smart.client-lookup.accept", "lookup")
+def test_accept(client: Client) -> Observation:
+    """A client that asks for the v1 form names it exactly in the Accept header."""
+    story = client.play(Script(client.role, publishes=1), has_looked_up)
+    request = next(iter(lookups(story)), None)
+    accept = request.headers.get("accept", "") if request else ""
+    exact = "v1" if accept == V1_ACCEPT else "other"
+    return unless(
+        story, exact if "nsq" in accept else "not-asked", seen=request is not None, note=accept
+    )
+
+
+@client_case("lookup/topic", "smart.client-lookup.topic", "lookup")
+def test_topic(client: Client) -> Observation:
+    """A client looks up the topic that it is to use, by GET."""
+    story = client.play(Script(client.role, publishes=1), has_looked_up)
+    request = next(iter(lookups(story)), None)
+    right = request is not None and request.value("topic") == story.find_given("topic")
+    method = request.method if request else "none"
+    return unless(story, f"{method},{'topic' if right else 'other'}", seen=request is not None)
+
+
+@client_case("lookup/listlookup/first", "smart.client.listlookup-first", "lookup", "partition")
+def test_listlookup_first(client: Client) -> Observation:
+    """A client asks the configured lookup server for all others before its first lookup."""
+    story = client.play(Script(client.role, publishes=1), has_looked_up)
+    listed = next(iter(requests(story, "/listlookup")), None)
+    looked_up = next(iter(lookups(story)), None)
+    value = "listed-first" if comes_before(listed, looked_up, story) else "not-asked"
+    return unless(story, value, seen=looked_up is not None)
+
+
+@client_case(
+    "lookup/listlookup/all", "smart.client-lookup.listed", "lookup", "partition", "refresh"
+)
+def test_listlookup_all(client: Client) -> Observation:
+    """A client also asks a lookup server that only listlookup names."""
+    story = client.play(Script(client.role, publishes=MANY), _asks_all, within=LONG)
+    return unless(
+        story, "asked" if lookups(story, LOOKUP_2) else "not-asked", seen=_asks_all(story)
+    )
+
+
+def _asks_all(story: Story) -> bool:
+    """Return True once the second lookup server was asked, or the first one again and again."""
+    return bool(lookups(story, LOOKUP_2)) or len(lookups(story, LOOKUP_1)) >= POLLS
+
+
+@client_case(
+    "lookup/merge/consumer",
+    "smart.client.lookup-all",
+    "consumer",
+    "lookup",
+    "partition",
+    "refresh",
+)
+def test_consumer_merge(client: Client) -> Observation:
+    """A consumer subscribes to both partitions if each lookup server names only one of them."""
+    story = client.play(
+        Script("consumer", leaders=TWO, known={LOOKUP_1: {0: NODE_1}, LOOKUP_2: {1: NODE_2}}),
+        any_of(_subscribed_to_both, _asked_in_rounds),
+        within=LONG,
+    )
+    value = "merged" if _subscribed_to_both(story) else "one-answer"
+    seen = _subscribed_to_both(story) or _asked_in_rounds(story)
+    return unless(story, value, seen=seen)
+
+
+def _subscribed_to_both(story: Story) -> bool:
+    return distinct(event.partition for event in subscriptions(story)) == len(TWO)
+
+
+def _asked_in_rounds(story: Story) -> bool:
+    return all(len(lookups(story, peer)) >= POLLS for peer in (LOOKUP_1, LOOKUP_2))
+
+
+@client_case("lookup/interval", "smart.client.lookup-interval", "lookup", "refresh")
+def test_interval(client: Client) -> Observation:
+    """A client repeats its lookups at the interval in its configuration, here 1 s."""
+    script = Script(client.role, publishes=1, listed=(LOOKUP_1,))
+    story = client.play(script, lambda story: len(lookups(story)) > POLLS, within=LONG)
+    times = [event.at for event in lookups(story)]
+    mean = (times[-1] - times[0]) / max(len(times) - 1, 1) if times else 0.0
+    value = "at-interval" if INTERVAL_S / 2 <= mean <= 2 * INTERVAL_S else "not-at-interval"
+    return unless(story, value, seen=len(times) > POLLS, note=f"every {mean:.2f} s on average")
+
+
+@client_case(
+    "lookup/follow/consumer", "smart.client.lookup-follow", "consumer", "lookup", "refresh"
+)
+def test_consumer_follow(client: Client) -> Observation:
+    """A consumer subscribes at the new leader that a later lookup names."""
+    story = client.play(_move_script("consumer"), _is_subscribed_anew, within=LONG)
+    return unless(
+        story,
+        "followed" if _is_subscribed_anew(story) else "stayed",
+        seen=_is_subscribed_anew(story),
+    )
+
+
+@client_case(
+    "lookup/follow/producer", "smart.client.lookup-follow", "producer", "lookup", "refresh"
+)
+def test_producer_follow(client: Client) -> Observation:
+    """A producer publishes to the new leader that a later lookup names."""
+    story = client.play(_move_script("producer"), _publishes_anew, within=LONG)
+    return unless(
+        story, "followed" if _publishes_anew(story) else "stayed", seen=_publishes_anew(story)
+    )
+
+
+@client_case("lookup/let-go", "smart.client.lookup-leave", "consumer", "lookup", "refresh")
+def test_let_go(client: Client) -> Observation:
+    """A consumer closes its connection to a leader that lookups no longer name."""
+    story = client.play(_move_script("consumer"), any_of(_has_let_go, _looks_on), within=LONG)
+    seen = _has_let_go(story) or _looks_on(story)
+    return unless(story, "closed" if _has_let_go(story) else "kept", seen=seen)
+
+
+def _move_script(role: Role) -> Script:
+    """Return a script in which the leader moves to the other node after the second lookup."""
+    move = Rule("lookup", (Lead({0: NODE_2}),), first=2, last=2)
+    return Script(role, publishes=MANY, rules=(move,))
+
+
+def _is_subscribed_anew(story: Story) -> bool:
+    return any(event.peer == NODE_2 for event in subscriptions(story))
+
+
+def _publishes_anew(story: Story) -> bool:
+    return any(event.peer == NODE_2 for event in publishes(story))
+
+
+def _has_let_go(story: Story) -> bool:
+    old = story.of(Connected, lambda event: event.peer == NODE_1)
+    return _is_subscribed_anew(story) and all(closed_by_client(story, each.conn) for each in old)
+
+
+def _looks_on(story: Story) -> bool:
+    """Return True if lookups went on after the client had subscribed at the new leader."""
+    anew = next((each for each in subscriptions(story) if each.peer == NODE_2), None)
+    if anew is None:
+        return False
+    later = story.after(anew)
+    return sum(isinstance(each, Requested) and each.path == "/lookup" for each in later) >= POLLS

@@ -1,0 +1,180 @@
+"""Lookup servers that fail, lie, answer nothing or name nobody."""
+
+import pytest
+
+from wireproof_kit.clients.events import Connected, Ended
+from wireproof_kit.clients.story import Story
+from wireproof_kit.nsq.clients.client import Client
+from wireproof_kit.nsq.clients.script import (
+    LOOKUP_1,
+    LOOKUP_2,
+    Act,
+    After,
+    Close,
+    Down,
+    Note,
+    Respond,
+    Role,
+    Rule,
+    Script,
+    Silence,
+    always,
+    once,
+)
+from wireproof_kit.observation import Observation
+from wireproof_suites.nsq.client.client_case import client_case
+from wireproof_suites.nsq.client.seen import (
+    any_of,
+    failures,
+    is_marked,
+    lookups,
+    play,
+    publishes,
+    subscriptions,
+    unless,
+)
+
+MANY = 1000
+LONG = 15.0
+HOT = 20
+"""More attempts in a second than this are no retries but a loop."""
+NOT_JSON = b"<html>not JSON</html>"
+DEEP = b"[" * 100_000
+FAILURES: dict[str, Act] = {
+    "404": Respond(404),
+    "500": Respond(500),
+    "not-json": Respond(200, NOT_JSON),
+    "closed": Close(),
+    "silence": Silence(),
+}
+NOBODY: dict[str, Act] = {
+    "null": Respond(200, b'{"channels": [], "partitions": null, "producers": null}'),
+    "empty": Respond(200, b'{"channels": [], "partitions": {}, "producers": []}'),
+    "404": Respond(404),
+}
+BROKEN: dict[str, Act] = {
+    "not-json": Respond(200, NOT_JSON),
+    "cut": Respond(200, b'{"channels": ["c"], "partitions": {"0": {"broadcast_ad'),
+    "deep": Respond(200, DEEP),
+    "types": Respond(200, b'{"partitions": {"zero": {"tcp_port": "x"}}, "producers": {"a": 1}}'),
+    "port": Respond(
+        200,
+        b'{"channels": [], "partitions": {"0": {"broadcast_address": "127.0.0.1", '
+        b'"tcp_port": 4294967296}}, "producers": [], "meta": {"partition_num": 1}}',
+    ),
+}
+
+
+def works(story: Story) -> bool:
+    return bool(publishes(story) or subscriptions(story))
+
+
+def has_recovered(story: Story) -> bool:
+    return works(story) or story.first(Ended) is not None
+
+
+@client_case("lookup/listlookup/failure", "smart.client.listlookup-failure", "lookup", "partition")
+@pytest.mark.parametrize("failure", FAILURES)
+def test_listlookup_failure(client: Client, failure: str) -> Observation:
+    """A client goes on with the configured lookup server after this failure of listlookup."""
+    script = Script(client.role, publishes=MANY, rules=(always("listlookup", FAILURES[failure]),))
+    story = client.play(script, works, within=LONG)
+    return unless(story, "went-on" if works(story) else "stopped", seen=works(story))
+
+
+@client_case("lookup/retry", "smart.client.lookup-retry", "lookup", "refresh")
+@pytest.mark.parametrize("failure", ["500", "closed"])
+def test_lookup_retry(client: Client, failure: str) -> Observation:
+    """A client looks up again and finds the node after this failure of its first two lookups."""
+    failing = Rule("lookup", (FAILURES[failure],), first=1, last=2)
+    story = client.play(Script(client.role, publishes=MANY, rules=(failing,)), works, within=LONG)
+    return unless(story, "recovered" if works(story) else "gave-up", seen=works(story))
+
+
+@client_case("lookup/refused", "smart.client.lookup-retry", "lookup", "refresh")
+def test_refused(client: Client) -> Observation:
+    """A client finds the node although one of its two lookup servers accepts no connection."""
+    away = Rule("start", (Down(LOOKUP_1),))
+    script = Script(client.role, publishes=MANY, configured=(LOOKUP_1, LOOKUP_2), rules=(away,))
+    return play(client, script, {"recovered": works}, "gave-up", within=LONG)
+
+
+@client_case("lookup/nobody", "smart.client-lookup.nobody", "lookup", "refresh")
+@pytest.mark.parametrize("answer", NOBODY)
+def test_nobody(client: Client, answer: str) -> Observation:
+    """A client survives a lookup answer without nodes, and finds the node with a later lookup."""
+    return _after(client, NOBODY[answer])
+
+
+@client_case("lookup/broken", "smart.client-robust.lookup", "lookup", "refresh")
+@pytest.mark.parametrize("answer", BROKEN)
+def test_broken(client: Client, answer: str) -> Observation:
+    """A client survives this lookup answer, and finds the node with a later lookup."""
+    return _after(client, BROKEN[answer])
+
+
+def _after(client: Client, act: Act) -> Observation:
+    """Answer the first lookup with a failure and later ones correctly; observe the client."""
+    # Of a lookup server that fails a client may ask the next one at once: both answer alike.
+    first = tuple(once("lookup", act, peer=peer) for peer in (LOOKUP_1, LOOKUP_2))
+    script = Script(client.role, publishes=MANY, rules=first)
+    story = client.play(script, has_recovered, within=LONG)
+    return unless(story, "recovered" if works(story) else "lost", seen=works(story))
+
+
+@client_case("lookup/nobody/told", "smart.client-lookup.told", "producer", "lookup", "driver")
+def test_nobody_told(client: Client) -> Observation:
+    """The user of a producer that finds no node is told that the publish failed."""
+    nobody = always("lookup", NOBODY["empty"])
+    script = Script("producer", publishes=1, rules=(nobody,))
+    story = client.play(script, lambda story: bool(failures(story, "produce")), within=LONG)
+    seen = bool(failures(story, "produce"))
+    return unless(story, "told" if seen else "not-told", seen=seen)
+
+
+@client_case("lookup/dead/producer", "smart.client-lookup.dead", "producer", "lookup")
+def test_producer_dead(client: Client) -> Observation:
+    """A producer whose only lookup server is dead tries it at most 20 times a second."""
+    return _dead(client, "producer")
+
+
+@client_case("lookup/dead/consumer", "smart.client-lookup.dead", "consumer", "lookup")
+def test_consumer_dead(client: Client) -> Observation:
+    """A consumer whose only lookup server is dead tries it at most 20 times a second."""
+    return _dead(client, "consumer")
+
+
+def _dead(client: Client, role: Role) -> Observation:
+    rules = (
+        once("connect", After(1.0, (Note(),)), peer=LOOKUP_1),
+        always("connect", Close(reset=True), peer=LOOKUP_1),
+    )
+    # Few publishes: a lookup for each that fails is no loop.
+    script = Script(role, publishes=2, every=0.5, listed=(LOOKUP_1,), rules=rules)
+    story = client.play(script, any_of(is_marked, lambda story: _attempts(story) > 5 * HOT))
+    value = "calm" if _attempts(story) <= HOT else "hot"
+    return unless(story, value, note=f"{_attempts(story)} connections in a second")
+
+
+def _attempts(story: Story) -> int:
+    return len(story.of(Connected, lambda event: event.peer == LOOKUP_1))
+
+
+@client_case("lookup/priority", "smart.client.lookup-priority", "lookup", "refresh")
+def test_priority(client: Client) -> Observation:
+    """A client asks a lookup server that fails again and again less often than before."""
+    script = Script(
+        client.role,
+        publishes=MANY,
+        configured=(LOOKUP_1, LOOKUP_2),
+        rules=(always("connect", Close(reset=True), peer=LOOKUP_1),),
+    )
+    story = client.play(script, lambda story: len(lookups(story, LOOKUP_2)) >= 8, within=LONG)
+    good = lookups(story, LOOKUP_2)
+    if len(good) < 8:
+        return unless(story, "inconclusive:too-few", seen=False)
+    middle = good[3].at
+    tries = story.of(Connected, lambda event: event.peer == LOOKUP_1)
+    before = sum(event.at <= middle for event in tries)
+    after = sum(middle < event.at <= good[7].at for event in tries)
+    return unless(story, "less-often" if after < before else "as-often")

@@ -1,0 +1,191 @@
+"""Consuming in order: which command, what stands before the body, and nothing skipped."""
+
+import pytest
+
+from wireproof_kit.clients.story import Story
+from wireproof_kit.nsq.clients.client import Client
+from wireproof_kit.nsq.clients.events import ORDERED, Commanded
+from wireproof_kit.nsq.clients.script import (
+    NODE_1,
+    NODE_2,
+    After,
+    Beat,
+    Delivery,
+    Script,
+    once,
+)
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.driver.lines import from_base64
+from wireproof_suites.nsq.client.client_case import client_case
+from wireproof_suites.nsq.client.seen import (
+    Question,
+    any_of,
+    at_least,
+    commands,
+    distinct,
+    finishes,
+    is_mentioned,
+    list_told,
+    play,
+    subscriptions,
+    unless,
+)
+
+LONG = 15.0
+BASE = 70_000_000
+"""Internal ids that nothing else in a log is likely to contain."""
+MANY_ATTEMPTS = 17
+OFFSET, SIZE = 2**40 + 7, 12345
+
+
+def _order_script(*deliveries: Delivery, handler: str = "finish", extend: bool = False) -> Script:
+    return Script("consumer", ordered=True, extend=extend, deliveries=deliveries, handler=handler)
+
+
+@client_case("order/each", "smart.client.order-each", "consumer", "order")
+def test_each(client: Client) -> Observation:
+    """A consumer in order sends SUB_ORDER to both partitions."""
+    script = Script("consumer", ordered=True, leaders={0: NODE_1, 1: NODE_2})
+    story = client.play(script, lambda s: distinct(e.partition for e in subscriptions(s)) == 2)
+    sent = subscriptions(story)
+    seen = distinct(event.partition for event in sent) == 2
+    names = {event.name for event in sent}
+    value = next(iter(names)) if len(names) == 1 and names <= ORDERED else "other"
+    return unless(story, value, seen=seen)
+
+
+@client_case("order/handshake", "smart.client.order-handshake", "consumer", "order")
+def test_handshake(client: Client) -> Observation:
+    """A consumer in order sends SUB_ORDER after IDENTIFY."""
+    story = client.play(Script("consumer", ordered=True), lambda s: bool(subscriptions(s)))
+    sent = [event.name for event in story.of(Commanded)]
+    value = "in-order" if sent[:1] == ["IDENTIFY"] else "no-identify"
+    return unless(story, value, seen=bool(subscriptions(story)))
+
+
+@client_case("order/one-by-one", "smart.client-order.one", "consumer", "order")
+def test_one_by_one(client: Client) -> Observation:
+    """A consumer in order works with one message at a time."""
+    ends: dict[str, Question] = {"all": at_least(3, finishes)}
+    return play(client, _order_script(*(Delivery(b"%d" % n) for n in range(3))), ends, "stuck")
+
+
+@client_case("order/ready", "smart.client.order-rdy", "consumer", "order")
+def test_ready(client: Client) -> Observation:
+    """A consumer in order treats RDY as fixed at 1."""
+    story = client.play(_order_script(Delivery()), at_least(1, finishes))
+    counts = {event.words[0] for event in commands(story, "RDY") if event.words}
+    value = "rdy:1" if counts <= {"0", "1"} else "rdy:other"
+    return unless(story, value, seen=bool(finishes(story)), note=f"RDY {sorted(counts)}")
+
+
+@client_case("order/place", "smart.client-order.place", "consumer", "order", "driver")
+@pytest.mark.parametrize("extend", [False, True], ids=["plain", "ext"])
+def test_place(client: Client, *, extend: bool) -> Observation:
+    """The user of a consumer in order is told offset, size and body as they were delivered."""
+    delivery = Delivery(b"body", offset=OFFSET, size=SIZE)
+    script = _order_script(delivery, extend=extend)
+    story = client.play(script, lambda s: bool(list_told(s, "message")))
+    message = next(iter(list_told(story, "message")), None)
+    fields = message.event.fields if message else {}
+    if message is not None and from_base64(str(fields.get("body"))) != b"body":
+        return observed("other-body")
+    if message is not None and ("offset" not in fields or "size" not in fields):
+        return observed("not-told")
+    right = fields.get("offset") == str(OFFSET) and fields.get("size") == SIZE
+    return unless(story, "as-delivered" if right else "other-place", seen=message is not None)
+
+
+@client_case("order/validate", "smart.client.order-validate", "consumer", "order", "driver")
+@pytest.mark.parametrize("what", ["internal-id", "offset"])
+def test_validate(client: Client, what: str) -> Observation:
+    """A consumer in order reports a message that is out of order."""
+    by_id = what == "internal-id"
+    deliveries = (
+        Delivery(b"1", internal_id=BASE + 10, offset=1000),
+        Delivery(
+            b"2",
+            internal_id=BASE + 9 if by_id else BASE + 11,
+            offset=1030 if by_id else 500,
+        ),
+        Delivery(b"3", internal_id=BASE + 12, offset=1060),
+    )
+    early = str(BASE + 9 if by_id else BASE + 11)
+    ends: dict[str, Question] = {
+        "noticed": lambda s: is_mentioned(s, early) or bool(list_told(s, "error")),
+        "unnoticed": at_least(3, finishes),
+    }
+    return play(client, _order_script(*deliveries), ends, "stopped")
+
+
+@client_case("order/attempts", "smart.client.order-log", "consumer", "order", "driver")
+def test_attempts(client: Client) -> Observation:
+    """A consumer in order logs a message that was attempted too often."""
+    delivery = Delivery(internal_id=BASE + 5, attempts=MANY_ATTEMPTS)
+    script = _order_script(delivery, Delivery(), handler="fail")
+    ends: dict[str, Question] = {
+        "logged": lambda s: is_mentioned(s, str(BASE + 5)),
+        "unlogged": lambda s: len(list_told(s, "message")) >= 3 or bool(finishes(s)),
+    }
+    return play(client, script, ends, "unlogged", within=LONG)
+
+
+@client_case("order/no-skip", "smart.client.order-no-skip", "consumer", "order", "driver")
+def test_no_skip(client: Client) -> Observation:
+    """A consumer in order does not finish a message that its handler could not process."""
+    late = once("RDY", After(3.0, (Beat(),)))
+    script = Script(
+        "consumer",
+        ordered=True,
+        deliveries=(Delivery(attempts=MANY_ATTEMPTS),),
+        handler="fail",
+        rules=(late,),
+    )
+    ends: dict[str, Question] = {
+        "skipped": at_least(1, finishes),
+        "kept": lambda s: bool(commands(s, "NOP")),
+    }
+    return play(client, script, ends, "silent", within=LONG)
+
+
+@client_case("order/survives", "smart.client-robust.prefix", "consumer", "order")
+@pytest.mark.parametrize("size", [0, 5, 11])
+def test_survives(client: Client, size: int) -> Observation:
+    """A consumer in order survives a message too short for offset and size."""
+    return survival(client, ordered=True, raw=HEAD + b"x" * size)
+
+
+HEAD = (
+    (1_500_000_000_000_000_000).to_bytes(8, "big")
+    + (1).to_bytes(2, "big")
+    + (BASE).to_bytes(8, "big")
+    + (0).to_bytes(8, "big")
+)
+"""Timestamp, attempts and id of a message, before whatever is left of it."""
+
+
+def survival(
+    client: Client, *, raw: bytes, ordered: bool = False, extend: bool = False, trace: bool = False
+) -> Observation:
+    """Deliver these bytes; observe whether the client answers a heartbeat afterwards."""
+    script = Script(
+        "consumer",
+        ordered=ordered,
+        extend=extend,
+        deliveries=(Delivery(raw=raw),),
+        settings={"trace": "1"} if trace else {},
+        consume={"trace": True} if trace else {},
+        rules=(once("RDY", After(1.0, (Beat(),))),),
+    )
+    story = client.play(script, any_of(_answers, _comes_again))
+    alive = _answers(story) or _comes_again(story)
+    return unless(story, "survives" if alive else "silent", seen=alive)
+
+
+def _answers(story: Story) -> bool:
+    return bool(commands(story, "NOP"))
+
+
+def _comes_again(story: Story) -> bool:
+    """Return True if the client has subscribed once more, on a new connection."""
+    return len(subscriptions(story)) >= 2

@@ -1,0 +1,222 @@
+"""Publishing in order: all messages of a sharding id go to one partition."""
+
+from collections.abc import Mapping
+
+from wireproof_kit.clients.events import Answered
+from wireproof_kit.clients.story import Story
+from wireproof_kit.nsq.clients.client import Client
+from wireproof_kit.nsq.clients.events import PUBLISHES, Commanded, Requested
+from wireproof_kit.nsq.clients.script import (
+    LOOKUP_1,
+    LOOKUP_2,
+    NODE_1,
+    NODE_2,
+    Forget,
+    Lead,
+    Script,
+    once,
+)
+from wireproof_kit.observation import Observation
+from wireproof_spec.driver.lines import Failure
+from wireproof_suites.nsq.client.client_case import client_case
+from wireproof_suites.nsq.client.seen import (
+    Question,
+    answers,
+    distinct,
+    failures,
+    lookups,
+    message_of,
+    play,
+    publishes,
+    results,
+    unless,
+)
+
+KEYS = tuple(f"key-{number}" for number in range(8))
+TWO = {0: NODE_1, 1: NODE_2}
+MANY = 200
+LONG = 25.0
+ROUNDS = 3
+CHANGES = 5
+"""So many changes of partition, each with a lookup before it, are no chance."""
+
+
+def _number(message: bytes) -> int:
+    """Return which publish of the driver carried a message."""
+    return int(message.rpartition(b"-")[2])
+
+
+def _by_key(story: Story) -> Mapping[str, set[int]]:
+    """Return the partitions to which the messages of each key were published."""
+    found: dict[str, set[int]] = {key: set() for key in KEYS}
+    for event in publishes(story):
+        if event.partition is not None:
+            found[KEYS[_number(message_of(event)) % len(KEYS)]].add(event.partition)
+    return found
+
+
+def _has_gone_well(count: int) -> Question:
+    return lambda story: len(results(story, "produce")) >= count
+
+
+def _script() -> Script:
+    return Script("producer", leaders=TWO, ordered=True, publishes=MANY, keys=KEYS)
+
+
+@client_case("shard/stable", "smart.client.shard", "producer", "key", "partition")
+def test_stable(client: Client) -> Observation:
+    """A producer sends messages of one sharding id to one partition."""
+    story = client.play(_script(), _has_gone_well(ROUNDS * len(KEYS)), within=LONG)
+    return _stability(story)
+
+
+@client_case("shard/moved", "smart.client.shard", "producer", "key", "partition")
+def test_moved(client: Client) -> Observation:
+    """A producer keeps the partition of each sharding id when its leader moves."""
+    move = once("PUBLISH", Lead({0: NODE_2, 1: NODE_1}), at=len(KEYS) + 2)
+    script = Script(
+        "producer", leaders=TWO, ordered=True, publishes=MANY, keys=KEYS, rules=(move,)
+    )
+    story = client.play(script, _has_gone_well(ROUNDS * len(KEYS)), within=LONG)
+    return _stability(story)
+
+
+def _stability(story: Story) -> Observation:
+    used = _by_key(story)
+    value = "stable" if all(len(each) <= 1 for each in used.values()) else "changing"
+    return unless(story, value, seen=_has_gone_well(ROUNDS * len(KEYS))(story))
+
+
+@client_case("shard/metainfo", "smart.client.shard-metainfo", "producer", "key", "partition")
+def test_metainfo(client: Client) -> Observation:
+    """A producer that publishes by key asks lookup servers for metainfo."""
+    done = _has_gone_well(1)
+    story = client.play(_script(), done, within=LONG)
+    asked = [request.value("metainfo") for request in lookups(story)]
+    value = "metainfo" if "true" in asked else "no-metainfo"
+    return unless(story, value, seen=done(story))
+
+
+@client_case("shard/spread", "smart.client-publish.shards", "producer", "key", "partition")
+def test_spread(client: Client) -> Observation:
+    """A producer uses both partitions for eight sharding ids."""
+    done = _has_gone_well(len(KEYS))
+    story = client.play(_script(), done, within=LONG)
+    spread = distinct(event.partition for event in publishes(story)) > 1
+    return unless(story, "spread" if spread else "one", seen=done(story))
+
+
+@client_case("shard/unavailable", "smart.client.shard-unavailable", "producer", "key", "partition")
+def test_unavailable(client: Client) -> Observation:
+    """A producer whose partition is no longer named fails, and uses no other partition."""
+    forget = once("PUBLISH", Forget((1,)), at=len(KEYS))
+    script = Script(
+        "producer",
+        leaders=TWO,
+        ordered=True,
+        publishes=MANY,
+        every=0.1,
+        keys=KEYS,
+        rules=(forget,),
+    )
+    ends: dict[str, Question] = {
+        "other-partition": lambda s: any(len(each) > 1 for each in _by_key(s).values()),
+        "failure": lambda s: bool(failures(s, "produce")),
+    }
+    return play(client, script, ends, "not-told", within=LONG)
+
+
+@client_case("shard/incomplete", "smart.client.complete", "producer", "key", "partition")
+def test_incomplete(client: Client) -> Observation:
+    """A producer notices by partition_num that the lookup does not name every partition."""
+    ends: dict[str, Question] = {
+        "noticed": lambda s: bool(failures(s, "produce")),
+        "unnoticed": _has_gone_well(2 * len(KEYS)),
+    }
+    return play(client, _incomplete(), ends, "not-told", within=LONG)
+
+
+@client_case("shard/refresh", "smart.client.shard-refresh", "producer", "key", "partition")
+def test_refresh(client: Client) -> Observation:
+    """A producer whose partition is missing looks up again around the failed publish."""
+    story = client.play(_incomplete(), _looks_up_after_failing, within=LONG)
+    seen = _looks_up_after_failing(story)
+    return unless(story, "looked-up" if seen else "did-not", seen=seen)
+
+
+def _incomplete() -> Script:
+    """Return a script in which no lookup server names the second partition."""
+    known = {LOOKUP_1: {0: NODE_1}, LOOKUP_2: {0: NODE_1}}
+    return Script("producer", leaders=TWO, ordered=True, publishes=MANY, keys=KEYS, known=known)
+
+
+def _looks_up_after_failing(story: Story) -> bool:
+    failed = next(
+        (each for each in answers(story, "produce") if isinstance(each.answer, Failure)), None
+    )
+    return failed is not None and _asked_since(story, failed)
+
+
+def _asked_since(story: Story, failed: Answered) -> bool:
+    """Return True if lookups were asked after the answer before the failed one."""
+    before = [each for each in story.of(Answered) if story.index(each) < story.index(failed)]
+    since = story.index(before[-1]) if before else 0
+    return any(story.index(each) > since for each in lookups(story))
+
+
+@client_case("shard/merge", "smart.client.lookup-all", "producer", "key", "partition")
+def test_merge(client: Client) -> Observation:
+    """A producer uses both partitions if each lookup server names only one of them."""
+    known = {LOOKUP_1: {0: NODE_1}, LOOKUP_2: {1: NODE_2}}
+    script = Script(
+        "producer",
+        leaders=TWO,
+        ordered=True,
+        publishes=MANY,
+        every=0.05,
+        keys=KEYS,
+        known=known,
+        configured=(LOOKUP_1, LOOKUP_2),
+    )
+    ends: dict[str, Question] = {
+        "merged": lambda s: False in _changes(s),
+        "one-answer": lambda s: len(_changes(s)) >= CHANGES,
+    }
+    return play(client, script, ends, "one-answer", within=LONG)
+
+
+def _changes(story: Story) -> list[bool]:
+    """Return, for each change of the partition published to, whether a lookup came in between.
+
+    Only changes after both lookup servers were asked count. A client that merges the answers
+    knows both leaders and asks nobody; one that keeps the last answer must ask again each time.
+    """
+    found: list[bool] = []
+    last: int | None = None
+    asked = False
+    for event in story.events[_all_asked(story) :]:
+        if isinstance(event, Requested):
+            asked = True
+        elif isinstance(event, Commanded) and event.name in PUBLISHES:
+            if last is not None and event.partition != last:
+                found.append(asked)
+            last, asked = event.partition, False
+    return found if _all_asked(story) else []
+
+
+def _all_asked(story: Story) -> int:
+    """Return where in the story both lookup servers had been asked; 0 if they were not."""
+    firsts = [next(iter(lookups(story, peer)), None) for peer in (LOOKUP_1, LOOKUP_2)]
+    places = [story.index(each) for each in firsts if each is not None]
+    return max(places) if len(places) == len(firsts) else 0
+
+
+@client_case("shard/no-key", "smart.client-publish.no-key", "producer", "key")
+def test_no_key(client: Client) -> Observation:
+    """A producer refuses an ordered publish without a sharding id."""
+    script = Script("producer", leaders=TWO, ordered=True, publishes=1, keys=("",))
+    ends: dict[str, Question] = {
+        "published": lambda s: bool(publishes(s)),
+        "refused": lambda s: bool(failures(s, "produce")),
+    }
+    return play(client, script, ends, "not-told")

@@ -1,0 +1,217 @@
+"""Subscriptions: one a partition, on a connection of its own; what follows OK or an error."""
+
+import pytest
+
+from wireproof_kit.clients.story import Story
+from wireproof_kit.nsq.clients.client import Client
+from wireproof_kit.nsq.clients.events import Sent
+from wireproof_kit.nsq.clients.script import (
+    NODE_1,
+    NODE_2,
+    After,
+    Beat,
+    Bytes,
+    Delay,
+    Delivery,
+    Lead,
+    Rule,
+    Script,
+    Silence,
+    always,
+    once,
+)
+from wireproof_kit.observation import Observation
+from wireproof_spec.nsq.frame import error_frame
+from wireproof_suites.nsq.client.client_case import client_case
+from wireproof_suites.nsq.client.seen import (
+    Question,
+    closed_by_client,
+    comes_before,
+    commands,
+    distinct,
+    error_sent,
+    failures,
+    finishes,
+    list_told,
+    play,
+    requests,
+    subscriptions,
+    unless,
+)
+
+FOUR = {0: NODE_1, 1: NODE_2, 2: NODE_1, 3: NODE_2}
+LONG = 12.0
+CODES = ["E_INVALID", "E_BAD_TOPIC", "E_BAD_CHANNEL", "E_SUB_ORDER_IS_MUST"]
+MOVED = ["E_FAILED_ON_NOT_LEADER", "E_TOPIC_NOT_EXIST"]
+
+
+def _finishes_all(story: Story) -> bool:
+    """Return True once a message of every partition was finished: by then all SUBs are sent."""
+    return distinct(_partition_of(story, each.conn) for each in finishes(story)) == len(FOUR)
+
+
+def _partition_of(story: Story, conn: str) -> int | None:
+    own = [event for event in subscriptions(story) if event.conn == conn]
+    return own[-1].partition if own else None
+
+
+def _four() -> Script:
+    return Script(
+        "consumer",
+        leaders=FOUR,
+        deliveries=tuple(Delivery(b"%d" % number, partition=number) for number in FOUR),
+    )
+
+
+@client_case("subscribe/each", "smart.client.subscribe-each", "consumer", "partition")
+def test_each(client: Client) -> Observation:
+    """A consumer subscribes to each of four partitions on two nodes, once."""
+    story = client.play(_four(), _finishes_all)
+    numbers = sorted(event.partition or 0 for event in subscriptions(story))
+    value = "each-once" if numbers == sorted(FOUR) else "not-each-once"
+    return unless(story, value, seen=_finishes_all(story), note=f"subscribed to {numbers}")
+
+
+@client_case("subscribe/connections", "smart.client.partition-connection", "consumer", "partition")
+def test_connections(client: Client) -> Observation:
+    """A consumer uses a TCP connection of its own for each of four partitions."""
+    story = client.play(_four(), _finishes_all)
+    used = distinct(event.conn for event in subscriptions(story))
+    value = "one-each" if used == len(subscriptions(story)) else "shared"
+    return unless(story, value, seen=_finishes_all(story))
+
+
+@client_case("subscribe/same-node", "smart.client-connection.same-node", "consumer", "partition")
+def test_same_node(client: Client) -> Observation:
+    """A consumer subscribes to both partitions of one node."""
+    script = Script("consumer", leaders={0: NODE_1, 1: NODE_1})
+    both: dict[str, Question] = {
+        "both": lambda story: distinct(e.partition for e in subscriptions(story)) == 2
+    }
+    return play(client, script, both, "one")
+
+
+@client_case("subscribe/all-nodes", "smart.client.consume-all", "consumer", "lookup")
+def test_all_nodes(client: Client) -> Observation:
+    """A consumer subscribes at every node that the lookup names."""
+    script = Script("consumer", leaders={0: NODE_1, 1: NODE_2})
+    every: dict[str, Question] = {
+        "all": lambda story: distinct(e.peer for e in subscriptions(story)) == 2
+    }
+    return play(client, script, every, "one")
+
+
+@client_case("subscribe/grammar", "smart.client-send.subscribe", "consumer", "partition")
+def test_grammar(client: Client) -> Observation:
+    """A consumer sends SUB with topic, channel and partition."""
+    story = client.play(Script("consumer"), lambda story: bool(subscriptions(story)))
+    sent = next(iter(subscriptions(story)), None)
+    due = (story.find_given("topic"), story.find_given("channel"), "0")
+    value = "as-published" if sent and sent.words[:3] == due else "other"
+    line = sent.line.decode("latin-1") if sent else ""
+    return unless(story, value, seen=sent is not None, note=line)
+
+
+@client_case("subscribe/command", "smart.client-trace.no-command", "consumer")
+def test_command(client: Client) -> Observation:
+    """A consumer uses SUB on a topic without order, traced or not."""
+    script = Script("consumer", settings={"trace": "1"}, consume={"trace": True})
+    story = client.play(script, lambda story: bool(subscriptions(story)))
+    sent = next(iter(subscriptions(story)), None)
+    return unless(story, sent.name if sent else "none", seen=sent is not None)
+
+
+@client_case("subscribe/ready", "smart.client.ready", "consumer")
+def test_ready(client: Client) -> Observation:
+    """A consumer sends RDY after its SUB was answered OK, not before."""
+    script = Script("consumer", rules=(once("SUBSCRIBE", Delay(0.7)),))
+    story = client.play(script, lambda story: bool(commands(story, "RDY")))
+    ready = next(iter(commands(story, "RDY")), None)
+    answer = story.first(Sent, lambda event: event.data == b"OK" and _is_on_sub(story, event))
+    value = "before-ok" if comes_before(ready, answer, story) else "after-ok"
+    return unless(story, value, seen=ready is not None)
+
+
+def _is_on_sub(story: Story, event: Sent) -> bool:
+    subscribed = [each for each in subscriptions(story) if each.conn == event.conn]
+    return bool(subscribed) and story.index(subscribed[0]) < story.index(event)
+
+
+@client_case("subscribe/ready/first", "smart.client-connection.first-ready", "consumer")
+def test_first_ready(client: Client) -> Observation:
+    """A consumer's first RDY on a connection is 1."""
+    story = client.play(Script("consumer"), lambda story: bool(commands(story, "RDY")))
+    first = next(iter(commands(story, "RDY")), None)
+    count = first.words[0] if first and first.words else "none"
+    value = "rdy:1" if count == "1" else "rdy:other"
+    return unless(story, value, seen=first is not None, note=f"RDY {count}")
+
+
+@client_case("subscribe/error/closed", "smart.client.subscribe-error", "consumer")
+@pytest.mark.parametrize("code", CODES)
+def test_error_closed(client: Client, code: str) -> Observation:
+    """A consumer whose SUB is refused with this code closes the connection."""
+    ends = {"closed": _has_closed, "kept": _is_kept}
+    return play(client, Script("consumer", rules=_list_refusing(code)), ends, "kept")
+
+
+@client_case(
+    "subscribe/error/told", "smart.client-connection.subscribe-told", "consumer", "driver"
+)
+@pytest.mark.parametrize("code", CODES)
+def test_error_told(client: Client, code: str) -> Observation:
+    """The user of a consumer is told that its SUB was refused with this code."""
+    ends = {"told": _is_told, "not-told": _is_kept}
+    return play(client, Script("consumer", rules=_list_refusing(code)), ends, "not-told")
+
+
+def _list_refusing(code: str) -> tuple[Rule, ...]:
+    """Return rules that refuse a SUB and ask, with a heartbeat later, whether anybody is there."""
+    refused = Bytes(error_frame(code, "refused"))
+    return (always("SUBSCRIBE", Silence(), refused, After(2.0, (Beat(),))),)
+
+
+def _has_closed(story: Story) -> bool:
+    error = error_sent(story)
+    return error is not None and closed_by_client(story, error.conn)
+
+
+def _is_kept(story: Story) -> bool:
+    return bool(commands(story, "NOP"))
+
+
+def _is_told(story: Story) -> bool:
+    return bool(failures(story, "consume") or list_told(story, "error"))
+
+
+@client_case("subscribe/moved", "smart.client.error-refresh", "consumer", "lookup")
+@pytest.mark.parametrize("text", ["", "no such partition here"], ids=["bare", "with-text"])
+@pytest.mark.parametrize("code", MOVED)
+def test_moved(client: Client, code: str, text: str) -> Observation:
+    """A consumer whose SUB is refused with this code looks up again and subscribes elsewhere."""
+    refused = Bytes(error_frame(code, text))
+    rules = (always("SUBSCRIBE", Silence(), refused, Lead({0: NODE_2}), peer=NODE_1),)
+    ends: dict[str, Question] = {
+        "moved": lambda story: any(e.peer == NODE_2 for e in subscriptions(story))
+    }
+    return play(client, Script("consumer", rules=rules), ends, "stayed", within=LONG)
+
+
+@client_case(
+    "subscribe/moved/refreshed", "smart.client-connection.error-lookup", "consumer", "lookup"
+)
+def test_moved_refreshed(client: Client) -> Observation:
+    """A consumer asks a lookup server again before it moves to the new leader."""
+    refused = Bytes(error_frame(MOVED[0]))
+    rules = (always("SUBSCRIBE", Silence(), refused, Lead({0: NODE_2}), peer=NODE_1),)
+    story = client.play(
+        Script("consumer", rules=rules),
+        lambda story: any(event.peer == NODE_2 for event in subscriptions(story)),
+        within=LONG,
+    )
+    error = error_sent(story)
+    again = error is not None and any(
+        story.index(each) > story.index(error) for each in requests(story, "/lookup")
+    )
+    seen = any(event.peer == NODE_2 for event in subscriptions(story))
+    return unless(story, "looked-up" if again else "guessed", seen=seen)

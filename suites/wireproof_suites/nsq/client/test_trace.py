@@ -1,0 +1,182 @@
+"""Tracing: what a producer sends and reads, and what both sides log."""
+
+import pytest
+
+from wireproof_kit.clients.story import Story
+from wireproof_kit.nsq.clients.client import Client
+from wireproof_kit.nsq.clients.script import Delivery, Reply, Script, Silence, always
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_spec.decoding import encode
+from wireproof_spec.nsq import names
+from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
+from wireproof_suites.nsq.client.client_case import client_case
+from wireproof_suites.nsq.client.seen import (
+    Question,
+    at_least,
+    commands,
+    failures,
+    finishes,
+    is_mentioned,
+    play,
+    results,
+    unless,
+)
+from wireproof_suites.nsq.client.test_order import HEAD, survival
+
+IDS = {"one": 1, "high-bit": 2**63, "greatest": 2**64 - 1}
+ANSWER = TraceResponse(2**63 + 70_000_001, 2**63 + 5, 2**63 + 70_000_002, 2**31 + 7)
+TRACED = {"trace": "1"}
+
+
+def _trace_script(trace_id: int) -> Script:
+    return Script("producer", publishes=1, message={"trace_id": str(trace_id)}, settings=TRACED)
+
+
+def _pub_trace(story: Story) -> bool:
+    return bool(commands(story, "PUB_TRACE"))
+
+
+@client_case("trace/id", "smart.client-send.trace", "producer", "trace", "driver")
+@pytest.mark.parametrize("which", IDS)
+def test_id(client: Client, which: str) -> Observation:
+    """A producer sends this trace id in the first 8 bytes of PUB_TRACE."""
+    story = client.play(_trace_script(IDS[which]), _pub_trace)
+    sent = next(iter(commands(story, "PUB_TRACE")), None)
+    found = int.from_bytes(sent.body[:8], "big") if sent else -1
+    if sent is not None and found != IDS[which]:
+        return observed("other", difference=Difference("trace_id", 4, str(IDS[which]), str(found)))
+    return unless(story, "as-given", seen=sent is not None)
+
+
+@client_case("trace/grammar", "smart.client.trace-publish", "producer", "trace")
+def test_grammar(client: Client) -> Observation:
+    """A producer sends PUB_TRACE with topic and partition, and 8 bytes at least."""
+    story = client.play(_trace_script(1), _pub_trace)
+    sent = next(iter(commands(story, "PUB_TRACE")), None)
+    right = sent is not None and sent.words[:2] == (story.find_given("topic"), "0")
+    return unless(story, "as-published" if right else "other", seen=sent is not None)
+
+
+@client_case("trace/receipt", "smart.client-trace.receipt", "producer", "trace", "driver")
+def test_receipt(client: Client) -> Observation:
+    """The user gets the internal id, trace id, offset and size that the node answered."""
+    script = Script(
+        "producer",
+        publishes=1,
+        message={"trace_id": str(ANSWER.trace_id)},
+        settings=TRACED,
+        rules=(always("PUB_TRACE", Reply(encode(TRACE_RESPONSE, ANSWER))),),
+    )
+    story = client.play(script, _is_answered)
+    told = next(iter(results(story, "produce")), None)
+    fields = told.fields if told else {}
+    due = {
+        "internal_id": str(ANSWER.internal_id),
+        "offset": str(ANSWER.disk_queue_offset),
+        "size": ANSWER.disk_queue_data_size,
+    }
+    for name, value in due.items():
+        if told is not None and fields.get(name) != value:
+            difference = Difference(name, None, str(value), str(fields.get(name)))
+            return observed(f"other:{name}", difference=difference)
+    return unless(story, "as-answered" if told else "failure", seen=_is_answered(story))
+
+
+def _is_answered(story: Story) -> bool:
+    return bool(results(story, "produce") or failures(story, "produce"))
+
+
+@client_case("trace/bare-ok", "smart.client-trace.bare-ok", "producer", "trace", "driver")
+def test_bare_ok(client: Client) -> Observation:
+    """A producer treats a bare OK to PUB_TRACE as an error."""
+    script = Script(
+        "producer",
+        publishes=1,
+        message={"trace_id": "77"},
+        settings=TRACED,
+        rules=(always("PUB_TRACE", Reply(names.OK)),),
+    )
+    ends: dict[str, Question] = {
+        "failure": lambda s: bool(failures(s, "produce")),
+        "success": lambda s: bool(results(s, "produce")),
+    }
+    return play(client, script, ends, "not-told")
+
+
+@client_case("trace/switch", "smart.client.trace-switch", "producer", "trace", "driver")
+def test_switch(client: Client) -> Observation:
+    """A running producer switches tracing on for one message and off for the next."""
+    script = Script(
+        "producer",
+        publishes=4,
+        messages=({"trace_id": "5"}, {}),
+        settings=TRACED,
+    )
+    story = client.play(script, at_least(4, lambda s: commands(s, "PUB", "PUB_TRACE")))
+    sent = [event.name for event in commands(story, "PUB", "PUB_TRACE")]
+    value = "switched" if sent[:4] == ["PUB_TRACE", "PUB"] * 2 else "fixed"
+    return unless(story, value, seen=len(sent) >= 4, note=" ".join(sent[:4]))
+
+
+@client_case("trace/log/producer", "smart.client.trace-log", "producer", "trace")
+def test_producer_log(client: Client) -> Observation:
+    """A producer logs internal id, trace id and offset of what it publishes while it traces."""
+    script = Script(
+        "producer",
+        publishes=3,
+        message={"trace_id": str(ANSWER.trace_id)},
+        settings=TRACED,
+        rules=(always("PUB_TRACE", Reply(encode(TRACE_RESPONSE, ANSWER))),),
+    )
+    wanted = (ANSWER.internal_id, ANSWER.trace_id, ANSWER.disk_queue_offset)
+    logged = _all_mentioned(*wanted)
+    ends: dict[str, Question] = {
+        "logged": logged,
+        "unlogged": at_least(3, lambda s: commands(s, "PUB_TRACE")),
+    }
+    return play(client, script, ends, "unlogged")
+
+
+@client_case("trace/log/consumer", "smart.client.trace-log-consumer", "consumer", "trace")
+def test_consumer_log(client: Client) -> Observation:
+    """A consumer logs the internal id and the trace id of what it consumes while it traces."""
+    ids = (70_000_011, 2**63 + 70_000_012)
+    deliveries = (Delivery(internal_id=ids[0], trace_id=ids[1]), Delivery(), Delivery())
+    script = Script("consumer", deliveries=deliveries, settings=TRACED, consume={"trace": True})
+    ends: dict[str, Question] = {
+        "logged": _all_mentioned(*ids),
+        "unlogged": at_least(3, finishes),
+    }
+    return play(client, script, ends, "unlogged")
+
+
+def _all_mentioned(*numbers: int) -> Question:
+    """Return the question whether all numbers stand in the log, in decimal or in hex digits."""
+    return lambda story: all(
+        is_mentioned(story, str(number)) or is_mentioned(story, f"{number:016x}")
+        for number in numbers
+    )
+
+
+@client_case("trace/survives", "smart.client-robust.prefix", "consumer", "trace")
+@pytest.mark.parametrize("size", [0, 5, 11])
+def test_survives(client: Client, size: int) -> Observation:
+    """A tracing consumer survives a message too short for offset and size."""
+    return survival(client, trace=True, raw=HEAD + b"x" * size)
+
+
+@client_case("trace/silent", "smart.client-publish.unanswered", "producer", "trace", "driver")
+def test_unanswered(client: Client) -> Observation:
+    """The user of a tracing producer hears of failure when no node answers."""
+    script = Script(
+        "producer",
+        publishes=1,
+        message={"trace_id": "7"},
+        settings=TRACED,
+        rules=(always("PUB_TRACE", Silence()),),
+    )
+    ends: dict[str, Question] = {
+        "failure": lambda s: bool(failures(s, "produce")),
+        "success": lambda s: bool(results(s, "produce")),
+    }
+    return play(client, script, ends, "not-told", within=15.0)

@@ -1,0 +1,205 @@
+"""Dispatch by tag in every partition, on topics made ext and on upgraded ones."""
+
+from collections.abc import Callable
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.observe.observations import observe_http
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.observation import Observation
+from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
+from wireproof_suites.nsq.http.pub_ext import post
+from wireproof_suites.nsq.steps.publish_results import first_unlike
+from wireproof_suites.nsq.steps.tag_dispatch import Channel, channel_of
+
+TAG = "tagA"
+OTHER_TAG = "tagB"
+NEAR_TAG = "tagAX"
+NEEDS = ("partition",)
+NEEDS_UPGRADE = ("partition", "upgrade")
+HEADERS = {
+    "untraced": {CLIENT_DISPATCH_TAG: TAG},
+    "traced": {CLIENT_DISPATCH_TAG: TAG, TRACE_ID: "77"},
+    "first-of-many": {CLIENT_DISPATCH_TAG: TAG, "k": "v"},
+}
+
+
+@case(
+    "nsq/dispatch/matching-in-partition",
+    clause="ext.dispatch.to-matching",
+    needs=NEEDS,
+    waiting=True,
+)
+def test_matching(broker: Broker, fresh_wide_ext_topic: Topic) -> Observation:
+    """In every partition a tagged message goes to the client that desires the tag."""
+    return _in_each(broker, fresh_wide_ext_topic, _to_matching, due="to:matching")
+
+
+@case(
+    "nsq/dispatch/matching-in-partition/upgraded",
+    clause="ext.dispatch.to-matching",
+    needs=NEEDS_UPGRADE,
+    waiting=True,
+)
+def test_matching_when_upgraded(broker: Broker, fresh_wide_upgraded_topic: Topic) -> Observation:
+    """On an upgraded topic a tagged message goes to the client that desires the tag."""
+    return _in_each(broker, fresh_wide_upgraded_topic, _to_matching, due="to:matching")
+
+
+@case(
+    "nsq/dispatch/matching-in-partition/http",
+    clause="ext.dispatch.to-matching",
+    needs=(*NEEDS, "http"),
+    waiting=True,
+)
+def test_matching_over_http(broker: Broker, fresh_wide_ext_topic: Topic) -> Observation:
+    """In every partition a tagged HTTP message goes to the client that desires the tag."""
+    return _in_each(broker, fresh_wide_ext_topic, _to_matching_by_http, due="to:matching")
+
+
+@case(
+    "nsq/dispatch/nobody-desires-in-partition",
+    clause="ext.dispatch.fallback",
+    needs=NEEDS,
+    waiting=True,
+)
+def test_nobody_desires(broker: Broker, fresh_wide_ext_topic: Topic) -> Observation:
+    """In every partition a message whose tag nobody desires goes to the untagged client."""
+    return _in_each(broker, fresh_wide_ext_topic, _to_untagged, due="to:untagged")
+
+
+@case(
+    "nsq/dispatch/nobody-desires-in-partition/upgraded",
+    clause="ext.dispatch.fallback",
+    needs=NEEDS_UPGRADE,
+    waiting=True,
+)
+def test_nobody_desires_when_upgraded(
+    broker: Broker, fresh_wide_upgraded_topic: Topic
+) -> Observation:
+    """On an upgraded topic a message whose tag nobody desires goes to the untagged client."""
+    return _in_each(broker, fresh_wide_upgraded_topic, _to_untagged, due="to:untagged")
+
+
+@case(
+    "nsq/dispatch/not-to-other-tag-in-partition",
+    clause="ext.dispatch.never-other-tag",
+    needs=NEEDS,
+    waiting=True,
+)
+def test_not_to_another_tag(broker: Broker, fresh_wide_ext_topic: Topic) -> Observation:
+    """In every partition a client that desires another tag receives no message of this one."""
+    return _in_each(broker, fresh_wide_ext_topic, _not_to_other, due="to:matching")
+
+
+@case(
+    "nsq/dispatch/not-to-other-tag-in-partition/upgraded",
+    clause="ext.dispatch.never-other-tag",
+    needs=NEEDS_UPGRADE,
+    waiting=True,
+)
+def test_not_to_another_tag_when_upgraded(
+    broker: Broker, fresh_wide_upgraded_topic: Topic
+) -> Observation:
+    """On an upgraded topic a client that desires another tag receives no message of this one."""
+    return _in_each(broker, fresh_wide_upgraded_topic, _not_to_other, due="to:matching")
+
+
+@case("nsq/dispatch/left-in-partition", clause="ext.dispatch.leave", needs=NEEDS, waiting=True)
+def test_left(broker: Broker, fresh_wide_ext_topic: Topic) -> Observation:
+    """In every partition a tag's messages go to the untagged client once its client has left."""
+    return _in_each(broker, fresh_wide_ext_topic, _observe_left, due="to:untagged")
+
+
+@case(
+    "nsq/dispatch/left-in-partition/upgraded",
+    clause="ext.dispatch.leave",
+    needs=NEEDS_UPGRADE,
+    waiting=True,
+)
+def test_left_when_upgraded(broker: Broker, fresh_wide_upgraded_topic: Topic) -> Observation:
+    """On an upgraded topic a tag's messages go to the untagged client once its own has left."""
+    return _in_each(broker, fresh_wide_upgraded_topic, _observe_left, due="to:untagged")
+
+
+@case(
+    "nsq/dispatch/near-miss-in-partition",
+    clause="ext.dispatch.exact-tag",
+    needs=NEEDS,
+    waiting=True,
+)
+def test_near_miss(broker: Broker, fresh_wide_ext_topic: Topic) -> Observation:
+    """In every partition a tag that continues the desired one does not match it."""
+    return _in_each(broker, fresh_wide_ext_topic, _near_miss, due="to:untagged")
+
+
+def _in_each(
+    broker: Broker, wide: Topic, experiment: Callable[[Broker, Topic], Observation], *, due: str
+) -> Observation:
+    """Make an experiment in each partition of a topic; the first that came out otherwise stands.
+
+    The topic is the case's own: a message for which no client may come holds up real brokers.
+    """
+    numbers = sorted(place.partition for place in wide.places)
+    return first_unlike((experiment(broker, wide.at(number)) for number in numbers), due)
+
+
+def _to_matching_by_http(broker: Broker, topic: Topic) -> Observation:
+    channel = channel_of(broker, topic)
+    matching, untagged = channel.join("matching", tag=TAG), channel.join("untagged")
+    bodies = [broker.unique_body() for _ in range(3)]
+    for body in bodies:
+        answer = post(broker, topic, body, ext=HEADERS["untraced"])
+        if answer.status != 200:
+            return observe_http(answer)
+
+    return channel.takers(bodies, owed_to=matching, others=[untagged])
+
+
+def _near_miss(broker: Broker, topic: Topic) -> Observation:
+    channel = channel_of(broker, topic)
+    near, untagged = channel.join("near", tag=TAG), channel.join("untagged")
+    bodies = channel.publish(NEAR_TAG, count=3)
+
+    return channel.takers(bodies, owed_to=untagged, others=[near])
+
+
+def _to_matching(broker: Broker, topic: Topic) -> Observation:
+    channel = channel_of(broker, topic)
+    matching, untagged = channel.join("matching", tag=TAG), channel.join("untagged")
+
+    return channel.takers(_publish(channel), owed_to=matching, others=[untagged])
+
+
+def _to_untagged(broker: Broker, topic: Topic) -> Observation:
+    channel = channel_of(broker, topic)
+    untagged, other = channel.join("untagged"), channel.join("other-tag", tag=OTHER_TAG)
+
+    return channel.takers(_publish(channel), owed_to=untagged, others=[other])
+
+
+def _not_to_other(broker: Broker, topic: Topic) -> Observation:
+    channel = channel_of(broker, topic)
+    matching = channel.join("matching", tag=TAG)
+    other = channel.join("other-tag", tag=OTHER_TAG)
+
+    return channel.takers(_publish(channel), owed_to=matching, others=[other])
+
+
+def _observe_left(broker: Broker, topic: Topic) -> Observation:
+    channel = channel_of(broker, topic)
+    # A broker may keep what a departed client was sent until it times out.
+    matching = channel.join("matching", tag=TAG, msg_timeout=1000)
+    untagged = channel.join("untagged")
+    matching.consumer.close()
+
+    return channel.takers(_publish(channel), owed_to=untagged, wait=REDELIVERY)
+
+
+def _publish(channel: Channel) -> list[bytes]:
+    """Publish a message with each header, by TCP; return their bodies."""
+    bodies = [channel.broker.unique_body() for _ in HEADERS]
+    for body, header in zip(bodies, HEADERS.values(), strict=True):
+        channel.broker.publish_accepted(channel.topic, body, header)
+    return bodies

@@ -1,0 +1,1 @@
+"""Cases of other folders, repeated in another partition and on an upgraded topic."""
