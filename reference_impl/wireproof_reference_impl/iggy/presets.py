@@ -7,6 +7,7 @@ from wireproof_reference_impl.iggy.faulty import (
     checksum,
     disk,
     frames,
+    header_blocks,
     headers,
     http,
     json,
@@ -14,7 +15,9 @@ from wireproof_reference_impl.iggy.faulty import (
     offsets,
     parser,
     poll,
+    requests,
     send,
+    stored,
 )
 from wireproof_reference_impl.iggy.faulty.effect import late_twin
 from wireproof_reference_impl.iggy.generations import of_dialect
@@ -30,11 +33,14 @@ FAULTS: Mapping[str, Preset] = {
         message,
         checksum,
         headers,
+        header_blocks,
         json,
         poll,
         offsets,
         frames,
+        requests,
         send,
+        stored,
         http,
         disk,
         parser,
@@ -45,8 +51,12 @@ FAULTS: Mapping[str, Preset] = {
 }
 VARIANTS: Mapping[str, Preset] = {
     preset.name: preset
-    for family in (messages, storage, http_variants)
-    for preset in family.VARIANTS
+    for family in (
+        messages.VARIANTS,
+        storage.VARIANTS,
+        http_variants.VARIANTS,
+    )
+    for preset in family
 }
 
 
@@ -66,14 +76,14 @@ def build(
     return behaviour
 
 
-def overrides(fault_names: Sequence[str]) -> tuple[Override, ...]:
-    """Return the overrides of faults in the order in which to apply them.
+def overrides(
+    fault_names: Sequence[str], variant_names: Sequence[str] = ()
+) -> tuple[Override, ...]:
+    """Return the overrides of variants and faults, in the order in which to apply them.
 
     Raises:
         BadOption: a name that does not exist.
     """
-    return tuple(
-        override
-        for name in fault_names
-        for override in find_preset(FAULTS, "fault", name).overrides
-    )
+    presets = [find_preset(VARIANTS, "variant", name) for name in variant_names]
+    presets += [find_preset(FAULTS, "fault", name) for name in fault_names]
+    return tuple(override for preset in presets for override in preset.overrides)
