@@ -23,6 +23,7 @@ from wireproof_reference_impl.iggy.faulty.effect import late_twin
 from wireproof_reference_impl.iggy.generations import of_dialect
 from wireproof_reference_impl.iggy.variants import http as http_variants
 from wireproof_reference_impl.iggy.variants import messages, storage
+from wireproof_reference_impl.iggy.variants.alternatives import ALTERNATIVES
 from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import Preset, find_preset
 from wireproof_reference_impl.settings import change_settings
@@ -55,6 +56,7 @@ VARIANTS: Mapping[str, Preset] = {
         messages.VARIANTS,
         storage.VARIANTS,
         http_variants.VARIANTS,
+        ALTERNATIVES,
     )
     for preset in family
 }
