@@ -24,6 +24,7 @@ class Behaviour(Struct, frozen=True):
     orders_by_priority: bool = True
     tells_default_priority: bool = True
     tells_priority_as_sent: bool = False
+    new_groups_get_all: bool = True
     redelivery_delay_ms: int = 0
     return_within_ms: int = 600_000
     message_id_prefix: str = ""

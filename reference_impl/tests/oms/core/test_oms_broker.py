@@ -283,6 +283,14 @@ def test_messages_of_one_key_share_a_partition_and_others_are_spread() -> None:
     assert len({attributes(bench.send())["partition"] for _ in range(4)}) == 4
 
 
+def test_a_new_group_may_begin_with_what_comes_after_it() -> None:
+    bench = Bench(Behaviour(new_groups_get_all=False))
+    bench.send(body=b"before")
+    assert bench.bodies() == []
+    bench.send(body=b"after")
+    assert bench.bodies() == [b"after"]
+
+
 def test_a_transaction_delivers_when_it_is_committed() -> None:
     bench = Bench()
     prepared = bench.prepare({"transactionId": "tx", "delayTime": 10})

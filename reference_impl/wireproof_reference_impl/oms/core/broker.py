@@ -27,9 +27,13 @@ class BrokerEnvironment(Struct, frozen=True):
 
 
 class Received(Struct, frozen=True):
-    """A message that was given out, and the receipt with which it is settled or rejected."""
+    """A message that was given out, and the receipt with which it is settled or rejected.
+
+    `partition` is where it was stored, in the numbers of senders.
+    """
 
     receipt: str
+    partition: int
     document: JsonObject
 
 
@@ -49,6 +53,11 @@ class Broker:
         times = (each.next_due for each in self._destinations.values())
         return min((time for time in times if time is not None), default=None)
 
+    def advance(self, now: int) -> None:
+        """Let everything arrive that is due, in every destination."""
+        for each in self._destinations.values():
+            each.advance(now)
+
     def create_destination(self, name: str, partitions: int) -> None:
         """Create a destination, unless it exists with the same number of partitions.
 
@@ -66,14 +75,18 @@ class Broker:
             name, self.behaviour, partitions=partitions
         )
 
-    def send(self, document: Document, *, client: str, now: int) -> JsonObject:
+    def send(
+        self, document: Document, *, client: str, now: int, born: int | None = None
+    ) -> JsonObject:
         """Store a message and return its document as the sender sees it afterwards.
+
+        It was `born` when its sender created it, by default now.
 
         Raises:
             Refusal: the message is malformed, or its destination or partition does not exist.
         """
         sent = read_sent(document)
-        message = self._store(sent, client=client, now=now)
+        message = self._store(sent, client=client, now=now, born=born)
         self._destination(sent.destination).add(message)
         return documents.sent_document(message, self.behaviour)
 
@@ -140,11 +153,18 @@ class Broker:
             raise _not_open(receipt)
 
     def _store(
-        self, sent: Sent, *, client: str, now: int, transaction_id: str | None = None
+        self,
+        sent: Sent,
+        *,
+        client: str,
+        now: int,
+        born: int | None = None,
+        transaction_id: str | None = None,
     ) -> Message:
+        born = now if born is None else born
         place = self._destination(sent.destination)
         self._check_delay(sent.number(names.DELAY_TIME))
-        due = timing.due_time(now, sent.number(names.DELAY_TIME))
+        due = timing.due_time(born, sent.number(names.DELAY_TIME))
         return Message(
             id=self.behaviour.message_id_prefix + self._around.new_id(),
             sent=sent,
@@ -156,13 +176,13 @@ class Broker:
                 turn=place.next_turn(),
             ),
             priority=priority.effective_priority(sent.number(names.PRIORITY)),
-            born=now,
+            born=born,
             born_host=client,
             stored=now,
             store_host=self._around.host,
             due=due,
             discarded=timing.discard_time(
-                now,
+                born,
                 due,
                 sent.number(names.EXPIRE_TIME),
                 expires_in_gap=self.behaviour.expires_in_gap,
@@ -178,7 +198,8 @@ class Broker:
         receipt = self._around.new_id()
         self._receipts[receipt] = group, delivery
         document = documents.delivered_document(delivery.message, delivery.count, self.behaviour)
-        return Received(receipt, document)
+        partition = delivery.message.partition + self.behaviour.first_partition
+        return Received(receipt, partition, document)
 
     def _open(self, receipt: str) -> tuple[Group, Delivery]:
         known = self._receipts.pop(receipt, None)

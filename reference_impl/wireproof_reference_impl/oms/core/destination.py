@@ -8,7 +8,7 @@ from wireproof_reference_impl.oms.core.ready_queue import Arrival
 
 
 class Destination:
-    """A queue or topic. Each group of consumers gets every message, from the first one on."""
+    """A queue or topic. Each group of consumers gets every message."""
 
     def __init__(self, name: str, behaviour: Behaviour, *, partitions: int) -> None:
         self.name = name
@@ -38,7 +38,8 @@ class Destination:
         """Return a group; a new one has every message that has arrived before it."""
         if name not in self._groups:
             self._groups[name] = Group(self._behaviour, partitions=self.partitions)
-            self._groups[name].offer(self._arrived)
+            if self._behaviour.new_groups_get_all:
+                self._groups[name].offer(self._arrived)
         return self._groups[name]
 
     def advance(self, now: int) -> None:

@@ -11,7 +11,8 @@ LATEST: Final = LIMITS[Type.LONG][1]
 def due_time(born: int, delay: int | None) -> int:
     """Return when a message is to be delivered: at once without a delay, or with one below 0.
 
-    A sum beyond the range of Long ends at its limit; wrapped around, it would lie in the past.
+    The delay counts from birth, however long the message took to the store. A sum beyond the range
+    of Long ends at its limit; wrapped around, it would lie in the past.
     """
     return min(born + max(delay or 0, 0), LATEST)
 
