@@ -110,8 +110,8 @@ def test_a_fault_of_the_reference_ends_with_1_and_can_be_replayed(tmp_path: Path
 class served:
     """The reference broker as a target of its own."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        addresses = ("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", str(folder / "d"))
+    def __init__(self, folder: Path, *options: str, tcp: str = "127.0.0.1:0") -> None:
+        addresses = ("--tcp", tcp, "--http", "127.0.0.1:0", "--data", str(folder / "d"))
         command = [sys.executable, "-m", "wireproof", "serve", "nsq", "--json"]
         self._process = subprocess.Popen(
             [*command, *addresses, *options],
@@ -130,6 +130,18 @@ class served:
         self._process.wait(20)
         if self._process.stdout:
             self._process.stdout.close()
+
+
+def test_a_target_of_ipv6_is_judged_and_replayed(tmp_path: Path) -> None:
+    with served(tmp_path, tcp="[::1]:0") as whole:
+        url = whole.partition("?")[0]  # where HTTP is, is then found from host and port
+        case = "nsq/publish/trace/one"
+        done = wireproof("run", url, case, "--bundle", "b.jsonl", cwd=tmp_path)
+        replayed = wireproof("replay", case, "--bundle", "b.jsonl", cwd=tmp_path)
+
+    assert url.startswith("nsq://[::1]:")
+    assert done.code == 0, done.out + done.err
+    assert replayed.code == 0, replayed.out + replayed.err
 
 
 def test_a_reader_who_goes_away_does_not_end_the_run(tmp_path: Path) -> None:
@@ -321,6 +333,32 @@ def test_a_wrong_call_gets_one_sentence(
     assert len(told.err.splitlines()) == 1
     assert told.out == ""
     assert (tmp_path / "notes.txt").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize(
+    ("argument", "url"),
+    [
+        ("nsq:/h:1", "nsq://h:1"),
+        ("nsq:h:1", "nsq://h:1"),
+        ("iggy:h:8090", "iggy://h:8090"),
+        ("h:4150", "nsq://h:4150"),
+        ("//h:8090", "iggy://h:8090"),
+    ],
+)
+def test_a_url_that_is_none_is_mended(
+    argument: str, url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", argument]) == 2
+    assert f"did you mean {url}?" in capsys.readouterr().err
+
+
+def test_an_address_of_ipv6_can_be_copied_from_the_advice(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["run", "nsq://[::1]:1"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("wireproof: cannot reach nsq://[::1]:1 (")
+    assert "Try: wireproof doctor nsq://[::1]:1\n" in said
 
 
 def test_an_empty_variable_is_no_target(
