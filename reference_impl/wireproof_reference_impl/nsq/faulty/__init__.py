@@ -25,6 +25,7 @@ from wireproof_reference_impl.nsq.faulty.frames import (
     heartbeats,
     parser,
     parser_documents,
+    parser_history,
     parser_http,
     parser_sizes,
     parser_stream,
@@ -78,6 +79,7 @@ _FAMILIES = (
     parser_words,
     parser_documents,
     parser_stream,
+    parser_history,
     parser_http,
 )
 
