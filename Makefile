@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What `make test-clients` needs: clients, or pynsq for that client alone, which needs no Go.
 CLIENTS ?= clients
 
-.PHONY: run quick test test-clients test-allure test-spark bench-aggregate setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help
+.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -38,11 +38,21 @@ test-allure:
 
 test-spark:
 	@$(PYTHON) tools/setup.py all
+	@$(BIN)/python tools/s3.py
 	@$(BIN)/python -m pytest -q -rs -m spark reports/tests kit/tests
 
 bench-aggregate:
 	@$(PYTHON) tools/setup.py all
 	@$(BIN)/python tools/bench_aggregate/run.py $(if $(ROWS),--rows $(ROWS))
+
+bench-pipeline:
+	@$(PYTHON) tools/setup.py all
+	@$(BIN)/python tools/bench_pipeline/run.py $(if $(BUNDLES),--bundles $(BUNDLES)) $(ARGS)
+
+kills:
+	@$(PYTHON) tools/setup.py all
+	@$(BIN)/python tools/s3.py
+	@$(BIN)/python tools/bench_pipeline/kills.py $(if $(KILLS),--kills $(KILLS))
 
 selftest:
 	@$(PYTHON) tools/setup.py dev
@@ -62,6 +72,12 @@ crash:
 connections:
 	@$(PYTHON) tools/setup.py dev
 	@WIREPROOF_CONNECTIONS=5000 $(BIN)/python -m pytest -q -s -o timeout=600 reference_impl/tests/nsq/serving/test_many_connections.py
+
+edges:
+	@$(PYTHON) tools/setup.py dev
+	@WIREPROOF_BAD_LINE=ext $(BIN)/python -m pytest -q -s -o timeout=1200 kit/tests/run/test_never_green.py -k "lies or bad_line"
+	@WIREPROOF_HOSTILE=whole $(BIN)/python -m pytest -q -o timeout=1200 kit/tests/commands/test_hostile_bundles.py
+	@WIREPROOF_INTERRUPTS=20 WIREPROOF_DEATHS=10 WIREPROOF_SELECTIONS=10 $(BIN)/python -m pytest -q -o timeout=600 kit/tests/edges
 
 bench:
 	@$(PYTHON) tools/setup.py dev
@@ -115,6 +131,8 @@ help:
 	@echo "make test-allure   real sites by Allure 3 and 2 from npm, and plain pytest with allure-pytest"
 	@echo "make test-spark    questions on drawn histories, and a Spark cluster on loopback"
 	@echo "make bench-aggregate   questions to 1, 10 and 50 million rows (ROWS=1000000: one size)"
+	@echo "make bench-pipeline    ingest of 2 000 bundles beside that of before Spark; goes on where it was"
+	@echo "make kills    kill ingest and aggregate 60 times (KILLS=…); goes on where it was"
 	@echo "make selftest every fault, every variant, fifty mixes of variants (SAMPLE=1: a few)"
 	@echo "make matrix   the same, with every case that must not turn red"
 	@echo "make crash    kill a loaded broker 200 times"
@@ -122,6 +140,7 @@ help:
 	@echo "make fuzz-proof   a campaign for each fault of a parser (SAMPLE=1: a few; LEGAL=1: variants)"
 	@echo "make bench-fuzz   the fuzzer beside boofuzz and raw senders"
 	@echo "make mutation   mutants of the reference's cores, judged by the suites"
+	@echo "make edges    interrupts, deaths, baselines, and targets that lie or sulk, timed"
 	@echo "make bench    speed of generated codecs and queue directories beside code by hand and construct"
 	@echo "make bench-reference   speed of the reference beside servers that do next to nothing"
 	@echo "make check    lint, types, import contracts"

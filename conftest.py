@@ -1,8 +1,8 @@
-"""Hypothesis profiles of the project's own tests, and the guard of the quick tier.
+"""Hypothesis profiles of the project's own tests, and the guard of the quick tests.
 
-`ci` draws the same examples everywhere. `quick` draws a few: `make quick` chooses it together with
-the tests that start no process, and an audit hook holds them to that. `HYPOTHESIS_PROFILE=deep`
-looks further and keeps what it finds in `.hypothesis/`.
+`ci` draws the same examples everywhere. `quick` draws fewer examples: `make quick` uses it with
+the tests that start no process, and an audit hook enforces that. `HYPOTHESIS_PROFILE=deep` draws
+more examples and keeps failures in `.hypothesis/`.
 """
 
 import os

@@ -1,9 +1,9 @@
-"""Bring both Allures from npm into `.cache/tools`, for the tests that make real sites with them.
+"""Install both Allures from npm into `.cache/tools`, for the tests that make real sites.
 
     python3 tools/allure.py
 
-Missing npm or a registry that cannot be reached is no failure: it is said, and those tests say
-that they were left out.
+A missing npm or an unreachable registry is no failure: this program reports it, and those tests
+are skipped with the reason.
 """
 
 import shutil

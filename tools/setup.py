@@ -155,7 +155,7 @@ def report_tshark() -> int:
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler that a real client needs: its name, of which version on, and who brings it."""
+    """A compiler that a real client needs: its name, its oldest version, and its package."""
 
     name: str
     purpose: str
@@ -166,13 +166,13 @@ class Compiler:
     packages: tuple[str, ...]
 
     def version(self) -> tuple[int, int]:
-        """Return the version that is there; zeros when there is none, or not all it needs."""
+        """Return the installed version; (0, 0) if the compiler or a program of it is missing."""
         if any(shutil.which(program) is None for program in self.programs):
             return (0, 0)
         return said_version(self.asked, self.pattern)
 
     def find_missing(self) -> str:
-        """Return why there is none that serves, in the words of a report; empty if there is."""
+        """Return why the compiler cannot be used, as a sentence for a report; empty if it can."""
         found = self.version()
         if found >= self.oldest:
             return ""
@@ -205,7 +205,7 @@ RUST = Compiler(
 
 
 def report_compilers() -> int:
-    """Say where Go and Rust are; install them where the system allows; missing is no failure."""
+    """Print where Go and Rust are; install them if the system allows; missing is no failure."""
     for compiler in (GO, RUST):
         if compiler.find_missing() and may_install():
             install(*compiler.packages)
@@ -224,7 +224,7 @@ def why_not_installed() -> str:
 
 
 def said_version(command: tuple[str, ...], pattern: str) -> tuple[int, int]:
-    """Return major and minor version out of what a program says; zeros when there is none."""
+    """Return the major and minor version that a program prints; (0, 0) without the program."""
     program = shutil.which(command[0])
     if program is None:
         return (0, 0)

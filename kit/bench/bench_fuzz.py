@@ -1,15 +1,17 @@
-"""How fast the fuzzer is beside its peers, on the reference with everything it checks switched on.
+"""Compare the speed of the fuzzer with other senders, on the reference with all its checks.
 
-``python kit/bench/bench_fuzz.py`` runs all participants in turns against one reference: boofuzz
-with its defaults and lean (in a virtual environment of its own, made on first use: it is
-GPL-2.0-only and no part of the product), our property mode, our mutation mode in frame, a raw
-sender of the same frames that reads the answers, our cases that cost a reconnect, and a raw sender
-with a connection for each of the same. Which cases these are is picked beforehand; ours then makes
-each anew out of seed and index, while the raw senders have the bytes. Every share of a processor
-is of one core.
+``python kit/bench/bench_fuzz.py`` runs all participants in turn against one reference:
 
-boofuzz with its defaults does not read what is answered, which spares it the waiting; all others
-read and judge every answer. ``--find`` measures the time to a finding instead: `fuzz_find`.
+- boofuzz, with its defaults and lean. It has its own virtual environment, made on first use: it is
+  GPL-2.0-only and no part of the product.
+- our property mode, and our mutation mode with cases that stay in frame;
+- a raw sender of the same frames, which reads the answers;
+- our cases that need a new connection, and a raw sender of these with a connection for each.
+
+The cases are chosen beforehand. Our fuzzer makes each of them again from seed and index; the raw
+senders have the bytes. A share of a processor is a share of one core. With its defaults boofuzz
+reads no answers, which spares it the waiting; all other senders read and judge every answer.
+``--find`` measures the time to a finding instead: `fuzz_find`.
 """
 
 import argparse
@@ -58,7 +60,7 @@ GOALS = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Cases sent in so many seconds, and the shares of a core of both sides."""
+    """Cases sent in a time, and the shares of a core that both sides used."""
 
     cases: int
     seconds: float
@@ -67,13 +69,13 @@ class Measured:
 
     @property
     def rate(self) -> float:
-        """Return cases in a second."""
+        """Return the cases per second."""
         return self.cases / self.seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """Cases by their numbers, with the bytes of each, and what opens a connection for them."""
+    """The chosen cases: their numbers, their frames, and the bytes that open their connection."""
 
     indices: Sequence[int]
     entry: bytes
@@ -120,7 +122,10 @@ class Bench:
         return self._ours(Choice(1, FRAMES, STATES), cycle(self.pick_cases(piped=piped).indices))
 
     def _ours(self, choice: Choice, indices: Iterator[int]) -> Measured:
-        """Generate, send, judge; health is asked after every batch, deliveries at one in four."""
+        """Generate, send and judge cases.
+
+        Health is checked after every batch, deliveries in one of `WATCHED` batches.
+        """
         generation = self.fuzz_session.generation(choice)
         generation.case(0)
         engine = Engine(self.fuzz_session, generation)
@@ -169,7 +174,7 @@ class Bench:
         return self._picked[piped]
 
     def _fits(self, case: Case, entry: bytes, *, piped: bool) -> bool:
-        """Tell whether a case is sent in one write, owed one answer, and in frame or not."""
+        """Return whether a case is one write with one answer, and stays in frame as wanted."""
         if len(case.steps) != 1 or not isinstance(case.steps[0].style, Whole):
             return False
         expected = self.fuzz_session.oracle.expect(case, entry, case.steps[0].data)
@@ -208,7 +213,7 @@ def boofuzz(
     topic: str = "",
     task: bytes = b"",
 ) -> dict[str, float]:
-    """Run boofuzz as a process of its own."""
+    """Run boofuzz in a new process."""
     arguments = [mode, address[0], str(address[1]), topic, "1000000", str(seconds)]
     with tempfile.TemporaryDirectory() as folder:  # it keeps a data base where it runs
         done = subprocess.run(

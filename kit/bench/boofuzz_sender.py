@@ -93,7 +93,7 @@ Span = tuple[int, int]
 
 
 def requests(frames: list[Frame]) -> list[Request]:
-    """Return the frames of ours, each behind what opens a connection for it."""
+    """Return a request for each of our frames, preceded by the bytes that open its connection."""
     made = []
     for number, frame in enumerate(frames):
         fields = frame["fields"]
@@ -113,7 +113,7 @@ def _find_measured(field: HexField) -> Span | None:
 
 
 def _parts(fields: list[HexField], spans: list[Span]) -> list[object]:
-    """Return primitives for fields, those that a length measures in a block of their own."""
+    """Return primitives for fields; fields that a length measures form a block."""
     parts: list[object] = []
     at = 0
     while at < len(fields):
@@ -162,7 +162,7 @@ class Look:
         self._publish = next(each for each in publishes if self._is_answered(each))
 
     def is_well(self) -> bool:
-        """Tell whether a publish is answered."""
+        """Return whether a publish is answered."""
         return self._is_answered(self._publish)
 
     def _is_answered(self, publish: bytes) -> bool:
@@ -183,9 +183,9 @@ class Look:
 
 
 def in_turns(session: Session) -> Iterator[object]:
-    """Yield a mutation of each request in turn, until none has any left.
+    """Yield one mutation of each request in turn, until no request has any left.
 
-    By itself boofuzz comes to a request only behind all mutations of those before it.
+    By default boofuzz reaches a request only after all mutations of the requests before it.
     """
     paths = [list(path) for path in session._iterate_protocol_message_paths()]
     waiting = deque((path, session._generate_n_mutations_for_path(path, 1)) for path in paths)
@@ -199,7 +199,7 @@ def in_turns(session: Session) -> Iterator[object]:
 
 
 def _run(session: Session, *, in_turn: bool) -> bool:
-    """Let boofuzz run, without what it prints; tell whether something went wrong within it."""
+    """Run boofuzz without its output; return whether boofuzz itself failed."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     shown = os.dup(1)
     os.dup2(nowhere, 1)

@@ -28,7 +28,7 @@ def list_confirmed(bundle: Path) -> list[FindingRecord]:
 
 
 def doubt(findings: Sequence[FindingRecord], fault: Sequence[str], shows: Shows) -> str:
-    """Say why findings are not the fault's; empty when each of them is.
+    """Return why the fault did not cause the findings; empty if it caused every one.
 
     `fault` are the options that make a reference faulty.
     """

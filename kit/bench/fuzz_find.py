@@ -1,16 +1,17 @@
-"""How long it takes until a fault of the reference's parser is found: ours beside lean boofuzz.
+"""Measure how long our fuzzer and lean boofuzz take to find a fault of the reference's parser.
 
-Both sides have the same frames, one of every kind there is on the way in that shows the fault, TCP
-or HTTP, and both take the kinds in turns: by itself boofuzz would send thousands of the first
-before it comes to the second. boofuzz looks after every case whether a publish is answered on a
-fresh connection of that way in, and has a reference of its own for each fault; what it finds
-counts at once. Ours counts when it is confirmed, and has a minute for each.
+Both have the same frames, one of every kind that the interface of the fault accepts (TCP or HTTP),
+and both take the kinds in turn: by default boofuzz would send thousands of cases of the first kind
+before the second one. boofuzz checks after every case that a publish is answered on a new
+connection. It has its own reference for each fault, and a finding counts at once. Our finding
+counts when it is confirmed; our fuzzer has a minute for each fault.
 
-What is due is a ratio of medians. Ours is known first; whatever boofuzz finds later than ten times
-that is as good as never, and when more than half of the faults are on one side of it, the rest
-can change nothing: so it is given no more time than that, and no more faults. As boofuzz with its
-target takes less than a core, as many of its trials run side by side as there are cores; two then
-send three quarters of what one sends alone, and each has half as much time again. Ours are alone.
+The goal is a ratio of medians. Our times are measured first. A boofuzz time above ten times our
+median counts as never, and boofuzz stops there. Once more than half of the faults are on one side
+of that limit, the other faults cannot change the result, and are left out. boofuzz and its target
+need less than a core, so as many boofuzz trials run at once as there are cores. Two at once each
+send three quarters of what one sends alone, so each gets half as much time again. Our trials run
+alone.
 """
 
 import json
@@ -111,7 +112,7 @@ def find(faults: Sequence[Sought], boofuzz: Boofuzz) -> bool:
 
 
 def decide_lateness(late_s: float, theirs: Sequence[float], faults: int) -> bool | None:
-    """Tell whether their median over all faults is late enough; None while it may be either."""
+    """Return whether the median of their times is late enough; None while that is undecided."""
     late = sum(each >= late_s for each in theirs)
     if late > faults // 2:
         return True
@@ -180,7 +181,7 @@ def _names(protocol: str, interface: str) -> tuple[str, ...]:
 
 @contextmanager
 def _open_reference(protocol: str) -> Iterator[FuzzSession]:
-    """Start a reference of which nobody makes use but the one who asks."""
+    """Start a reference for the caller alone."""
     running = start_alone(protocol)
     try:
         fuzz_session = open_fuzz_session(read_target(running.url), FuzzSessionOptions("boo"))
@@ -203,9 +204,9 @@ def address(fuzz_session: FuzzSession, sought: Sought) -> Address:
 
 
 def task(fuzz_session: FuzzSession, sought: Sought) -> bytes:
-    """Return what boofuzz is given, as JSON: its frames, and how to look after the target.
+    """Return the input of boofuzz as JSON: its frames, and how to check the target.
 
-    Of every kind on the way in there is a frame, in a state in which it is in order.
+    There is one frame of every kind of the interface, with what comes first on its connection.
     """
     there = _grammar(fuzz_session)
     told: list[dict[str, object]] = []
@@ -223,7 +224,7 @@ def task(fuzz_session: FuzzSession, sought: Sought) -> bytes:
 
 
 def _draw_frames(kind: Kind) -> list[Frame]:
-    """Draw right frames of a kind; some may be refused for what they name."""
+    """Draw valid frames of a kind; a server may refuse some for the names in them."""
     drawer = Drawer(kind.strategy)
     return [drawer.draw(seed) for seed in range(TRIES)]
 

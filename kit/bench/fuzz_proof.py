@@ -1,12 +1,12 @@
-"""Prove the fuzzer: each fault of a reference's parser is found, with every seed, in its time.
+"""Prove the fuzzer: it finds each fault of a reference's parser, with every seed, in time.
 
-``python kit/bench/fuzz_proof.py`` runs one campaign for each fault of kind `parser` and seed, as
-many at a time as there are cores, each ended as soon as something is confirmed. That is sent again
-to a faulty and to a correct reference: it must show on the one and not on the other. With
-``--legal`` the correct references and every variant must yield nothing; with ``--mixed`` variants
-that go together are on at once, ten at most, so that few campaigns give each its time. What comes
-out is kept under ``out/fuzz-proof``: ``--resume`` goes on there, and tries again what came out
-wrong. ``--part 2/5`` takes the second fifth of all that.
+``python kit/bench/fuzz_proof.py`` runs one campaign for each fault of kind `parser` and each seed,
+as many at a time as there are cores. A campaign ends at its first confirmed finding. The finding
+is sent again to a faulty and to a correct reference: it must show on the first only. With
+``--legal`` the correct references and every variant must yield nothing. With ``--mixed`` up to ten
+compatible variants are on at once, so that few campaigns give each its time. Results are kept in
+``out/fuzz-proof``: ``--resume`` continues there, and repeats campaigns with a wrong result.
+``--part 2/5`` takes the second fifth of the campaigns.
 """
 
 import argparse
@@ -48,7 +48,7 @@ SAMPLE_LEGAL_S = 10
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """One campaign: against which reference, how long, and what is due."""
+    """One campaign: its reference, its duration, and the expected exit code."""
 
     protocol: str
     kind: str
@@ -64,12 +64,12 @@ class Trial(msgspec.Struct, frozen=True):
 
     @property
     def switches(self) -> tuple[str, ...]:
-        """Return the names of what is on at once."""
+        """Return the names of the faults or variants that are on at once."""
         return tuple(self.preset.split(TOGETHER))
 
     @property
     def extra(self) -> tuple[str, ...]:
-        """Return the options that make the reference what it is."""
+        """Return the options of the reference that switch the faults or variants on."""
         if self.kind == CORRECT:
             return ()
         return tuple(word for name in self.switches for word in (f"--{self.kind}", name))
@@ -81,14 +81,14 @@ class Trial(msgspec.Struct, frozen=True):
 
     @property
     def due(self) -> int:
-        """Return the exit code that is due."""
+        """Return the expected exit code."""
         return FOUND if self.kind == "fault" else NOTHING_FOUND
 
 
 class CampaignResult(msgspec.Struct, frozen=True):
-    """What came of a trial: exit code, seconds to the first finding, what it was, cases sent.
+    """The result of a trial: exit code, seconds to the first finding, the finding, cases sent.
 
-    `doubt` says why what was found is not the fault's.
+    `doubt` says why the fault did not cause the finding.
     """
 
     trial: Trial
@@ -101,7 +101,7 @@ class CampaignResult(msgspec.Struct, frozen=True):
 
     @property
     def is_right(self) -> bool:
-        """Tell whether it is as it should be."""
+        """Return whether the exit code is the expected one and the fault caused the finding."""
         return self.code == self.trial.due and not self.doubt
 
 
@@ -112,7 +112,7 @@ class Keeper:
     path: Path
 
     def begin(self, *, resume: bool) -> dict[Trial, CampaignResult]:
-        """Return what came out right before; nothing unless it is gone on with."""
+        """Return the right results of earlier trials if they are resumed, else none."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if not resume:
             self.path.write_bytes(b"")
@@ -128,7 +128,7 @@ class Keeper:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the trials asked for; 0 when all came out right, 130 when interrupted."""
+    """Run the selected trials; return 0 if every result is right, 130 if interrupted."""
     options = _options(argv)
     trials = list(_trials(options))
     keeper = Keeper(options.kept)
@@ -284,7 +284,7 @@ def _run_trial(trial: Trial) -> CampaignResult:
 
 
 def _doubt(trial: Trial, code: int) -> str:
-    """Say why what was found is not the fault's; empty when it is, or nothing is due."""
+    """Return why the fault did not cause the finding; empty if it did, or if none is expected."""
     if trial.due != FOUND or code != FOUND:
         return ""
     try:

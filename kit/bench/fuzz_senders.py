@@ -1,6 +1,6 @@
-"""Senders of what was made beforehand, next to which a fuzzer is measured: they only read answers.
+"""Senders of prepared bytes to compare a fuzzer with: they only read the answers.
 
-What they send are the very cases that the fuzzer makes, so that the target has the same to do.
+They send the cases that the fuzzer makes, so that the target has the same work.
 """
 
 import select
@@ -30,7 +30,7 @@ class Answers:
     rest: bytes = b""
 
     def take(self, piece: bytes) -> None:
-        """Take what has come."""
+        """Count the complete answers in received bytes, and keep an incomplete one."""
         data, at = self.rest + piece, 0
         while len(data) - at >= 4:
             end = at + 4 + int.from_bytes(data[at : at + 4], "big")
@@ -70,7 +70,7 @@ def send_pipelined(address: Address, entry: bytes, frames: Sequence[bytes], seco
 
 
 def _pump(sock: socket.socket, blocks: Sequence[bytes], answers: Answers, deadline: float) -> None:
-    """Keep so many blocks under way until the deadline, and then take what is still owed."""
+    """Keep several blocks unanswered until the deadline, and then read the answers still owed."""
     poll = select.poll()
     sent, left = 0, memoryview(b"")
     while True:
@@ -93,7 +93,7 @@ def _pump(sock: socket.socket, blocks: Sequence[bytes], answers: Answers, deadli
 def send_reconnecting(
     address: Address, entry: bytes, frames: Sequence[bytes], seconds: float
 ) -> int:
-    """Send each frame on a connection of its own, and read its answer; return how many."""
+    """Send each frame on a new connection and read its answer; return the number of frames."""
     deadline = time.monotonic() + seconds
     done = 0
     while time.monotonic() < deadline:

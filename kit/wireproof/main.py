@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _end_as_if_interrupted() -> None:
-    """Let SIGTERM do what Ctrl-C does: keep what was found, end what was started."""
+    """Make SIGTERM act like Ctrl-C: results are kept, and started processes are ended."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 

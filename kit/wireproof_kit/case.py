@@ -75,7 +75,7 @@ def elsewhere(
     others = {new: old for old, new in arguments.items()}
 
     @functools.wraps(function)
-    def repeated(**given: object) -> Observation:
+    def repeat(**given: object) -> Observation:
         own = {others.get(name, name): value for name, value in given.items()}
         return function(**{name: adapt(name, value) for name, value in own.items()})
 
@@ -83,9 +83,9 @@ def elsewhere(
         each.replace(name=arguments.get(name, name), kind=inspect.Parameter.KEYWORD_ONLY)
         for name, each in signature.parameters.items()
     ]
-    repeated.__dict__["__signature__"] = signature.replace(parameters=parameters)
-    setattr(repeated, MARK, replace(mark, needs=(*mark.needs, *needs), place=place))
-    return repeated
+    repeat.__dict__["__signature__"] = signature.replace(parameters=parameters)
+    setattr(repeat, MARK, replace(mark, needs=(*mark.needs, *needs), place=place))
+    return repeat
 
 
 def case_mark(function: object) -> CaseMark | None:

@@ -28,19 +28,19 @@ RecordedArguments: TypeAlias = "Callable[[TranscriptRecord], Mapping[str, object
 
 @dataclass(frozen=True, slots=True)
 class KitPart:
-    """What the kit needs of a protocol; ``arguments`` are what cases may take.
+    """What the kit needs of a protocol; ``arguments`` are the arguments that cases may take.
 
     Functions import what they need when they are called, so that loading this costs nothing.
-    ``example`` is the URL of a target, at the port it usually has; ``schemes`` begin its URLs, if
-    not its own name does; ``target_keys`` are what a user may give beside the address.
-    ``reference`` are the options with which the example server offers all that cases need; of
-    what that says when it is ready, ``keys`` name what its URL carries, by target key.
-    ``several`` are arguments that a target has several of: a function names them, and a case
-    that takes one is run once for each. ``needs`` are the capabilities without which an argument
-    cannot be had. ``open_fuzz_session`` opens a target for the fuzzer; ``check_client_driver``
-    says whether the command of a client's driver keeps to its protocol; ``recorded_arguments``
-    makes what a case for clients takes out of a recorded exchange, so that it can be observed
-    again; ``tell_course`` returns the course of that exchange in lines.
+    ``example`` is the URL of a target at its usual port. ``schemes`` are its URL schemes, by
+    default the protocol's name. ``target_keys`` are the keys that a user may add to a URL.
+    ``reference`` are the options with which the example server offers everything that cases need;
+    ``keys`` map target keys to the names of values that the server reports when it is ready.
+    ``several`` maps an argument to a function that lists its values on a target: a case that takes
+    it runs once for each value. ``needs`` maps an argument to the capability it requires.
+    ``open_fuzz_session`` opens a target for the fuzzer. ``check_client_driver`` checks the command
+    of a client's driver. ``recorded_arguments`` makes the argument of a case for clients from a
+    recorded exchange, so that the exchange can be observed again; ``tell_course`` describes that
+    exchange in lines.
     """
 
     open_session: OpenSession
@@ -107,7 +107,7 @@ def url_of(address: str) -> str:
 
 
 def target_keys() -> Keys:
-    """Return the keys of all protocols; where two have one, as the first of them says."""
+    """Return the target keys of all protocols; of equal keys, that of the first protocol."""
     keys: dict[str, TargetKey] = {}
     for known in _parts().values():
         keys |= {key: each for key, each in known.target_keys.items() if key not in keys}
@@ -142,7 +142,7 @@ def suites(protocol: str) -> str:
 
 
 def server(protocol: str) -> Callable[[list[str]], int]:
-    """Import the function that serves a protocol's reference until it is told to end."""
+    """Import the function that serves a protocol's reference until it is stopped."""
     return cast(Callable[[list[str]], int], entry_point(Group.SERVERS, protocol).load())
 
 

@@ -36,7 +36,7 @@ class Answering(asyncio.Protocol, ABC):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        """Answer what is complete."""
+        """Answer every complete frame."""
         data = self._rest + data if self._rest else data
         if not self._greeted:
             if len(data) < len(MAGIC):
@@ -51,14 +51,14 @@ class Answering(asyncio.Protocol, ABC):
 
     @abstractmethod
     def split(self, data: bytes) -> tuple[int, int]:
-        """Return how many frames are complete, and where the last of them ends."""
+        """Return the number of complete frames, and the position after the last one."""
 
 
 class Splitting(Answering):
     """Looks for each line's end and reads each size."""
 
     def split(self, data: bytes) -> tuple[int, int]:
-        """Return how many publish frames are complete, and where the last of them ends."""
+        """Return the number of complete publish frames, and the position after the last one."""
         count = place = 0
         while True:
             line_end = data.find(b"\n", place)
@@ -78,7 +78,7 @@ class Sinking(Answering):
     frame_bytes = 1
 
     def split(self, data: bytes) -> tuple[int, int]:
-        """Return how many frames so many bytes are."""
+        """Return the number of complete frames of equal size, and the position after the last."""
         count = len(data) // self.frame_bytes
         return count, count * self.frame_bytes
 

@@ -135,10 +135,10 @@ def _print_server(name: str, rounds: Sequence[Measured]) -> None:
 
 
 def _judge_rates(bare: Sequence[Measured], reference: Sequence[Measured], load: str) -> list[str]:
-    """Print the ratios, round by round the one to the other; return what missed.
+    """Print the ratio of each reference round to its bare round; return the missed goals.
 
-    By time on a processor as well: that tells what the publishers leave open where they are what
-    keeps the bare server from more.
+    The CPU time is compared, too: with fast publishers the rate is limited by the server, with
+    slow ones only the CPU time tells what the server costs.
     """
     pairs = list(zip(bare, reference, strict=True))
     by_rate = statistics.median(other.round.rate / one.round.rate for one, other in pairs)

@@ -54,7 +54,7 @@ def _share(protocol: str) -> float:
 
 
 def _watch_until_end(process: subprocess.Popen[bytes]) -> float:
-    """Wait for the end of a run; return the CPU time of what it started, as last seen."""
+    """Wait for the end of a run; return the CPU time of its children as last read."""
     spent: dict[int, float] = {}
     while process.poll() is None:
         for child in processes.children(process.pid):
@@ -66,7 +66,7 @@ def _watch_until_end(process: subprocess.Popen[bytes]) -> float:
 
 
 def _spent_s() -> float:
-    """Return the CPU time of all runs that have ended, and of what they started."""
+    """Return the CPU time of every ended run and of its children."""
     times = os.times()
     return times.children_user + times.children_system
 

@@ -1,4 +1,4 @@
-"""Processes that are measured: what they cost, and who their children are."""
+"""The measured processes: their CPU time and memory, and their children."""
 
 import os
 import time
@@ -18,7 +18,7 @@ def cpu_s(pid: int) -> float:
     """Return how long a process has been on a processor, to the nanosecond.
 
     Raises:
-        OSError: there is no such process (any more).
+        OSError: the process does not exist, or ended.
     """
     return time.clock_gettime(~pid << 3 | 2)  # how Linux numbers the CPU clocks of processes
 

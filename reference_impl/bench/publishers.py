@@ -1,7 +1,7 @@
-"""Publishers of pre-built buffers: so many connections, so many unanswered messages on each.
+"""Publishers that send pre-built buffers over several connections, a window of messages on each.
 
-All frames are alike, so what a publisher sends is a slice of one buffer made beforehand, and what
-it gets back is only counted: OK and nothing else is right.
+All frames are equal, so a publisher sends slices of one buffer. Its answers are only counted:
+every answer must be OK.
 """
 
 import gc
@@ -46,7 +46,7 @@ class Publishers:
         self._sockets = [_connect(port) for _ in range(connections)]
 
     def round(self, seconds: float) -> Round:
-        """Publish for so long, wait for what is unanswered then, and return what was reached."""
+        """Publish for this many seconds, wait for the remaining answers, and return figures."""
         gc.collect()
         gc.disable()
         try:
@@ -79,7 +79,7 @@ class Publishers:
         return Round(len(waits), sent - begin, time.process_time() - begin_cpu, tuple(waits))
 
     def _window(self, seconds: float) -> Round:
-        """Keep a window of unanswered messages on the one connection there is."""
+        """Keep a window of unanswered messages on the only connection."""
         sock = self._sockets[0]
         begin, begin_cpu = time.perf_counter(), time.process_time()
         end = begin + seconds
@@ -125,13 +125,13 @@ class Publishers:
         return Round(sent, time.perf_counter() - begin, time.process_time() - begin_cpu)
 
     def _parts(self, count: int) -> Iterator[memoryview]:
-        """Return so many frames in parts, so that the server begins while the rest is written."""
+        """Return ``count`` frames in parts, so that the server can start on the first part."""
         while count > 0:
             yield self._frames[: min(count, PART) * len(FRAME)]
             count -= PART
 
     def _answers(self, data: bytes) -> tuple[int, bytes]:
-        """Return how many whole answers came, all OK, and what is there of one more."""
+        """Return the number of complete answers, all OK, and the bytes of an incomplete one."""
         if not data or not self._oks.startswith(data):
             raise SystemExit(f"expected OK and nothing else, found {data[:60]!r}")
         count = len(data) // len(OK)

@@ -24,7 +24,7 @@ def say(event: str, **fields: object) -> None:
 
 
 def describe_message(message: ReceiveMessage) -> dict[str, object]:
-    """Return what the library tells of a message; large numbers are strings."""
+    """Return the properties of a message that the library offers; large numbers are strings."""
     return {
         "offset": str(message.offset()),
         "state": str(message.state()).rpartition(".")[2],
@@ -39,7 +39,7 @@ def describe_message(message: ReceiveMessage) -> dict[str, object]:
 async def poll(
     client: IggyClient, of: str, strategy: PollingStrategy, *, count: int, commit: bool = False
 ) -> None:
-    """Say what a poll found, or what it failed with."""
+    """Print the messages of a poll, or its error."""
     try:
         found = await client.poll_messages(
             stream=1,
@@ -85,7 +85,7 @@ async def session(client: IggyClient) -> None:
 
 
 async def main(given: argparse.Namespace) -> None:
-    """Log in and do what is asked for."""
+    """Log in and run the requested command."""
     client = IggyClient(given.tcp)
     await client.connect()
     await client.login_user(USER, PASSWORD)

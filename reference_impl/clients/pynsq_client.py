@@ -63,7 +63,7 @@ def publish_all(
 
 
 async def consume(given: argparse.Namespace) -> None:
-    """Say every delivery, and answer it as told; end with the library's own close."""
+    """Print every delivery and acknowledge it as requested; end with the library's own close."""
     reader = CountingReader(
         given.topic,
         given.channel,
@@ -92,7 +92,7 @@ class CountingReader(nsq.Reader):  # type: ignore[misc]  # pynsq has no types
 
 
 def handler(given: argparse.Namespace) -> Callable[[nsq.Message], object]:
-    """Return what is called with each message."""
+    """Return the function that handles each message."""
     seen: set[bytes] = set()
 
     async def handle(message: nsq.Message) -> None:
@@ -111,7 +111,7 @@ def handler(given: argparse.Namespace) -> Callable[[nsq.Message], object]:
 
 
 async def hold(message: nsq.Message, given: argparse.Namespace) -> None:
-    """Keep a message, asking for more time in between if told so."""
+    """Hold a message, with TOUCH in between if requested."""
     left = given.hold
     while left > 0:
         await asyncio.sleep(min(left, 0.25))

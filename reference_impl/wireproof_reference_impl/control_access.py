@@ -24,7 +24,7 @@ class ControlAccess:
     def __init__(self) -> None:
         self.token = secrets.token_hex(_TOKEN_BYTES)
 
-    def announced(self, address: str) -> str:
+    def announce(self, address: str) -> str:
         """Return `TOKEN@HOST:PORT`, the form in which clients are given a control API."""
         return f"{self.token}@{address}"
 

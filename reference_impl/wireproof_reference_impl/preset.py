@@ -110,7 +110,7 @@ def find_preset(presets: Mapping[str, Preset], kind: str, name: str) -> Preset:
     """Return the fault or variant with this name.
 
     Raises:
-        BadOption: there is none; the message has the most similar name.
+        BadOption: nothing has this name; the message has the most similar name.
     """
     if name not in presets:
         near = get_close_matches(name, presets, n=1, cutoff=0.4)

@@ -97,5 +97,5 @@ class Committer(Protocol):
         """Make durable what is about to be acknowledged.
 
         Raises:
-            OSError: it is not durable and must never be acknowledged.
+            OSError: the messages are not durable and must never be acknowledged.
         """

@@ -148,7 +148,7 @@ def check_end(name: str, footer: FooterRecord, digest: str, *, rest: Iterator[by
     """Check the hash in a footer and that nothing follows the footer.
 
     Raises:
-        BundleFault: the hash of the lines is another one, or the file continues.
+        BundleFault: the lines have another hash, or the file continues.
     """
     if any(line.strip() for line in rest):
         raise BundleFault(f"{name} goes on after its footer; is this two bundles in one file?")

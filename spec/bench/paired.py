@@ -32,9 +32,9 @@ class Timed:
 def timed_in_turn(
     ways: Mapping[str, str], names: Mapping[str, object], *, rounds: int = ROUNDS
 ) -> Mapping[str, Timed]:
-    """Run each statement in each round, the order turning from round to round.
+    """Time each statement in every round; the order rotates from round to round.
 
-    `ways` are statements by what they are called; `names` is what they may name.
+    `ways` has the statements by label. `names` are the names that the statements use.
     """
     timers = {
         way: Timer(text, timer=time.thread_time, globals={**names}) for way, text in ways.items()

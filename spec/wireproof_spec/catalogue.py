@@ -189,13 +189,13 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def _for_clients(self) -> "Catalogue":
-        return self._narrowed(lambda role: role == CLIENT)
+        return self._narrow(lambda role: role == CLIENT)
 
     @functools.cached_property
     def _for_others(self) -> "Catalogue":
-        return self._narrowed(lambda role: role != CLIENT)
+        return self._narrow(lambda role: role != CLIENT)
 
-    def _narrowed(self, fits: Callable[[str], bool]) -> "Catalogue":
+    def _narrow(self, fits: Callable[[str], bool]) -> "Catalogue":
         groups = (
             msgspec.structs.replace(
                 group, clause=tuple(clause for clause in group.clause if fits(clause.role))
@@ -415,6 +415,8 @@ def _origin_faults(catalogue: Catalogue, clause: Clause) -> Iterator[str]:
     if (clause.origin == "premise") != (clause.premise is not None):
         found = f"names the premise {clause.premise}" if clause.premise else "names no premise"
         yield f"clause {clause.id} has origin {clause.origin} and {found}"
+    if is_above_origin(clause):
+        yield f"clause {clause.id} is {clause.level}, more than its origin {clause.origin} bears"
     published = {group.document for group in catalogue.groups}
     if (clause.origin == "base") == (clause.document in published):
         yield f"clause {clause.id} has origin {clause.origin} and quotes {clause.document}"

@@ -94,8 +94,9 @@ RUNS = (
     Column("interrupted", "flag"),
     Column("findings", "count", since=2),
     Column("origins", "texts", since=3),
+    Column("path", "text", since=3),
 )
-"""One row a bundle; pairs stand as ``name=value``."""
+"""One row a bundle; pairs stand as ``name=value``, ``path`` is where it lay when taken in."""
 
 GRAMMAR = (
     *_TARGET,

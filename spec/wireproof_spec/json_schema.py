@@ -56,7 +56,7 @@ def document(name: str) -> JsonValue:
     """Return the schema `name`.
 
     Raises:
-        LookupError: there is none.
+        LookupError: no schema has this name.
     """
     protocol, _, stem = name.partition("/")
     try:

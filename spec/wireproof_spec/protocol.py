@@ -80,7 +80,7 @@ def protocols() -> Mapping[str, Protocol]:
     """Return all registered protocols by name, sorted by rank.
 
     Raises:
-        UnknownProtocol: none is registered, or an entry point names something else.
+        UnknownProtocol: no protocol is registered, or an entry point names something else.
     """
     names = find_registered(Group.PROTOCOLS)
     if not names:
@@ -96,7 +96,7 @@ def find_protocol(name: str) -> Protocol:
     """Return a registered protocol.
 
     Raises:
-        UnknownProtocol: no package registers it.
+        UnknownProtocol: no package registers the protocol.
     """
     known = protocols()
     if name not in known:
@@ -125,7 +125,7 @@ def part(group: Group, name: str, kind: type[T]) -> T:
     """Import and return a part of a protocol.
 
     Raises:
-        UnknownProtocol: the protocol has no such part, or one of another type.
+        UnknownProtocol: the protocol has no such part, or the part has another type.
     """
     entry = entry_point(group, name)
     found: object = entry.load()

@@ -44,13 +44,13 @@ def open_bundle(path: Path) -> BinaryIO:
     """Open a bundle for reading its lines; told from its first bytes, whatever its name."""
     file = path.open("rb")
     try:
-        return unpacked(file)
+        return unpack(file)
     except BaseException:
         file.close()
         raise
 
 
-def unpacked(file: BinaryIO) -> BinaryIO:
+def unpack(file: BinaryIO) -> BinaryIO:
     """Return the file for reading its lines; uncompressed if its first bytes are those of gzip.
 
     Closing what is returned closes the file.

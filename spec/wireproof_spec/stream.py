@@ -72,7 +72,7 @@ class SizedReader(Generic[T]):
         """Check that the stream ends here.
 
         Raises:
-            WireError: it ends inside a value.
+            WireError: the stream ends inside a value.
         """
         if pending := self.pending:
             try:

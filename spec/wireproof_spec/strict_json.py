@@ -84,7 +84,7 @@ def read(data: bytes) -> StrictJson:
     """Read one JSON text.
 
     Raises:
-        WireError: it is not JSON, or nested deeper than MAX_DEPTH; the field is `json`.
+        WireError: the text is not JSON, or nested deeper than MAX_DEPTH; the field is `json`.
     """
     body = data.removeprefix(_BOM)
     text = body.decode("utf-8", "surrogateescape")

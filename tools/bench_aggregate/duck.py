@@ -1,4 +1,4 @@
-"""The five questions of the measurements asked of DuckDB, on the same files."""
+"""The five measured questions as SQL for DuckDB, on the same files."""
 
 import duckdb
 
@@ -63,7 +63,7 @@ QUERIES = {
 
 
 def connect(history: str, threads: int) -> duckdb.DuckDBPyConnection:
-    """Open the files as DuckDB sees them."""
+    """Open the files in DuckDB."""
     duck = duckdb.connect()
     duck.execute(f"set threads = {threads}")
     duck.execute("set enable_progress_bar = false")

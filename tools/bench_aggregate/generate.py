@@ -5,18 +5,19 @@ cases of 500 clauses. Most cases pass everywhere; some break and heal between ve
 flaky, a few tell vendors apart; durations are log-normal by interface.
 """
 
+import json
+import shutil
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import parquet
-from wireproof_reports.pipeline.manifest import Manifest, Part, read_manifest, write_manifest
-from wireproof_reports.pipeline.parquet import schema
+from deltalake import CommitProperties, DeltaTable, write_deltalake
 
+from wireproof_reports.pipeline.columns import arrow_schema
 from wireproof_reports.pipeline.target import version_key
-from wireproof_spec.history import TABLES
+from wireproof_spec.history import FORMAT, VERSION
 
 SEED = 20_261_121
 VENDORS, VERSIONS, CLAUSES, CASES, INTERFACES, GROUPS = 20, 10, 500, 1_500, 12, 25
@@ -24,7 +25,7 @@ ROWS_A_DAY = 100_000
 MOST_DAYS = 365
 FIRST_DAY = date(2025, 11, 1)
 PROTOCOL = "nsq"
-REVISION = 2
+REVISION = 3
 """Of these histories; one that an older generator has left is written again."""
 
 VERDICTS = np.array(
@@ -79,22 +80,49 @@ def world(rng: np.random.Generator) -> World:
 
 
 def generate(history: Path, rows: int) -> None:
-    """Write a history of about so many results, unless it is there already."""
-    if (history / "history.json").exists() and read_manifest(history).sequence == REVISION:
+    """Write a history of about so many results, unless it is there already.
+
+    The last hundredth of the runs is a batch of its own, published after all others.
+    """
+    done = history / "done"
+    if done.exists() and done.read_text() == str(REVISION):
         return
+    shutil.rmtree(history, ignore_errors=True)
+    history.mkdir(parents=True)
     rng = np.random.default_rng(SEED)
     known = world(rng)
     days = max(1, min(MOST_DAYS, rows // ROWS_A_DAY))
     runs = max(days, rows // CASES)
-    history.mkdir(parents=True, exist_ok=True)
-    parts: list[Part] = []
+    written = 0
     for day in range(days):
         count = runs * (day + 1) // days - runs * day // days
-        parts.extend(_day(history, known, rng, day=day, days=days, count=count))
-    write_manifest(history, Manifest(sequence=REVISION, parts=tuple(parts)))
+        last = max(1, runs // 100) if day == days - 1 else 0
+        for batch, some in ((1, count - last), (2, last)):
+            if some > 0:
+                of_day = _day(known, rng, day=day, days=days, count=some)
+                written += some
+                is_end = day == days - 1
+                _write(history, of_day, day, some, batch, written if is_end else 0)
+    done.write_text(str(REVISION))
 
 
-def _day(history, known, rng, *, day: int, days: int, count: int) -> list[Part]:
+def _write(history: Path, of_day, day: int, runs: int, batch: int, published: int) -> None:
+    """Write what came of a day's runs; publish when so many runs are in."""
+    _write_day(history, "results", of_day[0], day, runs * CASES, batch, {"wireproof": "claimed"})
+    note: dict[str, object] = {"wireproof": "claimed"}
+    if published:
+        note = {
+            "wireproof": "published",
+            "format": FORMAT,
+            "tables": VERSION,
+            "batch": batch,
+            "versions": {"results": DeltaTable(history / "results").version()},
+            "rows": {"results": published * CASES, "runs": published},
+        }
+    _write_day(history, "runs", of_day[1], day, runs, batch, note)
+
+
+def _day(known, rng, *, day: int, days: int, count: int) -> tuple[dict, dict]:
     when = (FIRST_DAY + timedelta(days=day)).isoformat()
     vendor = rng.choice(VENDORS, count, p=known.weight)
     # A version a tenth of the time; some still test the one before.
@@ -105,10 +133,7 @@ def _day(history, known, rng, *, day: int, days: int, count: int) -> list[Part]:
     results = _results(known, rng, head, vendor, version)
     runs = {**head, "not_judged": pa.array([[] for _ in range(count)], pa.list_(pa.string()))}
     runs["cases"] = pa.array(np.full(count, CASES))
-    return [
-        _written(history, "results", when, results, count * CASES),
-        _written(history, "runs", when, runs, count),
-    ]
+    return results, runs
 
 
 def _head(rng, when: str, vendor, version, second) -> dict[str, pa.Array]:
@@ -181,15 +206,23 @@ def _lists(count: int, only: str) -> pa.ListArray:
     )
 
 
-def _written(history: Path, table: str, day: str, columns, rows: int) -> Part:
+def _write_day(
+    history: Path, table: str, columns, day: int, rows: int, batch: int, note: dict[str, object]
+) -> None:
     """Write a day; columns that the questions do not read, and that are not here, are empty."""
-    types = schema(TABLES[table])
+    types = arrow_schema(table).append(pa.field("batch", pa.int64()))
+    when = FIRST_DAY + timedelta(days=day)
+    shared = {"protocol": PROTOCOL, "day": when, "batch": batch}
     for name in types.names:
-        if name not in columns:
+        if name in shared:
+            columns[name] = pa.repeat(pa.scalar(shared[name], types.field(name).type), rows)
+        elif name not in columns:
             columns[name] = pa.nulls(rows, types.field(name).type)
-    part = Part(table, PROTOCOL, day, "part-00000001.parquet", rows, 1)
-    path = history / part.place
-    path.parent.mkdir(parents=True, exist_ok=True)
     whole = pa.table({name: columns[name] for name in types.names})
-    parquet.write_table(whole, path, compression="zstd", store_schema=False)
-    return part
+    write_deltalake(
+        history / table,
+        whole.cast(types),
+        partition_by=["protocol", "day"],
+        mode="append",
+        commit_properties=CommitProperties(custom_metadata={"userMetadata": json.dumps(note)}),
+    )

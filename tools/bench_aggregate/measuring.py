@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import shutil
 import statistics
 import sys
 import time
@@ -12,9 +13,10 @@ from pathlib import Path
 
 import duck  # beside this file
 import tuned
-from wireproof_reports.pipeline.manifest import read_manifest
 
-from wireproof_reports.pipeline.session import session
+from wireproof_reports.pipeline.history import Published, publications
+from wireproof_reports.pipeline.place import PARTIALS
+from wireproof_reports.pipeline.session import Wanted, session
 from wireproof_reports.pipeline.tables import open_tables
 from wireproof_reports.questions.answers import answer
 
@@ -28,9 +30,11 @@ def measure(
     size = sum(path.stat().st_size for path in history.rglob("*.parquet"))
     say(f"{history.name} results, {size / 1e6:.0f} MB")
     began = time.monotonic()
-    with session(f"local[{CORES}]", log, settings={}) as spark:
+    with session(Wanted(f"local[{CORES}]"), log) as spark:
         started = time.monotonic() - began
-        questions = first_pass(fresh_tables(spark, history), names, once=once)
+        newest, *older = publications(spark, str(history))
+        questions = first_pass(fresh_tables(spark, history, newest), names, once=once)
+        added = incremental(spark, history, older[0], newest, names) if older else {}
         if passes:
             connection = duck.connect(str(history), CORES)
             tuned.open_views(spark, str(history))
@@ -42,7 +46,8 @@ def measure(
             if way in figures:
                 figures[way] = round(statistics.median(figures[way]), 3)
     return {
-        "rows": read_manifest(history).count("results"),
+        "rows": newest.count("results"),
+        "incremental": added,
         "bytes": size,
         "start_s": round(started, 2),
         "wall_s": round(time.monotonic() - began, 1),
@@ -70,7 +75,7 @@ def first_pass(tables, names: Sequence[str], *, once: bool) -> dict[str, dict]:
 
 def another_pass(spark, history: Path, connection, questions: dict[str, dict]) -> None:
     """Ask all of all, in turn, so that what drifts meets them alike; nothing is kept before."""
-    tables = fresh_tables(spark, history)
+    tables = fresh_tables(spark, history, publications(spark, str(history))[0])
     for name, figures in questions.items():
         ways = {
             "ours": lambda name=name: len(answer(name, tables).rows),
@@ -90,9 +95,28 @@ def another_pass(spark, history: Path, connection, questions: dict[str, dict]) -
         say(f"  {name}: {told}; Java's CPU {cpu}")
 
 
-def fresh_tables(spark, history: Path):
+def incremental(
+    spark, history: Path, older: Published, newest: Published, names: Sequence[str]
+) -> dict[str, float]:
+    """Ask all questions of a state with nothing kept, and of the next one with its counts kept."""
+    kept = history / PARTIALS
+    shutil.rmtree(kept, ignore_errors=True)
+    spent = {}
+    for words, state in (("full", older), ("added", newest)):
+        spark.catalog.clearCache()
+        began = time.monotonic()
+        tables = open_tables(spark, str(history), state, today=TODAY, keep=True)
+        for name in names:
+            answer(name, tables)
+        spent[words] = round(time.monotonic() - began, 2)
+        say(f"  {words}: {spent[words]} s")
+    return spent
+
+
+def fresh_tables(spark, history: Path, state: Published):
     spark.catalog.clearCache()
-    return open_tables(spark, str(history), read_manifest(history), today=TODAY)
+    shutil.rmtree(history / PARTIALS, ignore_errors=True)
+    return open_tables(spark, str(history), state, today=TODAY)
 
 
 def same_length(name: str, counts: dict) -> None:

@@ -1,12 +1,12 @@
-"""How long the questions take on synthetic histories of 1, 10 and 50 million results.
+"""Measure the questions of `wireproof aggregate` on 1, 10 and 50 million synthetic results.
 
     python tools/bench_aggregate/run.py [--rows 1000000]...
 
-Each size has a driver of its own, in which each question is asked cold and again; at 1 and 10
-million then, with nothing kept, in turn with the same as Spark SQL written by hand and, for five
-of them, as DuckDB's SQL, on the same files. At 1 million the five are asked twice, each in a
-driver of its own. Histories are kept in out/bench-aggregate, figures in out/bench-aggregate.json.
-Exit 1 when a bound does not hold; one that was not measured is said not to be.
+Each size has its own Spark driver, which answers each question cold and again. At 1 and 10 million
+results the same driver also compares, without caches, with handwritten Spark SQL and, for five
+questions, with DuckDB on the same files. At 1 million results the five questions are measured in
+two drivers. Histories are kept in out/bench-aggregate, figures in out/bench-aggregate.json. The
+exit code is 1 if a bound does not hold; a bound that was not measured is listed as such.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def driver(history: Path, *options: str) -> dict:
-    """Have a driver of its own measure one history."""
+    """Measure one history in a new Spark driver."""
     log = OUT.with_suffix(".log")
     command = [sys.executable, str(HERE / "measuring.py"), str(history), "--log", str(log)]
     done = subprocess.run(

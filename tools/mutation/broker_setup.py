@@ -31,7 +31,7 @@ class Setup(TypedDict):
 
 
 def set_up(request: object, options: list[str]) -> None:
-    """Prepare this process to be the broker that is asked for."""
+    """Prepare this process to be the requested broker."""
     setup, tree = cast(Setup, request), Path(cast(Setup, request)["tree"])
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
@@ -88,9 +88,10 @@ def apply(mutant: dict, tree: Path) -> None:  # type: ignore[type-arg]
 
 
 def _closing_over_the_same(source: str, name: str, live: list[types.FunctionType]) -> ast.Module:
-    """Parse a module; name in each inner function, to no effect, what it closed over before.
+    """Parse a module so that its inner functions close over the same names as before.
 
-    Inner functions that live already keep their cells: new code must want the same ones.
+    The live inner functions keep their cells, so the new code must have the same ones. A statement
+    without effect names them.
     """
     module = ast.parse(source)
     cells = {each.__code__.co_qualname: each.__code__.co_freevars for each in live}
@@ -106,9 +107,9 @@ def _closing_over_the_same(source: str, name: str, live: list[types.FunctionType
 
 
 def _by_name(module: types.CodeType) -> dict[str, types.CodeType]:
-    """Return the code of every function, inner ones included, by its qualified name.
+    """Return the code of every function, also of inner ones, by its qualified name.
 
-    Of several inner functions of one name (lambdas) none is returned.
+    Inner functions with equal names, such as lambdas, are left out.
     """
     codes = list(_codes(module))
     counts = Counter(code.co_qualname for code in codes)
@@ -143,7 +144,7 @@ def _set_defaults(function: types.FunctionType, text: str) -> None:
 
 
 def _trace(out: Path, tree: Path) -> None:
-    """Note the functions called and the lines run; on SIGUSR1 write them down and begin anew."""
+    """Record the functions called and the lines run; write them and start anew at each SIGUSR1."""
     root = str(tree / PACKAGE.replace(".", "/")) + "/"
     seen: dict[types.CodeType, set[int]] = {}
 

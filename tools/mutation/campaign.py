@@ -1,4 +1,4 @@
-"""All mutants on trial: what is known is kept in a folder, so that a campaign can be resumed."""
+"""A campaign over all mutants; its results are kept in a folder, so that it can be resumed."""
 
 import json
 import random
@@ -28,7 +28,7 @@ FIRST_CASES = 120
 
 
 class CaseTrace(msgspec.Struct):
-    """What the clean broker showed in one case; the entry "" is what comes before any."""
+    """What the unchanged broker ran in one case; the key "" is for what runs before any case."""
 
     functions: list[str]
     lines: dict[str, set[int]]
@@ -37,11 +37,11 @@ class CaseTrace(msgspec.Struct):
     seconds: float = 0.0
 
     def is_useful(self) -> bool:
-        """Tell whether it conforms, and soon."""
+        """Return whether the case conforms, and fast enough."""
         return self.verdict in case_runs.CONFORMING and self.seconds <= case_runs.SLOW_S
 
     def is_about(self, mutant: Mutant, lines: range | None) -> bool:
-        """Tell whether one of the lines ran, or the mutant's function where they are None."""
+        """Return whether the case runs one of the lines (without lines: the mutant's function)."""
         if lines is None:
             return f"{mutant.file}:{mutant.function}" in self.functions
         return not self.lines.get(mutant.file, set()).isdisjoint(lines)
@@ -95,7 +95,7 @@ class Campaign:
         ]
 
     def sample(self, mutants: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
-        """Return so many mutants, spread over all modules alike."""
+        """Return ``count`` random mutants, taken evenly from all modules."""
         chance = random.Random(seed)
         by_file: dict[str, list[Mutant]] = defaultdict(list)
         for mutant in chance.sample(mutants, len(mutants)):
@@ -107,7 +107,7 @@ class Campaign:
         return chosen
 
     def seconds(self) -> float:
-        """Return what all trials took, on so many slots."""
+        """Return the time of all trials, divided by the number of slots."""
         return (
             sum(float(str(each.get("seconds", 0.0))) for each in self.outcomes.values())
             / self.slots
@@ -116,7 +116,7 @@ class Campaign:
     def run(
         self, mutants: Sequence[Mutant], *, most: int | None = None
     ) -> Iterator[tuple[Mutant, dict[str, object]]]:
-        """Try each mutant that has not met as many cases yet, and keep what comes out."""
+        """Try each mutant that has not met enough cases yet, and keep the outcome."""
         plans = {m.key: self._plan(m) for m in mutants}
         todo = [m for m in mutants if not self._is_settled(m, plans[m.key], most)]
         for mutant in todo:
@@ -129,7 +129,7 @@ class Campaign:
     def run_in(
         self, mode: str, mutants: Sequence[Mutant]
     ) -> Iterator[tuple[Mutant, dict[str, object]]]:
-        """Try each mutant that lives once more, where its line also runs in another mode."""
+        """Try each surviving mutant once more, in another mode that also runs its line."""
         plans: dict[Mutant, MutantPlan] = {}
         for mutant in mutants:
             outcome = self.outcomes[mutant.key]
@@ -160,7 +160,7 @@ class Campaign:
             yield mutant, outcome
 
     def _is_settled(self, mutant: Mutant, plan: MutantPlan, most: int | None) -> bool:
-        """Tell whether a mutant is dead, or lives although it met so many of its cases."""
+        """Return whether a mutant is dead, or survived as many of its cases as wanted."""
         outcome = self.outcomes.get(mutant.key)
         if outcome is None:
             return False
@@ -170,10 +170,10 @@ class Campaign:
         return outcome["how"] != "survived" or int(str(outcome.get("run", 0))) >= due
 
     def _plan(self, mutant: Mutant, modes: Iterable[str] = case_runs.MODES) -> MutantPlan:
-        """Return the cases in which the changed line runs.
+        """Return the cases that run the changed line.
 
-        What runs only before the first case may concern any of them. Another mode of
-        running the reference is looked at where the first does not come to the line.
+        A line that runs only before the first case may concern every case. If the first mode of
+        running the reference does not run the line, the other modes are searched.
         """
         lines = lines_of(mutant, self.tree)
         for mode in modes:

@@ -70,9 +70,7 @@ def open_run(mode: str, clean: Clean | None, *, seconds: float = PATIENCE_S) -> 
 
 def engine(run: Run) -> Engine:
     """Return an engine that runs each case once and is never in a hurry."""
-    options = RunOptions(
-        repeats=1, waiters=WAITERS, hurry_after=1_000_000, case_timeout_s=CASE_TIMEOUT_S
-    )
+    options = RunOptions(repeats=1, waiters=WAITERS, patient=True, case_timeout_s=CASE_TIMEOUT_S)
     return Engine(run.session, run.bench, options)
 
 
@@ -117,10 +115,11 @@ def patient(run: Run, seconds: float) -> None:
 def ran(
     run: Run, machine: Engine, items: Sequence[Instance]
 ) -> Iterator[tuple[Instance, CaseRecord]]:
-    """Run cases one by one, those that mostly wait all at once behind the others.
+    """Run cases one by one; the cases that mostly wait run at once after the others.
 
-    Those that disturb others come last, as in every run: behind one that takes a node away the
-    leader of a shared topic is another, and a case that fails for it would kill a mutant wrongly.
+    Cases that disturb others come last, as in every run: after a case that takes a node away, a
+    shared topic has another leader, and a case that fails for this reason would kill a mutant
+    wrongly.
     """
     alone = [item for item in items if item.mark.alone]
     quick = [item for item in items if not (item.mark.waiting or item.mark.alone)]

@@ -14,10 +14,10 @@ ANY = "*"
 
 @dataclass(frozen=True)
 class KnownMutants:
-    """One entry: mutants of one changed line of one function, and the reason.
+    """Known mutants of one line of one function, and the reason why they do not count.
 
-    ``becomes`` are the lines it is changed into; ``*`` stands for whatever mutmut makes of it.
-    ``function`` may be a pattern such as ``core/commands/auth.py:*``.
+    ``becomes`` are the changed lines; ``*`` stands for every change. ``function`` may be a
+    pattern, such as ``core/commands/auth.py:*``.
     """
 
     function: str
@@ -72,5 +72,5 @@ def split(
 
 
 def idle(mutants: Sequence[Mutant], entries: Sequence[KnownMutants]) -> list[KnownMutants]:
-    """Return the entries that are about no mutant: the source has changed under them."""
+    """Return the entries that match no mutant, since the sources have changed."""
     return [each for each in entries if not any(each.is_about(mutant) for mutant in mutants)]

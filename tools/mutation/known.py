@@ -32,7 +32,7 @@ class Known(msgspec.Struct, frozen=True):
 
 
 def run(tree: Path) -> int:
-    """Try each; say what came out and return 1 if anything came out otherwise."""
+    """Try each known mutant and print the outcomes; return 1 if an outcome is another one."""
     started = time.monotonic()
     mode = next(iter(case_runs.MODES))
     place = tree.parent / "clean-known.json"

@@ -23,10 +23,10 @@ UNTOUCHED_CALLS = ("len", "isinstance")
 
 @dataclass(frozen=True)
 class Mutant:
-    """One function of one file, changed in one place.
+    """One function of one file with one change.
 
-    ``was`` and ``becomes`` are the changed lines, stripped; together with the function and the
-    number among equal changes they are the mutant's identity, whatever else moves in the file.
+    ``was`` and ``becomes`` are the changed lines, stripped. Together with the function, and a
+    number among equal changes, they identify the mutant even if other lines of the file move.
     ``first`` and ``last`` are the function's lines in the snapshot, decorators included.
     """
 

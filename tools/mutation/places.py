@@ -9,9 +9,9 @@ from mutants import PACKAGE, Mutant
 
 
 def lines_of(mutant: Mutant, tree: Path) -> range | None:
-    """Return the lines, from 1, that run whenever what was changed does (None: any).
+    """Return the lines, from 1, of the statement with the change; None stands for any line.
 
-    A change in the head of the function, its defaults that is, belongs to no line that runs.
+    A change in the head of the function, that is in its defaults, belongs to no statement.
     """
     path = tree / PACKAGE / mutant.file
     changed = mutant.first + _offset(_source(path)[mutant.first - 1 :], mutant.text.split("\n"))

@@ -1,12 +1,11 @@
-"""Mutation of the reference's cores, judged through the socket by the suites.
+"""Mutate the cores of the reference, and judge the mutants through the socket by the suites.
 
     python tools/mutation/run.py [--sample N [--seed N]] [--only PREFIX] [--known] [--go-on]
 
-Everything is kept in a folder: a campaign that was cut off goes on where it was. When all mutants
-were tried, the page out/mutation.md is written anew and the exit code tells whether the rate
-is met. ``--go-on`` keeps the copy of the sources that the campaign began with, whatever has become
-of them since; without it other sources begin a new one. ``--known`` tries a handful whose outcome
-is known, and whether it came out.
+A campaign is kept in a folder, so an interrupted campaign continues. After all mutants were tried,
+the page out/mutation.md is written, and the exit code tells whether the rate is met. A change of
+the sources starts a new campaign; with ``--go-on`` the campaign continues with its copy of the old
+sources. ``--known`` tries a few mutants with known outcomes, and checks the outcomes.
 """
 
 import argparse
@@ -77,7 +76,7 @@ def _campaign(folder: Path, arguments: argparse.Namespace) -> int:
 
 
 def _follow(outcomes: "Iterable[tuple[Mutant, dict[str, object]]]", count: int) -> None:
-    """Tell which mutants live, and how far it is."""
+    """Print the mutants that survive, and the progress."""
     import tally
 
     started = time.monotonic()

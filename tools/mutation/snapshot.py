@@ -35,12 +35,12 @@ def fingerprint(source: Path = ROOT) -> str:
 
 
 def is_whole(folder: Path) -> bool:
-    """Tell whether a folder holds a snapshot: its mark is written last."""
+    """Return whether a folder has a complete snapshot: its mark is written last."""
     return (folder / "fingerprint").exists()
 
 
 def renew(folder: Path, source: Path = ROOT) -> Path:
-    """Return the snapshot in a folder; one of other sources is taken anew, and all with it."""
+    """Return the snapshot of a folder; if the sources changed, replace the whole folder."""
     mark = folder / "fingerprint"
     if not mark.exists() or mark.read_text() != fingerprint(source):
         shutil.rmtree(folder, ignore_errors=True)

@@ -45,9 +45,9 @@ Work = Callable[[Brokers, T], dict[str, object]]
 def spread(
     tasks: Iterable[T], work: "Work[T]", *, tree: Path, slots: int, within_s: float
 ) -> Iterator[tuple[T, dict[str, object]]]:
-    """Do each task in a worker; yield what it returned, or ``{"lost": why}``.
+    """Do each task in a worker; yield the task and its result, or ``{"lost": reason}``.
 
-    A worker that takes longer than ``within_s`` seconds is ended, its broker with it.
+    A worker that takes longer than ``within_s`` seconds is ended, together with its broker.
     """
     environment = {**os.environ, "PYTHONPATH": f"{tree}{os.pathsep}{HERE}"}
     setup = "broker_setup:set_up"

@@ -1,4 +1,4 @@
-"""What a campaign comes to: the rate, the survivors, and the page of a whole campaign."""
+"""The result of a campaign: the rate, the survivors, and the page about a complete campaign."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ def rate(mutants: Sequence[Mutant], outcomes: Outcomes) -> float:
 
 
 def describe(mutants: Sequence[Mutant], outcomes: Outcomes, *, excused: int) -> str:
-    """Say in one line what came out."""
+    """Return the outcomes of a campaign in one line."""
     hows = Counter(str(outcomes[m.key]["how"]) for m in mutants if m.key in outcomes)
     parts = ", ".join(f"{count} {how}" for how, count in hows.most_common())
     return (

@@ -28,9 +28,9 @@ def probe_clean(brokers: Brokers, mode: str, out: Path) -> None:
 def note(
     brokers: Brokers, mode: str, items: Sequence[Instance], clean: case_runs.Clean, out: Path
 ) -> None:
-    """Run cases one at a time; write case → functions, lines, verdict, seconds, as JSON.
+    """Run cases one at a time; write functions, lines, verdict and seconds of each case as JSON.
 
-    The key ``""`` holds what is called before any case.
+    The key ``""`` has what is called before any case.
     """
     trace = out.with_suffix(".trace")
     brokers.trace = trace

@@ -88,7 +88,7 @@ class _Trial:
         self._lost_seconds = 0.0
 
     def end(self) -> Outcome:
-        """Return what it comes to when every case was looked at."""
+        """Return the outcome of the trial after its last case."""
         if len(self.undecided) >= UNDECIDED_LEAST:
             return self._conclude_undecided()
         why = "; ".join([*self.doubts, *(f"{name}: undecided" for name in self.undecided)])
@@ -124,7 +124,7 @@ class _Trial:
         return None
 
     def _is_hopeless(self) -> bool:
-        """Tell whether enough cases decided nothing; no failure is waited for then."""
+        """Return whether too many cases were undecided to go on waiting for a failure."""
         count = len(self.undecided)
         lost = self._lost_seconds > UNDECIDED_SECONDS
         return count >= UNDECIDED_ENOUGH or (count >= UNDECIDED_LEAST and lost)

@@ -1,6 +1,7 @@
 """Fuzzing: frames drawn from the grammar, and what the server owes for any bytes."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from hypothesis import strategies as st
 
@@ -39,7 +40,7 @@ def _split(data: bytes) -> tuple[list[bytes], bytes]:
     return frames, data
 
 
-def _owed(frames: list[bytes]) -> Iterator[driver.Owed]:
+def _list_owed(frames: list[bytes]) -> Iterator[driver.Owed]:
     for data in frames:
         right = data[:1] == bytes([STORE]) and len(data) > 1
         kinds = frozenset({"STORED" if right else "REFUSED"})
@@ -75,7 +76,7 @@ class NoteOracle(driver.Oracle):
     def expect(self, case: Case | None, before: bytes, data: bytes) -> driver.Expectation:
         """Return what each whole frame is owed."""
         frames, rest = _split(data)
-        return driver.Expectation(tuple(_owed(frames)), waits=bool(rest))
+        return driver.Expectation(tuple(_list_owed(frames)), waits=bool(rest))
 
     def sentinel(self, case: Case, number: int) -> driver.Sentinel | None:
         """Return a frame whose answer has a text that no other answer has."""
@@ -105,11 +106,5 @@ def open_fuzz_session(target: Target, options: driver.FuzzSessionOptions) -> Ope
     known = SessionOptions(0, options.token, options.timeout_s, patience=options.patience)
     session = NoteSession(target, known)
     oracle, health = NoteOracle(session.address), Neighbour(session)
-    return OpenTarget(
-        session,
-        oracle,
-        health,
-        {},
-        lambda choice: make_generation(GRAMMAR, choice),
-        lambda leave: None,
-    )
+    generate = partial(make_generation, GRAMMAR)
+    return OpenTarget(session, oracle, health, {}, generate, lambda leave: None)

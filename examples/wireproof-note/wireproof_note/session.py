@@ -39,12 +39,12 @@ class Notebook:
         return "stored" if answer == Frame(STORED, text) else "other"
 
     def send(self, outgoing: Outgoing) -> None:
-        """Send bytes as they are."""
+        """Record the bytes, and send them unchanged."""
         self._wire.record("send", outgoing.data, parts=outgoing.parts, note=outgoing.what)
         self._wire.write(outgoing.data)
 
     def receive(self) -> Answer:
-        """Return the next frame, or why there is none."""
+        """Return the next frame, or the reason why no frame came."""
         for frame in self._wire.values(self._seconds):
             self._wire.record("receive", encode(FRAME, frame))
             return frame
@@ -79,7 +79,7 @@ class NoteSession(Session):
                 each.close()
 
     def control(self) -> Control:
-        """Make a round trip on a connection of its own."""
+        """Make a round trip on a second connection."""
         return control_round_trip(self._round_trip, self.patience)
 
     def is_alive(self) -> bool:

@@ -82,7 +82,8 @@ def test_a_run_writes_them_too() -> None:
     assert main(["run", "--reference", SMALL, *files]) == 0
 
     assert names("some") == []
-    assert names("all") == ["nsq_publish_header-json_nul.pcapng"]
+    corners = ("", "_third-partition", "_upgraded-topic")
+    assert names("all") == [f"nsq_publish_header-json_nul{corner}.pcapng" for corner in corners]
 
 
 def test_without_the_extra_a_report_is_refused(

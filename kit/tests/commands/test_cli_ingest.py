@@ -9,6 +9,8 @@ from cli_process import wireproof_within
 
 from wireproof.main import main
 
+pytestmark = pytest.mark.process
+
 SPARK_S = 800
 """Against 15 s on two cores of its own; this waits for whatever else a machine does."""
 
@@ -40,7 +42,7 @@ def test_bundles_are_taken_once_and_what_is_refused_is_said(tmp_path: Path) -> N
         f"quarantined  c.jsonl, line 3: {records[0].case} stands in this bundle twice",
     ]
     *_, refused, last = first.err.splitlines()
-    assert refused.startswith("refused  runs/cut.jsonl is cut off in line")
+    assert refused.startswith(f"refused  {tmp_path}/runs/cut.jsonl is cut off in line")
     assert last == (
         "wireproof: 1 bundle refused, with the reason in the quarantine; "
         "all others are in the history"

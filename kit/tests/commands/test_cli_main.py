@@ -128,7 +128,7 @@ def test_version_names_kit_and_spec() -> None:
 
     assert done.code == 0
     assert done.out.startswith("wireproof 0.")
-    assert "ext r1" in done.out
+    assert "ext r2" in done.out
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_version_names_kit_and_spec() -> None:
     [
         (["rnu"], "did you mean 'run'?"),
         (["explian", "x"], "did you mean 'explain'?"),
-        (["xyzzy"], "known: run, judge"),
+        (["xyzzy"], "known: run, client, judge"),
         (["nsq://127.0.0.1:4150"], "did you mean `wireproof run nsq://127.0.0.1:4150`?"),
         (["run", "--profle", "must"], "Did you mean '--profile'?"),
         (["--jsn"], "Did you mean '--json'?"),

@@ -176,7 +176,8 @@ def test_what_is_known_of_protocols_imports_nothing_heavy() -> None:
     """Of a protocol its package and the module of its part: no grammar, session or decoder."""
     code = (
         "import sys, wireproof_kit.protocols as kit, wireproof_reports.exchange.protocol as told\n"
-        "kit.target_keys(), kit.fuzzed(), [told.report_part(p) for p in kit.known_protocols()]\n"
+        "kit.target_keys(), kit.list_with_fuzzing()\n"
+        "[told.report_part(p) for p in kit.known_protocols()]\n"
         "parts = [name.split('.') for name in sys.modules if name.startswith('wireproof')]\n"
         f"own = [p for p in parts if set(p) & {set(PROTOCOLS)!r}]\n"
         "print(*['.'.join(p) for p in own if len(p) > 2 and p[2:] != ['protocol']])\n"

@@ -3,6 +3,7 @@
 import sys
 import textwrap
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -130,8 +131,11 @@ def test_what_the_driver_started_ends_with_it(tmp_path: Path) -> None:
     print('{{"id": 1, "ok": {{}}}}', flush=True)
     sys.stdin.read()
     """
-    with pytest.raises(TargetUnreachable):  # the grandchild's line is none of the protocol
-        Driver.start(write(tmp_path, text), within=20).next_event(within=20)
+    with (
+        pytest.raises(TargetUnreachable),  # the grandchild's line is none of the protocol
+        closing(Driver.start(write(tmp_path, text), within=20)) as driver,
+    ):
+        driver.next_event(within=20)
     assert not _group_members(tmp_path)
 
 

@@ -16,7 +16,7 @@ def test_a_long_step_is_told_with_its_name_until_it_ends() -> None:
             twice.set()
 
     activity.begin("a leader")
-    with activity.watched(tell, every_s=0.01):
+    with activity.watch(tell, every_s=0.01):
         assert twice.wait(10)
 
     assert {what for what, _ in told} == {"a leader"}

@@ -17,7 +17,7 @@ def test_the_reference_is_probed(tmp_path: Path) -> None:
     plain = wireproof("probe", "--reference", "--json", cwd=tmp_path)
     verbose = wireproof("probe", "--reference", "-v", cwd=tmp_path)
 
-    catalogue = load_catalogue("nsq")
+    catalogue = load_catalogue("nsq").for_target(is_client=False)
     assert brief.code == plain.code == verbose.code == 0, brief.err
     told = json.loads(plain.out)
     assert list(told["claims"]) == [capability.id for capability in catalogue.capabilities]

@@ -93,9 +93,9 @@ def test_hazards_come_last_and_cases_of_one_turn_in_the_order_of_the_files() -> 
     instances = collect("nsq")
     ordered = sorted(instances, key=turn)
 
-    assert [turn(item) for item in ordered][-1] == 3
-    assert all(item.mark.hazard for item in ordered if turn(item) == 3)
-    assert not any(item.mark.alone or item.mark.hazard for item in ordered if turn(item) < 2)
+    assert turn(ordered[-1])[0] == 3
+    assert all(item.mark.hazard for item in ordered if turn(item)[0] == 3)
+    assert not any(item.mark.alone or item.mark.hazard for item in ordered if turn(item)[0] < 2)
 
 
 def test_no_case_is_no_run() -> None:

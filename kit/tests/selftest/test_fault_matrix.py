@@ -63,12 +63,12 @@ def test_every_tested_clause_has_its_kinds_of_fault() -> None:
     for fault in FAULTS:
         for clause in fault.breaks:
             ways[clause].add(fault.way)
-    short = [
-        f"{clause.id} ({clause.level}): {', '.join(sorted(ways[clause.id])) or 'no fault'}"
+    short = {
+        clause.id
         for clause in load_catalogue("nsq").for_target(is_client=False).clauses()
         if clause.status == "tested" and len(ways[clause.id]) < KINDS.get(clause.level, 0)
-    ]
-    assert short == []
+    }
+    assert short == set()
 
 
 def test_every_fault_says_in_what_way_it_is_wrong() -> None:

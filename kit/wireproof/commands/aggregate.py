@@ -69,7 +69,7 @@ def aggregate(
     """
     spark = wanted_spark(master, conf, remote)
     history, code = _history(source, out, spark)
-    answered = _answered(history, out, spark, as_of)
+    answered = _answer_questions(history, out, spark, as_of)
     _write_pages(out)
     if manner().json:
         echo(json.dumps({"event": "aggregated", "site": str(out), "questions": answered}))
@@ -79,7 +79,7 @@ def aggregate(
 
 
 def _history(source: str, out: Path, wanted: "Wanted") -> tuple[str, int]:
-    """Return the history, and 2 if bundles were refused; that of a folder is made in the site."""
+    """Return the history and the exit code; a folder of bundles gets a history in the site."""
     folder = Path(source)
     if is_url(source) or is_history(folder):
         _readable(source)
@@ -105,7 +105,9 @@ def _readable(history: str) -> None:
         raise UsageFault(str(error)) from error
 
 
-def _answered(history: str, out: Path, wanted: "Wanted", as_of: str) -> list[dict[str, object]]:
+def _answer_questions(
+    history: str, out: Path, wanted: "Wanted", as_of: str
+) -> list[dict[str, object]]:
     from wireproof_reports.pipeline.session import SparkFault
     from wireproof_reports.questions.aggregate import AnalysisRequest
     from wireproof_reports.questions.aggregate import aggregate as ask
@@ -130,7 +132,7 @@ def _write_pages(out: Path) -> None:
     """Write the site's pages beside its data.
 
     Raises:
-        UsageFault: they cannot be made of what is there, or not be written.
+        UsageFault: the data do not suffice, or the pages cannot be written.
     """
     from wireproof_reports.site import SiteFault, write
 

@@ -1,4 +1,4 @@
-"""``wireproof ask``: a question of one's own, in SQL."""
+"""``wireproof ask``: answers the user's own question, in SQL."""
 
 import json
 import sys
@@ -24,7 +24,7 @@ WIDEST = 60
 
 EXAMPLES = (
     (
-        'wireproof ask history --sql "select vendor, version, count(*) from runs group by all"',
+        'wireproof ask history --sql "select version, count(*) from runs group by all"',
         "count the runs of each version",
     ),
     (

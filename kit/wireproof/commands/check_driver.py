@@ -1,4 +1,4 @@
-"""``wireproof client --check-driver``: what a driver does right and wrong, one line a rule."""
+"""``wireproof client --check-driver``: checks a driver against the driver protocol."""
 
 from wireproof.view.output import echo
 from wireproof_kit.errors import UsageFault
@@ -6,7 +6,7 @@ from wireproof_kit.protocols import kit_part
 
 
 def report(command: str, protocol: str) -> int:
-    """Write what holds of a driver; return 0 if it keeps every rule.
+    """Print the result of each rule for a driver; return 0 if the driver keeps every rule.
 
     Raises:
         UsageFault: the protocol has no drivers of clients, or the command cannot be started.

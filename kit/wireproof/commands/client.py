@@ -1,4 +1,4 @@
-"""``wireproof client``: judge a client by what it does to peers that the kit plays."""
+"""``wireproof client``: judges a client by its requests to peers that the kit plays."""
 
 import inspect
 from typing import Unpack, cast
@@ -19,12 +19,12 @@ AT_ONCE = 6
 """Cases that run at once unless told otherwise: each starts a process of its own."""
 EXAMPLES = (
     (
-        "wireproof client --role consumer --exec './consume {lookupd} {topic} {channel}'",
+        "wireproof client --role consumer --exec './consume {lookupd} {topic}'",
         "judge a consumer by what it sends; the kit plays lookup servers and nodes",
     ),
     (
         "wireproof client --exec 'python3 driver.py'",
-        "judge producer and consumer through a driver, also by what the user is told",
+        "judge producer and consumer through a driver",
     ),
     (
         "wireproof client --check-driver 'python3 driver.py'",

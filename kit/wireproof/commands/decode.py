@@ -61,7 +61,7 @@ def _protocol_option() -> click.Option:
 
 
 def _find_protocol(args: Sequence[str]) -> str:
-    """Return the protocol that a command line names, whatever else stands in it."""
+    """Return the protocol that a command line names; other arguments are ignored."""
     lenient: dict[str, object] = {
         "ignore_unknown_options": True,
         "allow_extra_args": True,

@@ -93,10 +93,10 @@ def ingest(
 
 
 def check_named(bundles: tuple[str, ...], history: str) -> None:
-    """Look at what is named, before anybody waits for Spark.
+    """Check the named bundles and the history before waiting for Spark.
 
     Raises:
-        UsageFault: a file is not there, a folder has no bundle, the history is none.
+        UsageFault: a file does not exist, a folder has no bundle, or the history is no history.
     """
     try:
         for name in bundles:
@@ -115,7 +115,7 @@ def check_named(bundles: tuple[str, ...], history: str) -> None:
 
 
 def take(bundles: tuple[str, ...], history: str, how: "How", wanted: "Wanted") -> "IngestResult":
-    """Take bundles, and those below the folders named, into a history.
+    """Add bundles to a history; a folder stands for all bundles in it.
 
     Raises:
         UsageFault: Spark or the history failed; or, if strict, a bundle is damaged or foreign.
@@ -127,7 +127,7 @@ def take(bundles: tuple[str, ...], history: str, how: "How", wanted: "Wanted") -
 
 
 def finish(taken: "IngestResult") -> int:
-    """Return the exit code, after a sentence on stderr about what was refused."""
+    """Return the exit code; write a sentence to stderr if bundles were refused."""
     if not taken.refused:
         return 0
     listed = taken.refused if manner().verbose else taken.refused[:LISTED]
@@ -143,7 +143,7 @@ def finish(taken: "IngestResult") -> int:
 
 
 def lines(taken: "IngestResult", history: str) -> Iterator[str]:
-    """Return what an ingest came to, in words."""
+    """Return the result of an ingest as lines of text."""
     already = f", {taken.already} there already" if taken.already else ""
     took = f"{count_noun(taken.bundles, 'bundle')} taken{already}"
     findings = f", {count_noun(taken.findings, 'finding')}" if taken.findings else ""
@@ -172,11 +172,11 @@ def _watch(bundles: tuple[str, ...], history: str, how: "How", wanted: "Wanted")
 
     refused = 0
 
-    def told(taken: "IngestResult") -> None:
+    def tell_batch(taken: "IngestResult") -> None:
         nonlocal refused
         _tell(taken, history)
         refused = max(refused, finish(taken))
 
     with running_spark(wanted) as spark:
-        watch(spark, bundles[0], history, how=how, told=told)
+        watch(spark, bundles[0], history, how=how, told=tell_batch)
     return refused

@@ -124,7 +124,7 @@ def judge(
 
 
 def judge_again(bundle: Bundle, terms: Terms) -> Result:
-    """Judge every recorded observation under other terms.
+    """Judge every recorded observation again, with other options.
 
     Raises:
         UsageFault: the protocol is unknown to this kit, its law has none of the cases, or the
@@ -157,7 +157,7 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
 
 
 def changes(before: Bundle, after: Result) -> Iterator[str]:
-    """Say which law judged, which cases it no longer has, and which verdicts are others."""
+    """Yield lines about the law that judged, the cases it lacks, and the changed verdicts."""
     was, now = _revisions(before.header), _revisions(after.header)
     if was != now:
         yield from wrap_after_heading("law", f"recorded under {was}; judged by {now}")

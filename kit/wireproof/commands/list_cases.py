@@ -45,7 +45,7 @@ def select(instances: Sequence[Instance], prefixes: Sequence[str]) -> list[Insta
     """Return the cases that the prefixes select.
 
     Raises:
-        UsageFault: a prefix selects none.
+        UsageFault: a prefix selects no case.
     """
     from wireproof_kit.protocols import known_protocols
     from wireproof_kit.runner.run import describe_unmatched

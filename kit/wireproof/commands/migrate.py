@@ -1,4 +1,4 @@
-"""``wireproof migrate``: a history of an older version made one of this version."""
+"""``wireproof migrate``: converts a history of an older version."""
 
 import json
 from pathlib import Path

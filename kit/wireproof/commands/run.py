@@ -100,7 +100,7 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) 
 def judge_target(
     named: NamedTarget, options: RunParameters, settings: Settings, *, name: str
 ) -> int:
-    """Judge one target; ``name`` goes behind those of all files that are written."""
+    """Judge one target; ``name`` is appended to the stem of every written file."""
     files = {kind: _add_name(path, name) for kind, path in _files(options, settings).items()}
     refuse_unwritable(files)
     if lacking := captures.describe_missing(files):
@@ -162,7 +162,7 @@ def _protocols(request: RunRequest, options: RunParameters) -> Iterable[str]:
 
 
 def _add_name(path: Path, name: str) -> Path:
-    """Return the path with a name behind that of the file."""
+    """Return the path with a name appended to its stem."""
     return path.with_name(f"{path.stem}{name}{path.suffix}") if name else path
 
 

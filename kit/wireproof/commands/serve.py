@@ -17,7 +17,7 @@ EXAMPLES = (
 
 
 class _ServeCommand(Command):
-    """Hands everything behind the protocol's name through, ``--help`` included."""
+    """Passes all arguments after the protocol's name on, ``--help`` included."""
 
     has_manner = False
 

@@ -1,4 +1,4 @@
-"""``wireproof vacuum``: merge a history's files, and remove those that no state needs."""
+"""``wireproof vacuum``: merges a history's files, and removes files that no state needs."""
 
 import json
 

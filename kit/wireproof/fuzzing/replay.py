@@ -36,7 +36,7 @@ def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord]
     """Return the finding whose id begins with the given text; None if there is none.
 
     Raises:
-        UsageFault: there are several.
+        UsageFault: several findings match.
     """
     path = Path(what)
     if path.is_file():
@@ -55,7 +55,7 @@ def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord]
 
 
 def replay_finding(repetition: Repetition) -> int:
-    """Send a finding's cases again; return 0 when it shows every time, else 1."""
+    """Send a finding's cases again; return 0 if the finding shows every time, else 1."""
     done = repeat_finding(_place(repetition), repetition.finding, repetition.times)
     return _report(repetition, done)
 

@@ -1,7 +1,7 @@
-"""What ``wireproof replay`` must know of Iggy: streams made anew, under numbers of their own.
+"""``wireproof replay`` for Iggy: it creates the streams again, with new numbers and names.
 
-A case makes its topics itself, in the stream of its run; so a round needs that stream only. New
-numbers and names are as long as the recorded ones, so that no length changes.
+A case creates its topics itself, in the stream of its run, so each repetition needs only that
+stream. New numbers and names are as long as the recorded ones, so that no length changes.
 """
 
 import re
@@ -123,10 +123,10 @@ _STREAM_NAME = re.compile(rf"{PREFIX}(?!topic_)([0-9a-z]+)_\d+".encode())
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a record says of streams: numbers that topics were made in, and streams it made.
+    """The streams in a record: numbers where topics were created, and numbers of created streams.
 
-    ``names`` are those of streams that are named without being made, and ``tokens`` the parts of
-    all names that are a run's own.
+    ``names`` are streams that the record uses without creating them. ``tokens`` are the parts of
+    names that differ from run to run.
     """
 
     used: frozenset[int]
@@ -182,7 +182,7 @@ def _make(server: Server, stream: Stream) -> None:
 
 
 def streams_of(steps: Steps, generation: Generation) -> Recorded:
-    """Return what a record says of streams."""
+    """Return the streams in a record."""
     used, made, named = set[int](), set[int](), set[str]()
     for request in _requests(steps):
         value = _payload(request, generation)
@@ -199,7 +199,7 @@ def streams_of(steps: Steps, generation: Generation) -> Recorded:
 
 
 def _own(numbers: Iterable[int]) -> frozenset[int]:
-    """Leave out what no run gives to a stream of its own."""
+    """Keep only the numbers that a run gives to its own streams."""
     return frozenset(number for number in numbers if LOWEST <= number < HIGHEST)
 
 

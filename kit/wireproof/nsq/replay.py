@@ -1,4 +1,4 @@
-"""What ``wireproof replay`` must know of NSQ: topics made anew, and whom what is sent concerns."""
+"""``wireproof replay`` for NSQ: it creates the topics again, and connects to their leaders."""
 
 import re
 from collections import Counter, defaultdict
@@ -234,7 +234,7 @@ def _round(steps: Steps, topics: Topics, occasion: Occasion) -> Round:
 
 
 def _links(steps: Steps, made: Sequence[Topic], occasion: Occasion) -> NodeLinks:
-    """Return connections yet to be opened, each to the node that leads what it is about."""
+    """Return connections that are not open yet, each to the node that leads the topic it uses."""
     target = occasion.target
     http = address_of(target.http or f"{target.host}:{target.port + 1}")
     lookup = next(iter(lookup_addresses(target)), None)

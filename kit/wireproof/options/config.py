@@ -1,6 +1,7 @@
-"""Configuration: wireproof.toml or [tool.wireproof] of pyproject.toml, environment above it.
+"""The configuration: wireproof.toml, or [tool.wireproof] of pyproject.toml, and the environment.
 
-Options of the command line stand above both; they are laid over where they are read.
+The environment precedes the files. Options of the command line precede both; they are applied
+where they are read.
 """
 
 import tomllib

@@ -30,7 +30,7 @@ class OutputStyle:
     no_input: bool = False
 
     def is_coloured(self, stream: IO[str]) -> bool:
-        """Tell whether what goes to this stream is coloured."""
+        """Return whether text for this stream is coloured."""
         if self.color != "auto":
             return self.color == "always"
         return not os.environ.get("NO_COLOR") and stream.isatty()
@@ -47,7 +47,7 @@ def manner() -> OutputStyle:
 
 
 def add_manner(command: T) -> T:
-    """Give a command, and all below it, the options it does not have itself."""
+    """Add the common options to a command and its subcommands, unless they have their own."""
     taken = {name for param in command.params for name in param.opts}
     for option in _options():
         if taken.isdisjoint(option.opts):
@@ -88,7 +88,7 @@ def _option(*names: str, **more: object) -> click.Option:
 
 
 def _remember(context: click.Context, param: click.Parameter, value: object) -> None:
-    """Keep what was given; not giving an option after the command's name undoes nothing."""
+    """Keep an option that is given, before or after the command's name."""
     if value and param.name:
         meta = context.meta
         meta[_KEY] = replace(meta.get(_KEY, OutputStyle()), **{param.name: value})

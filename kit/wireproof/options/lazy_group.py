@@ -21,7 +21,7 @@ HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 
 
 class Command(click.Command):
-    """A command whose help begins with examples; each is (command line, what it does).
+    """A command whose help begins with examples: pairs of a command line and a description.
 
     ``has_manner`` is False if all arguments are passed to another program.
     """
@@ -59,7 +59,7 @@ class Group(click.Group):
 
 
 class LazyGroup(Group):
-    """The root: knows its commands by the table, imports one when it is used."""
+    """The root command: a table lists its subcommands, and each is imported when used."""
 
     def __init__(
         self, name: str, table: Mapping[str, CommandEntry], *, examples: Examples, **more: object

@@ -1,4 +1,4 @@
-"""The options of the commands that work with Spark, checked before anybody waits for it."""
+"""The options of the commands that use Spark; they are checked before Spark starts."""
 
 import socket
 import sys
@@ -45,10 +45,10 @@ def as_of_option(command: F) -> F:
 
 
 def wanted_spark(master: str, conf: Sequence[str], remote: str = "") -> "Wanted":
-    """Return where Spark is to work.
+    """Return the Spark that the options ask for.
 
     Raises:
-        UsageFault: a package or Java is missing, a setting is none, a master cannot be reached.
+        UsageFault: a package or Java is missing, a setting is invalid, a master is unreachable.
     """
     refuse_without("pyspark", "pyarrow")
     settings = dict(_settings(conf))
@@ -67,10 +67,10 @@ def wanted_spark(master: str, conf: Sequence[str], remote: str = "") -> "Wanted"
 
 
 def refuse_without(*packages: str) -> None:
-    """Say which package is missing before anything is done.
+    """Check that packages are installed; the error names a missing one.
 
     Raises:
-        UsageFault: one is not installed.
+        UsageFault: a package is not installed.
     """
     missing = missing_package(packages)
     if missing:
@@ -81,13 +81,13 @@ def refuse_without(*packages: str) -> None:
 
 
 def say_what_spark_does(wanted: "Wanted") -> None:
-    """Tell on stderr that Spark starts, and before that, that its jars are fetched once."""
+    """Write to stderr that Spark starts, and whether its jars are fetched first."""
     from wireproof_reports.pipeline import jars
 
     if manner().quiet:
         return
     lines: list[str] = []
-    if not wanted.remote and not jars.found(jars.folder()):
+    if not wanted.remote and not jars.find_jars(jars.folder()):
         size = f"{jars.MEGABYTES} MB"
         lines.append(f"progress [ fetching Delta's jars, {size}, once, to {jars.folder()} ]")
     lines.append(f"progress [ starting Spark on {wanted.remote or wanted.master} ]")
@@ -96,7 +96,7 @@ def say_what_spark_does(wanted: "Wanted") -> None:
 
 @contextmanager
 def running_spark(wanted: "Wanted") -> Generator["Session"]:
-    """Have a session, with what workers of other machines need; its log is kept if it fails.
+    """Yield a Spark session; after a failure its log is kept.
 
     Raises:
         UsageFault: Spark cannot be started or did not answer, a bundle or the history is refused.
@@ -104,14 +104,14 @@ def running_spark(wanted: "Wanted") -> Generator["Session"]:
     from wireproof_reports.bundle_file import BundleFault
     from wireproof_reports.pipeline.place import HistoryFault
     from wireproof_reports.pipeline.session import SparkFault, session
-    from wireproof_reports.pipeline.shipping import shipped
+    from wireproof_reports.pipeline.shipping import ship
 
     say_what_spark_does(wanted)
     folder = Path(tempfile.mkdtemp(prefix="wireproof-log-"))
     log = folder / "spark.log"
     log.touch()
     try:
-        with shipped(wanted) as told, session(told, log) as spark:
+        with ship(wanted) as told, session(told, log) as spark:
             yield spark
     except (BundleFault, HistoryFault) as error:
         _forget(log)
@@ -144,7 +144,7 @@ def _reach(master: str) -> None:
     """Raise an error if a standalone master cannot be reached: Spark would try for a minute.
 
     Raises:
-        UsageFault: none of its addresses accepts a connection, or the URL is none of Spark's.
+        UsageFault: no address of the master accepts a connection, or the URL is not Spark's.
     """
     kind, _, rest = master.partition("://")
     if kind != "spark":
@@ -163,7 +163,7 @@ def _reach_remote(remote: str) -> None:
     """Raise an error if a server of Spark Connect cannot be reached.
 
     Raises:
-        UsageFault: it accepts no connection, or the URL is none of such a server.
+        UsageFault: the server accepts no connection, or the URL is not that of such a server.
     """
     refuse_without("grpc")
     kind, _, rest = remote.partition("://")
@@ -177,7 +177,7 @@ def _reach_remote(remote: str) -> None:
 
 
 def _unreachable(option: str, url: str, expected: str, address: str) -> str:
-    """Return why nothing accepts a connection there; empty if something does."""
+    """Return why no connection is accepted there; empty if one is."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
         raise UsageFault(f"{option} {url}: expected {expected}, found {address!r}")

@@ -98,7 +98,7 @@ def named_target(
     """Return the chosen target; ``given`` takes precedence over the configuration.
 
     Raises:
-        UsageFault: no target or more than one is given, or its URL is empty.
+        UsageFault: no target or more than one is given, or the URL is empty.
     """
     urls = [argument for argument in arguments if is_url(argument) or not argument.strip()]
     prefixes = tuple(argument.rstrip("/") for argument in arguments if argument not in urls)
@@ -122,10 +122,10 @@ def named_target(
 def sole_target(
     arguments: Sequence[str], settings: Settings, *, reference: bool = False, advice: str = ""
 ) -> NamedTarget:
-    """Find the target of a command line on which nothing else may stand, but for its keys.
+    """Find the target of a command line that may have one URL, keys of the URL, and nothing else.
 
     Raises:
-        UsageFault: as `named_target`; or there is an argument that is no URL.
+        UsageFault: as for `named_target`, or an argument is no URL.
     """
     named = named_target(arguments, settings, reference=reference, given=given_keys())
     if named.prefixes:

@@ -43,7 +43,7 @@ def newest_bundle() -> Path:
     """Return the newest bundle in out/.
 
     Raises:
-        UsageFault: there is none.
+        UsageFault: there is no bundle.
     """
     bundles = sorted(OUT.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
     if not bundles:

@@ -22,7 +22,7 @@ class Link(Protocol):
     """A connection of one repetition."""
 
     def send(self, outgoing: Outgoing, /) -> object:
-        """Send bytes as they are."""
+        """Send bytes unchanged."""
 
     def close(self) -> None:
         """End the connection."""
@@ -47,19 +47,19 @@ class Links(ABC, Generic[L]):
 
     @abstractmethod
     def receive(self, name: str) -> None:
-        """Take what comes next on an open connection, or that there is nothing."""
+        """Receive the next answer, or record that no answer came."""
 
     def open(self, name: str) -> None:
         """Connect."""
         self.links[name] = self.connect(name)
 
     def send(self, name: str, outgoing: Outgoing) -> None:
-        """Send bytes as they are."""
+        """Send bytes unchanged."""
         if name in self.links:
             self.links[name].send(outgoing)
 
     def request(self, name: str, data: bytes, what: str) -> None:  # may be left out
-        """Send an HTTP request on a connection of its own and take the answer."""
+        """Send an HTTP request on a new connection, and receive the answer."""
 
     def half_close(self, name: str) -> None:
         """End the sending direction; here, the connection."""
@@ -101,14 +101,14 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """The repetitions, and the recorded ``steps`` to compare them with."""
+    """The repetitions of a replay, and the recorded ``steps`` they are compared with."""
 
     steps: Steps
     rounds: tuple[Round, ...]
 
 
 def as_it_was_sent(data: bytes, recorded: Frames, came: Frames) -> bytes:
-    """Return recorded bytes as they are."""
+    """Return recorded bytes unchanged."""
     return data
 
 
@@ -131,12 +131,12 @@ def as_it_came(data: bytes, sent: Frames) -> bytes:
 class Replayer:
     """A protocol's implementation of replay.
 
-    ``renewed`` takes bytes to be sent, all that was received before them in the record, and all
-    that came now: it puts what lives now in place of what was recorded. ``is_beat`` tells bytes
-    that come and go by the clock. ``rank`` orders answers that may come in any order. The fields
-    in ``volatile`` differ from run to run. ``not_replayed`` are arguments with which a case does
-    what its record does not hold, and what that is. ``settled`` takes what came and all that was
-    sent before it: it puts into an order of its own what may stand in any within an answer.
+    ``renewed`` takes bytes to send, the answers recorded before them, and the answers received
+    now: it replaces recorded ids by present ones. ``is_beat`` returns True for frames that depend
+    on the clock, such as heartbeats. ``rank`` returns a sort key for answers that may come in any
+    order. The fields in ``volatile`` differ from run to run. ``not_replayed`` maps an argument of
+    cases to actions that are not recorded and so cannot be replayed. ``settled`` takes an answer
+    and the bytes sent before it: it sorts the parts of an answer that may have any order.
     """
 
     arrange: Callable[[Occasion], Arrangement]
@@ -152,7 +152,7 @@ def replayer_of(protocol: str) -> Replayer:
     """Import a protocol's replayer.
 
     Raises:
-        UsageFault: the protocol has none.
+        UsageFault: the protocol has no replayer.
     """
     if protocol not in list_having(Group.REPLAYERS):
         raise UsageFault(

@@ -14,7 +14,7 @@ Names = Mapping[bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """A stream with other names in it; ``places`` are (start, end, new start, new end)."""
+    """A stream with replaced names; ``places`` are (start, end, new start, new end)."""
 
     data: bytes
     places: tuple[tuple[int, int, int, int], ...]

@@ -33,7 +33,7 @@ def run_reset(command: str) -> None:
     """Run the command and wait for it.
 
     Raises:
-        UsageFault: it cannot be started, fails, or takes too long.
+        UsageFault: the command cannot be started, fails, or takes too long.
     """
     try:
         done = subprocess.run(

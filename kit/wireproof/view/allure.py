@@ -17,7 +17,7 @@ def write_site(bundle: Path, out: Path) -> None:
     """Make Allure's site of a bundle.
 
     Raises:
-        UsageFault: there is no Allure here, or it fails.
+        UsageFault: Allure is missing or fails.
     """
     from wireproof_reports.render.allure.generator import NoAllure
     from wireproof_reports.render.allure.site import SiteFault

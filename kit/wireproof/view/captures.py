@@ -35,7 +35,7 @@ def write_all(bundle: Path, out: Path) -> None:
 
 
 def describe_missing(asked: Mapping[str, Path]) -> str:
-    """Say what will be left out because the extra is not installed; empty if nothing is."""
+    """Return what is left out because the extra is not installed; empty if nothing is."""
     if pcap.is_installed():
         return ""
     named = [f"--{name} {asked[name]}" for name in FORMATS if name in asked]

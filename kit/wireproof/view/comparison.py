@@ -67,8 +67,8 @@ def format_counts(found: Comparison) -> str:
 
 
 def _number(found: Comparison, kind: Kind) -> str:
-    """Return ``3 regressed``, and how many of them count if not all do."""
-    changes, counting = found.of(kind), found.counted(kind)
+    """Return ``3 regressed``, and how many of these changes count unless all do."""
+    changes, counting = found.of(kind), found.list_counting(kind)
     told = f"{len(changes)} {display_name(kind)}"
     if len(counting) == len(changes):
         return told

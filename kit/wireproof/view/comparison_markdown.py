@@ -8,7 +8,7 @@ from wireproof_reports.render.markdown import code, plain
 
 
 def comparison_markdown(found: Comparison) -> Iterator[str]:
-    """Return the lines of a whole Markdown page; nothing in it is cut."""
+    """Return a comparison as the lines of a Markdown page, without omissions."""
     yield f"# {plain(_name_bundles(found))}"
     yield ""
     yield f"**{plain(format_counts(found))}.**"

@@ -158,7 +158,7 @@ class Progress:
 class LineDisplay:
     """Writes one line per case, for logs; progress goes to a separate stream.
 
-    With ``by_row`` a row of letters an interface, told at the end, stands for the cases.
+    With ``by_row`` a row of letters for each interface, written at the end, replaces the lines.
     """
 
     out: IO[str]
@@ -186,7 +186,7 @@ class LineDisplay:
         self._tell_progress()
 
     def wait(self, what: str, seconds: float) -> None:
-        """Write what is waited for beside the progress."""
+        """Write to the progress stream what the run waits for."""
         if self.progress_to is not None:
             write_lines(self.progress_to, [waiting_line(what, seconds)])
 
@@ -242,7 +242,7 @@ class LiveDisplay:
             self._draw(whole=False)
 
     def wait(self, what: str, seconds: float) -> None:
-        """Write what is waited for below the rows; the next case is drawn over it."""
+        """Write below the rows what the run waits for; the next case overwrites the line."""
         with self._drawing:
             write_lines(self.out, [waiting_line(what, seconds)])
             self._drawn += 1 if self._drawn else 0

@@ -92,12 +92,12 @@ class _Shower:
         step = steps[index]
         if step.parts or step.kind not in FROM_TARGET:
             return [Part(*part) for part in step.parts]
-        named = self._namer(read_bytes(step), self._sent(steps, index))
+        named = self._namer(read_bytes(step), self._list_sent(steps, index))
         return [
             Part(part.offset, part.length, self._label(part.label, part.value)) for part in named
         ]
 
-    def _sent(self, steps: Sequence[StepRecord], index: int) -> list[bytes]:
+    def _list_sent(self, steps: Sequence[StepRecord], index: int) -> list[bytes]:
         """Return what was sent first on a step's connection before it."""
         if self._first_sent is None:
             self._first_sent = {}

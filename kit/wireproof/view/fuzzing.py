@@ -96,7 +96,7 @@ class TextView:
         echo(f"fuzz     {url}   seed {seed}{goes_on}   bundle {bundle}")
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
-        """Show how far it is, now and then."""
+        """Show the progress from time to time."""
         self._tell_unwatched(told)
         now = time.monotonic()
         is_terminal = self.err.isatty()
@@ -124,7 +124,7 @@ class TextView:
                 echo(words, err=True)
 
     def end(self, conclusion: Conclusion) -> None:
-        """Show what it came to."""
+        """Print the result of the campaign."""
         self._clear()
         for words in conclusion.failures:
             echo(f"wireproof: {words}", err=True)

@@ -75,8 +75,8 @@ def flow_pieces(head: str, pieces: Iterable[str]) -> Iterator[str]:
 def wrap_after_heading(head: str, text: str, *, indent: int = HEAD) -> list[str]:
     """Return a text wrapped to 80 columns after a heading; long words are kept whole.
 
-    A head that leaves no room before the text has a line of its own. What is unprintable is
-    escaped, so no colours.
+    A heading that leaves no room for text has its own line. Unprintable characters are escaped, so
+    the text must have no colours.
     """
     head = escape_unprintable(head)
     lines = textwrap.wrap(

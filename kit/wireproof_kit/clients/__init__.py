@@ -1,1 +1,1 @@
-"""Clients under test: started once a case, and judged by what they do to peers of the kit."""
+"""Clients under test: started once for each case, and judged by what they send."""

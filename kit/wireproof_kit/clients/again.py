@@ -1,4 +1,4 @@
-"""Observing recorded cases with a client again, without the client: from the log alone."""
+"""Observes recorded cases with a client again, from the log alone and without the client."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,9 +13,9 @@ from wireproof_spec.record import CaseRecord
 def observe_again(
     records: Iterable[CaseRecord], instances: Iterable[Instance]
 ) -> Iterator[CaseRecord]:
-    """Yield the records with the observations that this version of their cases takes of the log.
+    """Yield the records with observations made again from the log by the present cases.
 
-    A case that this kit does not have, and one that left no log, keeps the recorded observation.
+    A record keeps its observation if this kit does not have the case, or if the record has no log.
     """
     known = {instance.id: instance for instance in instances}
     for record in records:

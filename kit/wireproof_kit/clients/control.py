@@ -1,4 +1,4 @@
-"""A round trip on this machine alone, to see whether it is prompt enough to judge a client."""
+"""Measures a round trip on this machine alone, to tell if it is fast enough to judge clients."""
 
 import socket
 import threading

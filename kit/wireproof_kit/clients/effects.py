@@ -1,4 +1,4 @@
-"""What peers decide, for the stage to carry out."""
+"""The decisions of peers, which the stage carries out."""
 
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -8,7 +8,7 @@ from wireproof_spec.driver.lines import Fields
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send bytes to the client on a connection; ``note`` says what is wrong with them, if so."""
+    """Send bytes to the client on a connection; ``note`` says what is wrong with the bytes."""
 
     conn: str
     data: bytes
@@ -17,7 +17,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class HangUp:
-    """Close a connection, once all is sent; with ``reset`` at once and unfriendly."""
+    """Close a connection after all output is sent; with ``reset``, reset it at once."""
 
     conn: str
     reset: bool = False
@@ -25,7 +25,7 @@ class HangUp:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """Ask the peers again after so many seconds."""
+    """Ask the peers again after this number of seconds."""
 
     seconds: float
     token: object
@@ -49,7 +49,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Write a mark into the log: a time of the script is over."""
+    """Write a mark into the log: a period of the script has ended."""
 
     name: str
 

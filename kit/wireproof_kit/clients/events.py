@@ -14,7 +14,7 @@ from wireproof_spec.driver.lines import Event as DriverEvent
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Anything that happened; ``conn`` is where, if it was on a connection."""
+    """Any event; ``conn`` names its connection, if it has one."""
 
     at: float
     conn: str
@@ -27,7 +27,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Given(Event):
-    """What the client was given with its command line and environment, by name."""
+    """The values given to the client with its command line and environment, by name."""
 
     values: Mapping[str, str]
 
@@ -61,14 +61,14 @@ class Answered(Event):
 
 @dataclass(frozen=True, slots=True)
 class Told(Event):
-    """The client's driver told something unasked."""
+    """The client's driver sent an event that was not an answer."""
 
     event: DriverEvent
 
 
 @dataclass(frozen=True, slots=True)
 class Wrote(Event):
-    """The client wrote to a stream of its own; of a driver, to stderr only."""
+    """The client wrote to stdout or stderr; for a driver, only to stderr."""
 
     data: bytes
 
@@ -89,16 +89,16 @@ class Ended(Event):
 
 @dataclass(frozen=True, slots=True)
 class Expired(Event):
-    """The kit waited as long as it does, and what it waited for did not come."""
+    """The kit's patience ran out before the awaited event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marked(Event):
-    """A time of the script is over."""
+    """A period of the script has ended."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Flooded(Event):
-    """The client sent more than the kit keeps of one case."""
+    """The client sent more bytes than the kit keeps for one case."""

@@ -1,4 +1,4 @@
-"""The command line of a client: what stands in braces is filled in, for each case anew."""
+"""The command line of a client: names in braces are replaced by values, anew for each case."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,10 +11,10 @@ _BRACES = re.compile(r"\{([a-z_]+)\}")
 
 
 def check_command(command: str, known: Sequence[str]) -> None:
-    """Refuse a command that cannot be split, or names what the kit does not fill in.
+    """Check that a command can be split and names only values that the kit has.
 
     Raises:
-        UsageFault: it does.
+        UsageFault: the command cannot be split, or names something else.
     """
     for word in split_command(command):
         for name in _BRACES.findall(word):

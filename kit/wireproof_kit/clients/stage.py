@@ -67,15 +67,15 @@ class Peers(Protocol):
         ...
 
     def begin(self, addresses: Mapping[str, str]) -> Iterable[Effect]:
-        """Return what is to be done before the client starts; addresses are HOST:PORT."""
+        """Return the effects before the client starts; addresses are HOST:PORT."""
         ...
 
     def react(self, event: Event) -> Iterable[Effect]:
-        """Return what is to be done about an event."""
+        """Return the effects of an event."""
         ...
 
-    def due(self, token: object) -> Iterable[Effect]:
-        """Return what is to be done now that a time is over."""
+    def react_to_timer(self, token: object) -> Iterable[Effect]:
+        """Return the effects of a timer that has expired."""
         ...
 
 
@@ -89,14 +89,14 @@ class _Connection:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds: until the client first connects, and from then on until the case is over."""
+    """Seconds until the client first connects, and seconds from then until the case is over."""
 
     start: float
     course: float
 
 
 class Stage:
-    """One case being played; to be closed by `close`, whatever happens."""
+    """One case being played; `close` must be called in any event."""
 
     def __init__(self, peers: Peers, story: Story, transcript: Transcript) -> None:
         self._peers = peers
@@ -197,10 +197,10 @@ class Stage:
                 key.data()
         now = time.monotonic()
         while self._timers and self._timers[0][0] <= now:
-            self._carry_out(self._peers.due(heapq.heappop(self._timers)[2]))
+            self._carry_out(self._peers.react_to_timer(heapq.heappop(self._timers)[2]))
 
     def _add(self, kind: str, conn: str, *, data: bytes = b"", note: str = "") -> None:
-        """Write a step to the log and let the peers act on what it says."""
+        """Write a step to the log, and let the peers react to it."""
         self._bytes += len(data)
         step = self._transcript.add(kind, conn, data=data, note=note)
         for event in self._story.add(step):
@@ -369,7 +369,7 @@ class Stage:
             self.child.wait(LAST_OUTPUT_S)
 
     def _take_stdout(self, data: bytes) -> None:
-        """Tell a driver from a program that writes what it likes: by its first line."""
+        """Recognize a driver by its first line; any other program may write anything."""
         if self._is_driver is None:
             self._first_line += data
             line, end, _ = self._first_line.partition(b"\n")

@@ -41,18 +41,18 @@ E = TypeVar("E", bound=Event)
 
 
 class Decoder(Protocol):
-    """What a protocol makes of the bytes on connections to its peers."""
+    """A protocol's decoder for the bytes on connections to its peers."""
 
-    def opened(self, at: float, conn: str) -> None:
+    def open(self, at: float, conn: str) -> None:
         """Begin a connection."""
         ...
 
-    def received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
-        """Yield what the client said with these bytes."""
+    def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+        """Yield the events in bytes from the client."""
         ...
 
-    def sent(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
-        """Yield what the kit said with these bytes."""
+    def decode_sent(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+        """Yield the events in bytes from the kit."""
         ...
 
 
@@ -73,20 +73,20 @@ class Story:
         return new
 
     def of(self, kind: type[E], where: Callable[[E], bool] = lambda _: True) -> list[E]:
-        """Return the events of a kind, those that fit."""
+        """Return the events of a kind that match a condition."""
         return [event for event in self.events if isinstance(event, kind) and where(event)]
 
     def first(self, kind: type[E], where: Callable[[E], bool] = lambda _: True) -> E | None:
-        """Return the first event of a kind that fits, or None."""
+        """Return the first event of a kind that matches a condition, or None."""
         found = (event for event in self.events if isinstance(event, kind) and where(event))
         return next(found, None)
 
     def index(self, event: Event) -> int:
-        """Return the place of an event in the story."""
+        """Return the position of an event in the story."""
         return next(place for place, each in enumerate(self.events) if each is event)
 
     def after(self, event: Event) -> list[Event]:
-        """Return the events after one of them."""
+        """Return the events after this event."""
         return self.events[self.index(event) + 1 :]
 
     def is_open(self, conn: str) -> bool:
@@ -95,13 +95,13 @@ class Story:
             isinstance(each, Disconnected) and each.conn == conn for each in self.events
         )
 
-    def given(self, name: str) -> str:
-        """Return what the client was given under a name; empty if nothing."""
+    def find_given(self, name: str) -> str:
+        """Return the value given to the client under a name; empty if there is no such value."""
         event = self.first(Given)
         return event.values.get(name, "") if event else ""
 
-    def expired(self) -> bool:
-        """Return True if the kit waited in vain."""
+    def has_expired(self) -> bool:
+        """Return True if the kit's patience ran out."""
         return self.first(Expired) is not None
 
     def _read(self, step: Step) -> Iterable[Event]:
@@ -111,15 +111,17 @@ class Story:
         if step.connection in (STDOUT, STDERR):
             return [Wrote(at, step.connection, step.data)]
         if step.kind == "note":
-            return _noted(at, step)
+            return _read_note(at, step)
         if step.kind == "open":
-            self._decoder.opened(at, step.connection)
+            self._decoder.open(at, step.connection)
             return [Connected(at, step.connection)]
         if step.kind == "close":
             return [
                 Disconnected(at, step.connection, "client" if step.note == BY_CLIENT else "kit")
             ]
-        read = self._decoder.received if step.kind in SENT_KINDS else self._decoder.sent
+        read = (
+            self._decoder.decode_received if step.kind in SENT_KINDS else self._decoder.decode_sent
+        )
         return read(at, step.connection, step.data)
 
     def _driver_line(self, at: float, step: Step) -> Iterator[Event]:
@@ -130,11 +132,11 @@ class Story:
             return
         try:
             for line in self.conversation.feed(step.data):
-                yield self._said(at, line)
+                yield self._read_line(at, line)
         except LineFault as fault:
             yield BadLine(at, DRIVER, str(fault))
 
-    def _said(self, at: float, line: Line) -> Event:
+    def _read_line(self, at: float, line: Line) -> Event:
         if isinstance(line, Hello):
             return Greeted(at, DRIVER, line)
         if isinstance(line, DriverEvent):
@@ -142,7 +144,7 @@ class Story:
         return Answered(at, DRIVER, self._asked[line.id], line)
 
 
-def recorded(transcript: TranscriptRecord, decoder: Decoder) -> Story:
+def read_story(transcript: TranscriptRecord, decoder: Decoder) -> Story:
     """Return the story of a recorded case."""
     story = Story(decoder)
     for step in transcript.steps:
@@ -150,7 +152,7 @@ def recorded(transcript: TranscriptRecord, decoder: Decoder) -> Story:
     return story
 
 
-def _noted(at: float, step: Step) -> Iterator[Event]:
+def _read_note(at: float, step: Step) -> Iterator[Event]:
     if step.note.startswith(ENDED):
         yield Ended(at, PROCESS, int(step.note.removeprefix(ENDED)))
     elif step.note.startswith(EXPIRED):

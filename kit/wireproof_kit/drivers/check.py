@@ -1,4 +1,4 @@
-"""Whether a driver keeps to the driver protocol, whatever it drives: one finding a rule."""
+"""Checks any driver against the driver protocol, with one finding for each rule."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ END_WITHIN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One rule of the protocol; ``wrong`` says in a sentence how it is broken, or is empty."""
+    """One rule of the protocol; ``wrong`` says how the driver breaks it, or is empty."""
 
     rule: str
     wrong: str = ""
@@ -27,10 +27,10 @@ def check_driver(
     settings: Fields | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Finding]:
-    """Start a driver and yield what holds of it; nothing more once it cannot be talked to.
+    """Start a driver and yield a finding for each rule, until the driver no longer answers.
 
     Raises:
-        UsageFault: it cannot be started.
+        UsageFault: the driver cannot be started.
     """
     rule = "greets first, and is opened"
     try:
@@ -54,7 +54,7 @@ def _operations(driver: Driver) -> Iterator[Finding]:
         driver.request("close")
         driver.child.close_input()
         driver.child.wait(END_WITHIN_S)
-        yield Finding(rule, _ending(driver))
+        yield Finding(rule, _check_ending(driver))
     except KitError as error:
         yield Finding(rule, str(error))
 
@@ -68,7 +68,7 @@ def _instead(answer: Answer) -> str:
     )
 
 
-def _ending(driver: Driver) -> str:
+def _check_ending(driver: Driver) -> str:
     code = driver.child.exit_code()
     if code is None:
         return f"it still runs {END_WITHIN_S:g} s after it was closed and its input has ended"

@@ -54,7 +54,7 @@ class Child:
         """Write to the program's standard input.
 
         Raises:
-            TargetUnreachable: it has ended, closed its input, or does not read.
+            TargetUnreachable: the program has ended, closed its input, or does not read.
         """
         with self._lock:
             self._write(data)
@@ -77,7 +77,7 @@ class Child:
         return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
     def wait(self, within: float) -> None:
-        """Wait until the program has ended, for so many seconds at most."""
+        """Wait until the program has ended; return after this number of seconds at the latest."""
         # By waitid and not by Popen.wait, which would free the number of the group.
         ended = threading.Event()
 
@@ -90,14 +90,14 @@ class Child:
         ended.wait(within)
 
     def last_words(self) -> str:
-        """Return how the program ended, if it has, and the end of what it wrote to stderr."""
+        """Return how the program ended (if it has), and the end of its stderr."""
         code = self.exit_code()
         told = self.kept["stderr"].end() or self.kept["stdout"].end()
-        ended = "it still runs" if code is None else _ended(code)
+        ended = "it still runs" if code is None else _describe_end(code)
         return f"{ended}; {f'it wrote: {told}' if told else 'it wrote nothing'}"
 
     def end(self, *, within: float = END_WITHIN_S) -> None:
-        """End the program and all of its group, gently for so many seconds."""
+        """End the program and its whole group; after this number of seconds, kill it."""
         self.close_input()
         if self._process.returncode is None:
             self._signal(signal.SIGTERM)
@@ -172,7 +172,7 @@ def start(
     """Start a program.
 
     Raises:
-        UsageFault: it cannot be started.
+        UsageFault: the program cannot be started.
     """
     command = shlex.join(words)
     try:
@@ -193,7 +193,7 @@ def split_command(command: str) -> list[str]:
     """Return the words of a command line as a shell splits them.
 
     Raises:
-        UsageFault: there is none, or a quotation mark is not closed.
+        UsageFault: the command line is empty, or a quotation mark is not closed.
     """
     try:
         words = shlex.split(command)
@@ -210,7 +210,7 @@ def end_all() -> None:
         child.end(within=0)
 
 
-def _ended(code: int) -> str:
+def _describe_end(code: int) -> str:
     if code >= 0:
         return f"it ended with exit code {code}"
     try:

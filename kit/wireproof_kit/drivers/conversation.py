@@ -37,7 +37,7 @@ class Conversation:
         """Yield the lines that a driver has completed.
 
         Raises:
-            LineFault: one of them breaks the protocol; nothing after it is read.
+            LineFault: a line breaks the protocol; the lines after it are not read.
         """
         for raw in self._splitter.feed(data):
             line = read_line(raw)
@@ -54,7 +54,7 @@ class Conversation:
         """Return the id and the bytes of the first request."""
         return self.request(OPEN, {"version": VERSION, "settings": dict(settings)})
 
-    def owed(self) -> Mapping[int, str]:
+    def list_owed(self) -> Mapping[int, str]:
         """Return the operations that are not answered yet, by the id of their request."""
         return self._asked
 

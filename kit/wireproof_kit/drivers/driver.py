@@ -54,9 +54,9 @@ class Driver:
         """Start a driver, wait for its greeting, and open it with these settings.
 
         Raises:
-            UsageFault: it cannot be started.
-            TargetUnreachable: it ends, breaks the protocol, or refuses to be opened.
-            TargetSilent: it does not greet or answer in time.
+            UsageFault: the driver cannot be started.
+            TargetUnreachable: the driver ends, breaks the protocol, or refuses to open.
+            TargetSilent: the driver does not greet or answer in time.
         """
         driver = cls()
         driver._child = start(words, environment=environment, sink=driver._take)
@@ -87,7 +87,7 @@ class Driver:
 
         Raises:
             TargetUnreachable: the driver has ended or breaks the protocol.
-            TargetSilent: it does not answer in time.
+            TargetSilent: the driver does not answer in time.
         """
         return self.answer(self.send(op, fields), op, within=within)
 
@@ -183,7 +183,7 @@ class Driver:
         deadline = time.monotonic() + within
         while not is_there():
             if self._fault:
-                raise TargetUnreachable(self._broken())
+                raise TargetUnreachable(self._describe_breach())
             left = deadline - time.monotonic()
             if left <= 0:
                 raise TargetSilent(
@@ -192,7 +192,7 @@ class Driver:
                 )
             self._changed.wait(left)
 
-    def _broken(self) -> str:
+    def _describe_breach(self) -> str:
         # A program that ends closes its output first; how it ended is to be told.
         self.child.wait(_LAST_WORDS_WITHIN_S)
         return f"`{self.child.command}` {self._fault}; {self.child.last_words()}"

@@ -1,4 +1,4 @@
-"""What a program writes: as lines, and a bounded part of it to be kept."""
+"""The output of a program: split into lines, and kept in part."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ MOST_TOLD = 240
 
 
 class LineSplitter:
-    """Lines out of pieces, without line feeds; one longer than ``limit`` comes in parts."""
+    """Splits pieces into lines without line feeds; a line longer than ``limit`` comes in parts."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -35,7 +35,7 @@ class LineSplitter:
 
 
 class Kept:
-    """The beginning and the end of a stream, however long it is."""
+    """The beginning and the end of a stream of any length."""
 
     def __init__(self, *, head: int = HEAD_BYTES, tail: int = TAIL_BYTES) -> None:
         self._head_limit, self._tail_limit = head, tail
@@ -46,7 +46,7 @@ class Kept:
         """How many bytes were written in all."""
 
     def add(self, data: bytes) -> None:
-        """Take more bytes of the stream."""
+        """Add bytes of the stream."""
         self.size += len(data)
         room = self._head_limit - len(self._head)
         self._head += data[:room]
@@ -57,7 +57,7 @@ class Kept:
             self._tail_size -= len(self._tail.popleft())
 
     def data(self) -> bytes:
-        """Return what was kept, with a line in between that says how much was left out."""
+        """Return the kept bytes, with a line in between that gives the number of omitted bytes."""
         tail = b"".join(self._tail)[-self._tail_limit :]
         lost = self.size - len(self._head) - len(tail)
         gap = f"\n… {lost} bytes left out …\n".encode() if lost else b""

@@ -1,6 +1,7 @@
-"""Probes of an Iggy target: its capabilities, and the readings of the text it follows.
+"""Probes of an Iggy target: its capabilities, and its readings of the published text.
 
-Each docstring lists the words it can return; ``unavailable`` when what it needs cannot be had.
+Each docstring lists the words it can return; ``unavailable`` if the probe cannot get what it
+needs.
 """
 
 from collections.abc import Callable, Mapping

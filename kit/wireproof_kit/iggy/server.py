@@ -54,7 +54,7 @@ class Server:
 
         Raises:
             TargetUnreachable: the target accepts no connection.
-            ArrangementFailed: it does not let the kit in.
+            ArrangementFailed: the server does not let the kit in.
         """
         connection = Connection(
             connect_socket(self.access.address),
@@ -110,7 +110,7 @@ class Server:
         `apart`: no other stream has a name that differs from its name in one character.
 
         Raises:
-            ArrangementFailed: it could not be created.
+            ArrangementFailed: the stream could not be created.
         """
         stream = self.access.identifiers.stream()
         stream = self._create_stream(stream.apart() if apart else stream)
@@ -121,7 +121,7 @@ class Server:
         """Create a topic, in the run's stream by default; it is deleted at the end of the case.
 
         Raises:
-            ArrangementFailed: it could not be made.
+            ArrangementFailed: the topic could not be created.
         """
         home = stream or self.access.identifiers.shared_stream(
             lambda: self._create_stream(self.access.identifiers.stream())
@@ -183,7 +183,7 @@ class Server:
         """Send messages in one request that must succeed.
 
         Raises:
-            ArrangementFailed: they were not taken.
+            ArrangementFailed: the server refused the messages.
         """
         answer = self.send(
             topic, *messages, partition=partition, partitioning=partitioning, wait=PREPARING

@@ -55,7 +55,7 @@ def greet(address: Address, credentials: Credentials) -> Greeting:
 
     Raises:
         TargetUnreachable: the target accepts no connection.
-        TargetSilent: it does not answer, or does not let the kit in.
+        TargetSilent: the server does not answer, or does not let the kit in.
     """
     seconds = time_ping(address)
     login = Login("published", credentials)
@@ -78,7 +78,7 @@ def time_ping(address: Address, *, seconds: float | None = None) -> float:
 
     Raises:
         TargetUnreachable: the target accepts no connection.
-        TargetSilent: it does not answer as a server would.
+        TargetSilent: the target does not answer like a server.
     """
     started = time.monotonic()
     with _connection(address, GREETING_SECONDS if seconds is None else seconds) as connection:
@@ -261,9 +261,9 @@ def open_session(target: Target, options: SessionOptions) -> IggySession:
     """Open a session with a target, which must answer.
 
     Raises:
-        TargetUnreachable: it accepts no connection.
-        TargetSilent: it accepts connections but does not speak Iggy within seconds, or does not
-            let the kit in.
+        TargetUnreachable: the target accepts no connection.
+        TargetSilent: the target accepts connections, but does not speak Iggy within seconds, or
+            does not let the kit in.
         UsageFault: the user named topics, or gave no usable credentials.
     """
     if options.topics:

@@ -246,6 +246,6 @@ def connect_socket(address: Address) -> socket:
     """Return a socket connected to an address.
 
     Raises:
-        TargetUnreachable: it accepts no connection.
+        TargetUnreachable: no connection is accepted there.
     """
     return wire.connect_socket(address, "nsq")

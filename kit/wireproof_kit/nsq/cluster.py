@@ -51,7 +51,7 @@ class Cluster:
         """Return the client of the lookup servers.
 
         Raises:
-            ArrangementFailed: none was given.
+            ArrangementFailed: no lookup server was given.
         """
         if self._lookup is None:
             raise ArrangementFailed("no lookup server of the target is known; give --lookupd")
@@ -62,7 +62,7 @@ class Cluster:
         """Return the client of the control API.
 
         Raises:
-            ArrangementFailed: none was given.
+            ArrangementFailed: no control API was given.
         """
         if self._control is None:
             raise ArrangementFailed("the target offers no control API; give --control")
@@ -98,7 +98,7 @@ class Cluster:
         """Move the partition's leadership to another node; return the topic as seen there.
 
         Raises:
-            ArrangementFailed: it failed; the message has the answer.
+            ArrangementFailed: the move failed; the message has the answer.
         """
         self.begin_move(topic)
         found = self.next_leader(topic)
@@ -118,7 +118,7 @@ class Cluster:
         """Request another leader; lookups may name the new leader only later.
 
         Raises:
-            ArrangementFailed: it failed; the message has the answer.
+            ArrangementFailed: the request failed; the message has the answer.
         """
         if self._control is not None:
             self._order("leader", topic=topic.name, partition=topic.partition)

@@ -31,7 +31,7 @@ def greet(address: Address, *, seconds: float | None = None, login: Login = OPEN
 
     Raises:
         TargetUnreachable: the target accepts no connection.
-        TargetSilent: it does not answer with a response frame, or does not let the kit in.
+        TargetSilent: the server does not answer with a response frame, or does not let the kit in.
     """
     seconds = GREETING_SECONDS if seconds is None else seconds
     started = time.monotonic()

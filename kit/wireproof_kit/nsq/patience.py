@@ -20,6 +20,7 @@ FACTOR = 20
 PUSHES = 2
 ROUNDS = 3
 HASTY = 1.0
+WITHHELD = 3.0
 DELAY_MS = 100
 # A target whose rounds take longer than this has been seen to be late by any of 2 to 15 s.
 SLOW_ROUND = 0.5
@@ -58,11 +59,21 @@ def hasty(answer: float) -> Patience:
     return Patience(answer=answer, push=HASTY, redelivery=HASTY)
 
 
+class NothingDelivered(ArrangementFailed):
+    """What the target acknowledged did not come while patience was measured."""
+
+
+def make_withheld(answer: float) -> Patience:
+    """Return the patience with a target that delivered nothing in the longest wait there is."""
+    return Patience(answer, WITHHELD, WITHHELD, is_withheld=True)
+
+
 def measure(broker: Broker, topic: Topic, *, answer: float) -> Patience:
     """Measure patience with some publishes, deliveries and redeliveries, also on many channels.
 
     Raises:
-        ArrangementFailed: nothing could be published or nothing was delivered.
+        ArrangementFailed: nothing could be published.
+        NothingDelivered: what was published did not come.
     """
     publish, push, lag = _deliver(broker, topic)
     if lag > SLOW_ROUND or _has_slow_rounds(broker, topic):
@@ -136,7 +147,7 @@ def _deliver_one(
     publishes.append(time.monotonic() - started)
     delivery = consumer.take(body)
     if delivery is None:
-        raise ArrangementFailed("a message was not delivered while measuring")
+        raise NothingDelivered("a message was not delivered while measuring")
     pushes.append(time.monotonic() - started)
     return delivery
 

@@ -43,7 +43,7 @@ def _recorded_arguments(transcript: "TranscriptRecord") -> "Mapping[str, object]
 
 
 def _tell_course(transcript: "TranscriptRecord") -> "Iterator[str]":
-    from wireproof_kit.nsq.clients.telling import tell
+    from wireproof_kit.nsq.clients.course import tell
 
     return tell(transcript)
 

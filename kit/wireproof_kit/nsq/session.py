@@ -36,7 +36,7 @@ from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.http import HttpClient
 from wireproof_kit.nsq.wire.login import Login, login_of
 from wireproof_kit.observation import observed
-from wireproof_kit.runner.patience import Patience
+from wireproof_kit.runner.patience import SHORTEST_S, Patience, in_hurry
 from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.connection import accepts
@@ -106,7 +106,6 @@ class NsqSession:
 
     def probe_reading(self, name: str) -> Probe:
         """Run the probe of a reading and return the reading the target follows."""
-        self._measure()
         probe = self._probe(name, READING_PROBES)
         self._probed[name] = probe
         return probe
@@ -183,6 +182,7 @@ class NsqSession:
             return Probe(observed(UNAVAILABLE, note=f"there is no probe {name}"), transcript)
         self._pool.prepare(Counter(self._unused_probe_topics()))
         self._pool.settle()  # a topic that is late says nothing about the target
+        self._measure()  # a target that delivers nothing would hold up probe after probe
         if self._lookup is not None:
             self._lookup.check_hope()
         topics = tuple(self._probe_topics.values())
@@ -216,7 +216,7 @@ class NsqSession:
         return Broker(
             home,
             transcript=transcript,
-            patience=patience or self.patience,
+            patience=self._without_cluster(patience or self.patience),
             bodies=bodies,
             http=self._http_client(transcript, http_address),
             data=self._data,
@@ -226,6 +226,10 @@ class NsqSession:
             seed=self._options.seed,
             login=self._login,
         )
+
+    def _without_cluster(self, limits: Patience) -> Patience:
+        """Return the patience for a target whose nodes, if any, have nothing to agree on."""
+        return limits if self._lookup is not None else replace(limits, settling=None)
 
     def _lookup_for(self, transcript: Transcript) -> LookupClient:
         if self._lookup is None:
@@ -255,7 +259,7 @@ class NsqSession:
             self._sweeper.delete(http, topic, channel)
 
     def _http_client(self, transcript: Transcript, address: Address | None) -> HttpClient | None:
-        seconds = self._options.timeout or HTTP_SECONDS
+        seconds = in_hurry(self._options.timeout or HTTP_SECONDS)
         return HttpClient(address, transcript=transcript, seconds=seconds) if address else None
 
     def _surroundings(self) -> ReachableServices:
@@ -301,6 +305,9 @@ class NsqSession:
                 self.patience = self._probe_patience = patience.measure(
                     broker, topic, answer=answer
                 )
+            except patience.NothingDelivered:
+                self.patience = patience.make_withheld(answer)
+                self._probe_patience = patience.make_fixed(SHORTEST_S)
             except (ArrangementFailed, TargetUnreachable):
                 self.patience = patience.make_longest(answer)
                 self._probe_patience = patience.hasty(answer)
@@ -327,10 +334,10 @@ def open_session(target: Target, options: SessionOptions) -> NsqSession:
     """Open a session with a target, found through lookup servers if it has no address.
 
     Raises:
-        TargetUnreachable: it accepts no connection.
-        ArrangementFailed: the lookup servers name no node, or are none.
-        TargetSilent: it accepts connections but does not speak NSQ within seconds, or does not
-            let the kit in.
+        TargetUnreachable: the target accepts no connection.
+        ArrangementFailed: the lookup servers name no node, or are no lookup servers.
+        TargetSilent: the target accepts connections, but does not speak NSQ within seconds, or
+            does not let the kit in.
         UsageFault: what the user gave for TLS or AUTH cannot be used.
     """
     login = login_of(target)

@@ -62,7 +62,7 @@ def read_documents(path: Path) -> tuple[CapturedDocument, ...]:
     """Return the documents of a file or folder.
 
     Raises:
-        UsageFault: it is not there, cannot be read, holds no document, or too much.
+        UsageFault: the path does not exist, cannot be read, has no document, or is too large.
     """
     files = list(_files(path))
     found: list[CapturedDocument] = []
@@ -78,7 +78,7 @@ def read_documents(path: Path) -> tuple[CapturedDocument, ...]:
                 "time"
             )
     if not found:
-        raise UsageFault(f"{path}: {_nothing(path)}; nothing was judged")
+        raise UsageFault(f"{path}: {_explain_nothing(path)}; nothing was judged")
     return tuple(found)
 
 
@@ -125,7 +125,7 @@ def _documents(file: str, data: bytes, *, lines: bool) -> Iterator[CapturedDocum
             yield CapturedDocument(file, line, number)
 
 
-def _nothing(path: Path) -> str:
+def _explain_nothing(path: Path) -> str:
     if path.is_dir():
         return f"the folder holds no document ({', '.join(f'*{each}' for each in SUFFIXES)})"
     return "the file holds no document"

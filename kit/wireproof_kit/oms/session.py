@@ -99,7 +99,7 @@ def open_session(target: Target, options: SessionOptions) -> DocumentSession:
     """Read the documents of a target.
 
     Raises:
-        UsageFault: they cannot be read, are missing or too many, or are of an unknown kind.
+        UsageFault: the documents cannot be read, are missing or too many, or have an unknown kind.
     """
     if options.topics:
         raise UsageFault("--topic says nothing about documents; leave it out")

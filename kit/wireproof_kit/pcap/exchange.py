@@ -102,7 +102,7 @@ def kit_ports() -> Iterator[int]:
 def address(text: str) -> Address:
     """Parse HOST:PORT; a host name becomes an address reserved for documentation.
 
-    ``:0`` where the text is none.
+    The port is 0 if the text has no valid one.
     """
     host, _, port = text.rpartition(":")
     is_port = port.isascii() and port.isdigit() and len(port) <= PORT_DIGITS

@@ -1,15 +1,15 @@
 """Base classes of the scapy layers, which reject invalid bytes, and shared fields.
 
-scapy itself forgives: a text that is cut short is a shorter text, a payload that cannot be read is
-raw bytes. A second reader that is to agree or disagree with the first must not forgive, so these
-layers raise where the bytes end early, and leave to the caller what comes behind them.
+scapy itself accepts invalid bytes: an incomplete text is a shorter text, an unreadable payload is
+raw bytes. A second reader that checks the first one must reject them. So these layers raise an
+error where the bytes end early, and leave the bytes after a layer to the caller.
 """
 
 import struct
 from collections.abc import Callable
 from typing import ClassVar, TypeVar, cast
 
-# Never `scapy.all`: it takes 717 ms to import, scapy.packet 148 ms.
+# Never the module with all of scapy: it takes 717 ms to import, scapy.packet 148 ms.
 from scapy.base_classes import BasePacket
 from scapy.fields import Field, PacketField, PacketListField, StrField
 from scapy.packet import Packet, Padding
@@ -17,7 +17,7 @@ from scapy.packet import Packet, Padding
 L = TypeVar("L", bound="Layer")
 
 Read = Callable[[Packet], int]
-"""Reads a length or a count off the fields that stand before."""
+"""Reads a length or a count from earlier fields."""
 
 
 class LayerViolation(ValueError):
@@ -39,7 +39,7 @@ class Layer(Packet):
             raise Short(f"{type(self).__name__}: {error}") from error
 
     def post_dissect(self, s: bytes) -> bytes:
-        """Refuse fields that cannot be, each by itself or together."""
+        """Check the fields, each alone and together."""
         self.check()
         return s
 
@@ -47,21 +47,21 @@ class Layer(Packet):
         """Raise `LayerViolation` for a field value that is never allowed; few fields have one."""
 
     def extract_padding(self, s: bytes) -> tuple[bytes, bytes | None]:
-        """Take nothing of what stands behind the fields."""
+        """Leave all bytes after the fields to other layers."""
         return b"", s
 
 
 class Enclosing(Layer):
-    """A layer around another one; the field `measure` holds the size of the inner one.
+    """A layer around another one; the field `measure` has the size of the inner one.
 
-    `counted` of the layer's own bytes are in that number, too. All fields have a fixed size.
+    The size also counts `counted` bytes of the layer itself. All fields have a fixed size.
     """
 
     measure: ClassVar[str]
     counted: ClassVar[int] = 0
 
     def post_build(self, pkt: bytes, pay: bytes) -> bytes:
-        """Fill the measure in where none was given."""
+        """Set the field `measure` to the size, unless it was given."""
         if self.getfieldval(self.measure) is not None:
             return pkt + pay
         names = [each.name for each in self.fields_desc]
@@ -72,11 +72,11 @@ class Enclosing(Layer):
         return pkt[:start] + written + pkt[start + len(written) :] + pay
 
     def extract_padding(self, s: bytes) -> tuple[bytes, bytes | None]:
-        """Take as much as the layer says.
+        """Split the bytes into the payload, whose length the layer gives, and the rest.
 
         Raises:
-            Refused: the layer says a length that it cannot have.
-            Short: fewer bytes are there.
+            LayerViolation: the layer gives an impossible length.
+            Short: there are fewer bytes.
         """
         told = int(self.getfieldval(self.measure))
         due = f"{self.counted} or more"
@@ -86,13 +86,13 @@ class Enclosing(Layer):
         return s[:length], s[length:]
 
     def do_dissect_payload(self, s: bytes) -> None:
-        """Read what is enclosed, also where it is no bytes; refuse what does not fill it."""
+        """Decode the payload, even an empty one; reject bytes left after it."""
         kind = self.guess_payload_class(s)
         self.add_payload(decode_filling(kind, s) if issubclass(kind, Layer) else kind(s))
 
 
 class Octets(StrField):
-    """A field of exactly as many bytes as earlier fields say; scapy's own accepts fewer."""
+    """A field with as many bytes as earlier fields say; the field of scapy accepts fewer."""
 
     __slots__ = ["length_from"]
 
@@ -101,11 +101,11 @@ class Octets(StrField):
         self.length_from = length_from
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
-        """Cut the bytes off.
+        """Split the bytes of the field from the rest.
 
         Raises:
-            Refused: the length is negative.
-            Short: fewer bytes are there.
+            LayerViolation: the length is negative.
+            Short: there are fewer bytes.
         """
         length = self.length_from(pkt)
         require(self.name, s, length)
@@ -116,11 +116,11 @@ class Always(StrField):
     """A field with constant bytes."""
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
-        """Cut them off.
+        """Split the constant bytes from the rest.
 
         Raises:
-            Refused: other bytes stand here.
-            Short: the bytes end within them.
+            LayerViolation: the bytes are other ones.
+            Short: the bytes end inside the constant.
         """
         due = self.default or b""
         if not s.startswith(due):
@@ -129,7 +129,7 @@ class Always(StrField):
         return s[len(due) :], due
 
     def randval(self) -> None:  # type: ignore[override]  # nothing random about them
-        """Leave them as they are."""
+        """Return None: a constant has no random value."""
 
 
 class Inner(PacketField):
@@ -161,7 +161,7 @@ class Bounded(Inner):
         """Cut it off.
 
         Raises:
-            Refused: the length is less than the least, or the layer is longer or shorter.
+            LayerViolation: the length is less than the least, or the layer is longer or shorter.
             Short: fewer bytes are there.
         """
         length = self.length_from(pkt)
@@ -184,11 +184,11 @@ class Layers(PacketListField):
         super().__init__(name, [], kind, count_from=count_from, length_from=length_from)
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, list[BasePacket]]:
-        """Read them; without count and length, to the end of the bytes.
+        """Split the layers from the rest; without count and length, no rest is left.
 
         Raises:
-            Refused: count or length is negative, or one of them cannot be read.
-            Short: the bytes end before all of them are read.
+            LayerViolation: count or length is negative, or a layer cannot be read.
+            Short: the bytes end before the last layer.
         """
         length = len(s) if self.length_from is None else self.length_from(pkt)
         require(self.name, s, length)
@@ -207,7 +207,7 @@ def expect(name: str, due: str, found: object, *, holds: bool) -> None:
     """Raise an error when a condition on a field's value does not hold.
 
     Raises:
-        Refused: it does not.
+        LayerViolation: the condition does not hold.
     """
     if not holds:
         raise LayerViolation(f"{name}: expected {due}, found {found!r}")
@@ -217,7 +217,7 @@ def require(name: str, data: bytes, length: int) -> None:
     """Raise an error for a negative length or one that exceeds the bytes.
 
     Raises:
-        Refused: the length is negative.
+        LayerViolation: the length is negative.
         Short: fewer bytes are there.
     """
     if length < 0:
@@ -230,8 +230,8 @@ def cut(kind: type[L], data: bytes) -> tuple[L, bytes]:
     """Decode one layer at the start of the bytes; return it and the remaining bytes.
 
     Raises:
-        Refused: the bytes are not such a layer.
-        Short: they end before it does.
+        LayerViolation: the bytes are not such a layer.
+        Short: the bytes end before the layer does.
     """
     layer = kind()
     layer.dissect(data)  # the constructor would answer no bytes with the defaults
@@ -255,7 +255,7 @@ def decode_filling(kind: type[L], data: bytes) -> L:
     """Decode one layer that must fill all of the bytes.
 
     Raises:
-        Refused: they are not such a layer, or fewer or more than it needs.
+        LayerViolation: the bytes are not such a layer, or fewer or more than the layer needs.
     """
     layer, behind = within(kind, data)
     if behind:

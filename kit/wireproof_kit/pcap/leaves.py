@@ -18,7 +18,7 @@ class Pieced(Protocol):
     """A field whose bytes are several leaves, such as a word and the blank before it."""
 
     def pieces(self, value: object) -> Iterator[Leaf]:
-        """Yield them in their order."""
+        """Yield the pieces in order."""
         ...
 
 

@@ -72,7 +72,7 @@ class BrokerForkServer:
         """Start a reference with these options and yield its URL; its data lie in ``parent``.
 
         Raises:
-            TargetUnreachable: it did not say in time that it is ready.
+            TargetUnreachable: the reference did not report in time that it is ready.
         """
         with self.connect() as client:
             running = start_reference(self._protocol, options, start=client.start, parent=parent)
@@ -173,10 +173,10 @@ class ForkedBroker:
         return self._code
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait until it has ended and return the exit code.
+        """Wait until the broker has ended, and return its exit code.
 
         Raises:
-            subprocess.TimeoutExpired: it runs on.
+            subprocess.TimeoutExpired: the broker still runs.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while (code := self.poll()) is None:

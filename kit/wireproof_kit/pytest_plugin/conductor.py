@@ -145,7 +145,7 @@ class Recorder:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
-        """Take the run's header from the first xdist worker that ends, and tell it."""
+        """Report the run's header once the first xdist worker that has it ends."""
         output = cast(dict[str, str], getattr(node, "workeroutput", {}))
         is_first = self._ledger is not None and self._ledger.header is None
         if HEADER_FIELD in output and is_first:
@@ -158,10 +158,10 @@ class Recorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Draw the conclusion and close the bundle.
+        """Conclude the run and close the bundle.
 
-        pytest finds no fault with skipped cases; a run that judged nothing of what was selected,
-        or whose deviations stand no more, does not end well all the same.
+        pytest's exit code is 0 if all cases are skipped. It is replaced if the run judged nothing
+        of the selection, or if listed deviations are outdated.
         """
         if self._ledger is None:
             return
@@ -182,7 +182,7 @@ class Recorder:
 
 
 def tell(record: CaseRecord) -> None:
-    """Give pytest the outcome that stands for a verdict."""
+    """Give pytest the outcome for a verdict."""
     if record.verdict in COUNTED:
         title = f"{record.verdict.upper()} {record.case} ({record.level} {record.clause})"
         pytest.fail(f"{title}\n{record.title}\n{record.reason}", pytrace=False)
@@ -196,6 +196,6 @@ def _is_kept(item: pytest.Item, chosen: set[str]) -> bool:
     return INSTANCE not in item.stash or item.stash[INSTANCE].id in chosen
 
 
-def _turn(item: pytest.Item) -> int:
+def _turn(item: pytest.Item) -> tuple[int, bool]:
     """Return the turn of an item: plain tests first, cases in their own order."""
-    return turn(item.stash[INSTANCE]) if INSTANCE in item.stash else 0
+    return turn(item.stash[INSTANCE]) if INSTANCE in item.stash else (0, False)

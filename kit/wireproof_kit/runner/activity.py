@@ -1,4 +1,4 @@
-"""What a run is waiting for, told while nothing else is shown: a cluster may take minutes."""
+"""Reports what a run waits for while nothing else is shown: a cluster may take minutes."""
 
 import contextlib
 import threading
@@ -12,18 +12,18 @@ Tell = Callable[[str, float], None]
 
 
 class Activity:
-    """The step that a run is at; thread-safe."""
+    """The current step of a run; thread-safe."""
 
     def __init__(self) -> None:
         self._at = ("the target", time.monotonic())
 
     def begin(self, what: str) -> None:
-        """Note what is waited for from now on."""
+        """Record that another step begins."""
         self._at = (what, time.monotonic())
 
     @contextlib.contextmanager
-    def watched(self, tell: Tell, *, every_s: float = TELL_EVERY_S) -> Generator[None]:
-        """Call ``tell`` again and again while one step takes longer than so many seconds."""
+    def watch(self, tell: Tell, *, every_s: float = TELL_EVERY_S) -> Generator[None]:
+        """Call ``tell`` every ``every_s`` seconds while one step takes longer than that."""
         ended = threading.Event()
 
         def watch() -> None:

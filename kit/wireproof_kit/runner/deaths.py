@@ -1,8 +1,8 @@
-"""The deaths of a target during a run: each is charged to one case, whoever else notices it.
+"""The deaths of a target during a run: each is charged to one case.
 
-Up to seventeen cases run at once, and all of them lose their connections when the target ends.
-The first to notice is charged; the others decide nothing, since nobody knows what they would
-have seen.
+Up to seventeen cases run at once, and all of them lose their connections when the target ends. The
+case that notices first is charged. The other cases stay undecided, since nobody knows what they
+would have shown.
 """
 
 import threading
@@ -42,7 +42,7 @@ class Deaths:
         """
         with self._lock:
             if self.number != since:
-                return self.undecided(seen.value)
+                return self.make_undecided(seen.value)
             if self._lives(seen):
                 return None
             self.number += 1
@@ -69,7 +69,7 @@ class Deaths:
         is_suspect = is_lost and self.session.control().state == "dead"
         return not is_suspect or self.session.is_alive()
 
-    def undecided(self, seen: str = "") -> SeenRecord:
+    def make_undecided(self, seen: str = "") -> SeenRecord:
         """Return what a case has seen that ran, or was to run, when another found the death."""
         so_far = f" (seen: {seen})" if seen else ""
         note = f"target died at {self._case}{so_far}"

@@ -1,8 +1,8 @@
-"""Runs cases and writes down what was observed.
+"""Runs cases and records their observations.
 
-A case runs in a thread with a deadline; what it owes to the target's slowness is settled by a
-control round trip; a failure is repeated with fresh names; a death of the target is charged to
-one case, and what ran at the time or cannot run afterwards says so.
+A case runs in a thread with a deadline. A control round trip decides whether an overdue answer is
+due to a slow machine. A failure is repeated with new names. A death of the target is charged to
+one case; cases that ran at the time, or cannot run afterwards, are undecided.
 """
 
 import threading
@@ -15,10 +15,13 @@ from queue import Empty, SimpleQueue
 
 import msgspec
 
-from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
+from wireproof_kit.errors import ArrangementFailed, KitError, TargetSilent, TargetUnreachable
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.runner.deaths import Deaths
+from wireproof_kit.runner.hurry import Hurry, hurry_with
 from wireproof_kit.runner.instance import Instance
+from wireproof_kit.runner.line import Line, has_reset
+from wireproof_kit.runner.patience import hurry
 from wireproof_kit.targets.session import Session
 from wireproof_kit.verdicts.judge import (
     CONFORMING,
@@ -41,7 +44,10 @@ from wireproof_spec.record import (
 )
 
 CASE_TIMEOUT_S = 120.0
-HURRY = 0.1
+FAR_S = 0.2
+"""A round trip to a target for which cases are better run side by side."""
+SIDE_BY_SIDE = 4
+"""How many times as many cases as those that wait are run at once then; they do little else."""
 WAITING_SHARE = 0.5
 """A case that spends more of its time than this waiting in vain was kept waiting by the target."""
 
@@ -50,18 +56,19 @@ WAITING_SHARE = 0.5
 class RunOptions:
     """How cases are run.
 
-    ``repeats`` counts the runs of a failing case in all; ``repeat_budget_s`` bounds the time
-    they may take for one case, ``all_repeats_s`` for the run; ``waiters`` is how many cases may
-    wait at once; ``restart`` brings a dead target back and returns whether it is alive again.
-    ``hurry_after`` overdue answers the kit waits a tenth of its patience and no longer fails
-    what is overdue: a target that owes everything would keep it waiting for hours.
-    ``transcripts`` tells whether records keep what was sent and received.
+    ``repeats`` is the number of runs of a failing case. ``repeat_budget_s`` limits the time of
+    these runs for one case, ``all_repeats_s`` for the whole run. ``waiters`` is the number of
+    cases that may wait at once. ``restart`` restarts a dead target and returns whether it is
+    alive. At the latest after ``hurry_after`` overdue failures the kit waits as briefly as
+    it can: a target that answers nothing would keep the kit waiting for hours. A ``patient`` run
+    never does so. ``transcripts``: records keep the bytes sent and received.
     """
 
     repeats: int = 5
     repeat_budget_s: float = 20.0
     all_repeats_s: float = 60.0
     hurry_after: int = 40
+    patient: bool = False
     waiters: int = 16
     case_timeout_s: float = CASE_TIMEOUT_S
     restart: Callable[[], bool] | None = None
@@ -73,6 +80,7 @@ class _Outcome:
     observation: Observation
     transcript: Transcript
     seconds: float
+    is_hurried: bool = False
 
 
 @dataclass(slots=True)
@@ -82,38 +90,67 @@ class Engine:
     session: Session
     bench: JudgeContext
     options: RunOptions = RunOptions()
-    _pool: ThreadPoolExecutor | None = None
+    _pools: list[ThreadPoolExecutor] = field(default_factory=list[ThreadPoolExecutor])
     _waiting: dict[str, Future[CaseRecord]] = field(default_factory=dict[str, Future[CaseRecord]])
     _repeating_s: float = 0.0
-    _overdue: int = 0
+    _later: dict[str, Instance] = field(default_factory=dict[str, Instance])
+    _hurry: Hurry = field(init=False)
     _deaths: Deaths = field(init=False)
+    _line: Line = field(init=False)
     _running: set[SimpleQueue[Observation]] = field(default_factory=set[SimpleQueue[Observation]])
 
     def __post_init__(self) -> None:
         self._deaths = Deaths(self.session, self.options.restart)
+        self._line = Line(self.session)
+        self._hurry = hurry_with(
+            self.session.patience, after=self.options.hurry_after, never=self.options.patient
+        )
 
     def start(self, instances: Iterable[Instance]) -> None:
-        """Start waiting cases early, each in a thread of a bounded pool."""
-        self._pool = ThreadPoolExecutor(self.options.waiters, thread_name_prefix="waiting-case")
-        for instance in instances:
-            self._waiting[instance.id] = self._pool.submit(self._run, instance)
+        """Start waiting cases early, each in a thread of a bounded pool.
+
+        The others are started so when the target is far away or found to withhold what it owes:
+        each of a thousand cases that waits a little, one after another, makes many minutes.
+        """
+        pool = ThreadPoolExecutor(self.options.waiters, thread_name_prefix="waiting-case")
+        self._pools.append(pool)
+        harmless = [item for item in instances if not (item.mark.alone or item.mark.hazard)]
+        self._later = {item.id: item for item in harmless if not item.mark.waiting}
+        for instance in harmless:
+            if instance.mark.waiting:
+                self._waiting[instance.id] = pool.submit(self._run, instance)
+        if self._later and self.session.control().seconds >= FAR_S:
+            self._start_the_rest()
 
     def run(self, instance: Instance) -> CaseRecord:
         """Run a case, or collect it if it was started before, and judge it."""
+        self._later.pop(instance.id, None)
+        if self._hurry.is_general:
+            self._start_the_rest()
         started = self._waiting.pop(instance.id, None)
         return started.result() if started is not None else self._run(instance)
 
+    def _start_the_rest(self) -> None:
+        later, self._later = self._later, {}
+        if not later:
+            return
+        workers = self.options.waiters * SIDE_BY_SIDE
+        pool = ThreadPoolExecutor(workers, thread_name_prefix="hurried-case")
+        self._pools.append(pool)
+        for instance in later.values():
+            self._waiting[instance.id] = pool.submit(self._run, instance)
+
     def close(self) -> None:
-        """Give up what was not collected: the process must not outlast its waits."""
+        """Abandon the cases that have not ended: the process must not wait for them."""
         for finished in list(self._running):
             finished.put(observed(f"{UNDECIDED}:given-up", note="the run ended first"))
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in self._pools:
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def _run(self, instance: Instance) -> CaseRecord:
         if self._deaths.is_final:
             empty = _Outcome(observed(UNDECIDED), Transcript(), 0.0)
-            return self._undecided(instance, empty)
+            return self._record_undecided(instance, empty)
         since = self._deaths.number
         outcome = self._perform(instance)
         first = self._record_seen(instance, outcome, since)
@@ -123,13 +160,16 @@ class Engine:
         record = judge_record(record, self.bench)
         is_other_death = self._deaths.number != since and not self._deaths.has_killed(instance.id)
         if is_other_death and record.verdict not in CONFORMING:
-            return self._undecided(instance, outcome, first.value)
+            return self._record_undecided(instance, outcome, first.value)
+        self._hurry.learn(instance, record)
         return record
 
-    def _undecided(self, instance: Instance, outcome: _Outcome, seen: str = "") -> CaseRecord:
+    def _record_undecided(
+        self, instance: Instance, outcome: _Outcome, seen: str = ""
+    ) -> CaseRecord:
         """Return the record of a case that another case's death of the target concerned."""
         return judge_record(
-            self._record(instance, self._deaths.undecided(seen), outcome), self.bench
+            self._record(instance, self._deaths.make_undecided(seen), outcome), self.bench
         )
 
     def _perform(self, instance: Instance) -> _Outcome:
@@ -148,36 +188,35 @@ class Engine:
             observation = self._late(transcript)
         finally:
             self._running.discard(finished)
-        return _Outcome(observation, transcript, time.monotonic() - started)
+        seconds = time.monotonic() - started
+        return _Outcome(observation, transcript, seconds, self._hurry.applies(instance))
 
     def _late(self, transcript: Transcript) -> Observation:
-        """Return what is seen of a case that does not end: the target's fault, or ours."""
+        """Return the observation of a case that does not end: the target's fault or the kit's."""
         limit, waited = self.options.case_timeout_s, transcript.vain_s
         note = f"the case did not end within {limit:g} s"
         if waited < WAITING_SHARE * limit:
-            return observed(f"{KIT_ERROR}:timeout", note=note)
+            is_far = self.session.control().seconds >= FAR_S
+            return observed(f"{UNDECIDED if is_far else KIT_ERROR}:timeout", note=note)
         note = f"{note}: for {waited:.0f} s it waited in vain for what the target owed"
         return observed(WITHHELD, overdue=True, note=note)
 
     def _experiment(self, instance: Instance, transcript: Transcript) -> Observation:
         """Run the case's function once; the outermost loop of the kit."""
         arguments: dict[str, object] = {}
-        try:
-            arguments = self.session.arguments(instance.arguments, transcript)
-            return instance.function(**arguments, **instance.parameters)
-        except ArrangementFailed as error:
-            if error.transcript is not None:
-                transcript.extend(error.transcript)
-            return observed(f"{UNDECIDED}:arrangement", note=str(error))
-        except (TargetUnreachable, TargetSilent) as error:
-            return observed(f"{UNDECIDED}:arrangement", note=str(error))
-        except Exception as error:
-            last = traceback.format_exception_only(error)[-1].strip()
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            note = f"{last} ({where.name}, line {where.lineno})"
-            return observed(f"{KIT_ERROR}:{type(error).__name__}", note=note)
-        finally:
-            self.session.release(arguments)
+        with hurry(lambda: self._hurry.applies(instance)):
+            try:
+                arguments.update(self.session.arguments(instance.arguments, transcript))
+                return instance.function(**arguments, **instance.parameters)
+            except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
+                return _observe_unarranged(error, transcript)
+            except Exception as error:
+                last = traceback.format_exception_only(error)[-1].strip()
+                where = traceback.extract_tb(error.__traceback__)[-1]
+                note = f"{last} ({where.name}, line {where.lineno})"
+                return observed(f"{KIT_ERROR}:{type(error).__name__}", note=note)
+            finally:
+                self.session.release(arguments)
 
     def _record_seen(self, instance: Instance, outcome: _Outcome, since: int) -> SeenRecord:
         observation = outcome.observation
@@ -191,11 +230,14 @@ class Engine:
             found = self._deaths.notice(instance.id, observation, since=since)
             if found is not None:
                 return found
+            if has_reset(outcome.transcript) and self._line.is_bad():
+                return _record_cut_off(observation)
+            self._hurry.spend(instance, outcome.transcript.vain_s)
         if not observation.overdue:
             return seen
         control = self.session.control().state
-        if control == "prompt" and self._hurries():
-            return _record_hurried(observation, self.options.hurry_after)
+        if control == "prompt" and outcome.is_hurried:
+            return _record_hurried(observation)
         return msgspec.structs.replace(seen, control=control)
 
     def _conforms(self, instance: Instance, seen: SeenRecord) -> bool:
@@ -203,19 +245,16 @@ class Engine:
         record = self._record(instance, seen, nothing)
         return judge(record, self.bench).verdict in CONFORMING
 
-    def _hurries(self) -> bool:
-        """Count an overdue answer; tell whether the kit had already begun to hurry."""
-        self._overdue += 1
-        if self._overdue == self.options.hurry_after:
-            self.session.patience = self.session.patience.cut(HURRY)
-        return self._overdue > self.options.hurry_after
-
     def _repeat(self, instance: Instance, record: CaseRecord, seconds: float) -> CaseRecord:
         """Run a failing case again with fresh names; no repeat ever turns a failure green."""
         first, *_ = record.list_seen()
         same, others = 1, list[SeenRecord]()
         left = min(self.options.repeat_budget_s, self.options.all_repeats_s - self._repeating_s)
-        while same + len(others) < self.options.repeats and seconds < left:
+        while (
+            same + len(others) < self.options.repeats
+            and seconds < left
+            and self._hurry.repeats(instance)
+        ):
             since = self._deaths.number
             outcome = self._perform(instance)
             seen = self._record_seen(instance, outcome, since)
@@ -307,11 +346,21 @@ def transcript_record(transcript: Transcript) -> TranscriptRecord:
     )
 
 
-def _record_hurried(observation: Observation, after: int) -> SeenRecord:
-    note = (
-        f"saw {observation.value}, but the kit no longer waits long after {after} overdue answers"
-    )
+def _record_hurried(observation: Observation) -> SeenRecord:
+    note = f"saw {observation.value}, but the kit no longer waits long: the target owes too much"
     return SeenRecord(value=f"{UNDECIDED}:hurried", note=note)
+
+
+def _record_cut_off(observation: Observation) -> SeenRecord:
+    note = f"saw {observation.value}, but the way to the target resets connections by itself"
+    return SeenRecord(value=f"{UNDECIDED}:cut-off", note=note)
+
+
+def _observe_unarranged(error: KitError, transcript: Transcript) -> Observation:
+    """Return what is seen when a case could not be prepared, with the exchange that failed."""
+    if isinstance(error, ArrangementFailed) and error.transcript is not None:
+        transcript.extend(error.transcript)
+    return observed(f"{UNDECIDED}:arrangement", note=str(error))
 
 
 def difference_record(difference: Difference | None) -> DifferenceRecord | None:

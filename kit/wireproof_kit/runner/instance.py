@@ -14,10 +14,10 @@ from wireproof_spec.catalogue import CLIENT, Catalogue, Clause, is_below
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One experiment.
+    """One case with one set of parameters.
 
-    ``arguments`` name the kit objects it takes, ``argument_needs`` the capabilities without which
-    the target cannot give them.
+    ``arguments`` are the kit objects it takes; ``argument_needs`` are the capabilities that these
+    objects require of the target.
     """
 
     id: str
@@ -40,7 +40,7 @@ class Instance:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The capabilities of the clause, of the case, of its parameters, and of what it takes."""
+        """The capabilities that the clause, the case, its parameters and its arguments require."""
         own = self.id.removeprefix(f"{self.mark.id}/").removesuffix(f"/{self.mark.place}")
         of_parameters = self.mark.needs_of.get(own, ())
         needs = (*self.clause.needs, *self.mark.needs, *of_parameters, *self.argument_needs)

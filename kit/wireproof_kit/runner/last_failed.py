@@ -23,7 +23,7 @@ def read_last_failed(path: Path) -> frozenset[str]:
 def keep_last_failed(
     path: Path, instances: Sequence[Instance], known: Sequence[Instance]
 ) -> tuple[Instance, ...]:
-    """Return the instances that failed last time; all of them when none of ``known`` did."""
+    """Return the instances that failed last time; if none of ``known`` failed, all instances."""
     failed = read_last_failed(path)
     if not any(item.id in failed for item in known):
         return tuple(instances)

@@ -1,7 +1,10 @@
 """How long to wait, by the kind of wait; measured per target, scaled by one option."""
 
+import contextlib
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator
+from contextvars import ContextVar
+from dataclasses import dataclass
 from enum import Enum
 
 
@@ -15,6 +18,8 @@ class Wait(Enum):
 
 
 BUSY_LIMIT = 4.0
+SHORTEST_S = 0.2
+"""How long a hurried case waits, whatever it waits for."""
 # A case is given up after two minutes: it must have seen before that its wait was in vain.
 SETTLING_MOST = 80.0
 
@@ -24,13 +29,32 @@ REDELIVERY = Wait.REDELIVERY
 SETTLING = Wait.SETTLING
 
 
+_is_hurried: ContextVar[Callable[[], bool]] = ContextVar("_is_hurried", default=lambda: False)
+
+
+@contextlib.contextmanager
+def hurry(is_hurried: Callable[[], bool]) -> Generator[None]:
+    """Let waits of this thread be the shortest ones from when the function says so."""
+    token = _is_hurried.set(is_hurried)
+    try:
+        yield
+    finally:
+        _is_hurried.reset(token)
+
+
+def in_hurry(seconds: float) -> float:
+    """Return how long to wait: so many seconds, unless this thread's case is hurried."""
+    return min(seconds, SHORTEST_S) if _is_hurried.get()() else seconds
+
+
 @dataclass(frozen=True, slots=True)
 class Patience:
     """Seconds granted to each kind of wait.
 
     ``settling`` is for what several nodes have to agree on, such as a leader: no text says how
     soon they must, and measured clusters took 30 s under load. It is ``redelivery`` unless given.
-    ``in_rounds``: the target looks for due messages now and then, more seldom on a busy machine.
+    ``is_withheld`` says that nothing was delivered while it was measured. ``in_rounds``: the
+    target looks for due messages now and then, more seldom on a busy machine.
     """
 
     answer: float
@@ -38,6 +62,7 @@ class Patience:
     redelivery: float
     in_rounds: bool = False
     settling: float | None = None
+    is_withheld: bool = False
 
     def seconds(self, wait: Wait) -> float:
         """Return the budget of one wait in seconds."""
@@ -47,21 +72,13 @@ class Patience:
             Wait.REDELIVERY: self.redelivery,
             Wait.SETTLING: self.redelivery if self.settling is None else self.settling,
         }
-        return budgets[wait]
-
-    def cut(self, factor: float) -> "Patience":
-        """Return a shorter patience."""
-        return replace(
-            self,
-            answer=self.answer * factor,
-            push=self.push * factor,
-            redelivery=self.redelivery * factor,
-            settling=self.seconds(SETTLING) * factor,
-        )
+        return in_hurry(budgets[wait])
 
     def settling_seconds(self) -> float:
         """Return how long several nodes may take to agree, longer on a busy machine."""
         seconds = self.seconds(SETTLING)
+        if self.settling is None:
+            return seconds
         return max(seconds, min(seconds * machine_load(), SETTLING_MOST))
 
 

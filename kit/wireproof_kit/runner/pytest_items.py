@@ -26,7 +26,7 @@ class CaseCollector:
         self.fault = ""
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Make a case for each of the things of which the target has several."""
+        """Make a case for each value of an argument that has several values on the target."""
         parametrize_case(metafunc, self._several)
 
     @pytest.hookimpl(tryfirst=True)

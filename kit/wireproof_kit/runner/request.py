@@ -15,10 +15,10 @@ _CLAIMS = {"true": True, "false": False, "yes": True, "no": False}
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """Which run to make, how, and what becomes of its records.
+    """The selection, the options and the outputs of a run.
 
-    ``maxfail`` is the number of failures that end the run; ``baseline`` is the deviations file;
-    ``bundle`` is the file to write; with ``allow_unstable`` undecided and unstable cases do not
+    ``maxfail`` is the number of failures that end the run. ``baseline`` is the deviations file.
+    ``bundle`` is the file to write. With ``allow_unstable``, undecided and unstable cases do not
     count against the run.
     """
 
@@ -31,7 +31,7 @@ class RunRequest:
 
 
 def read_claims(items: Iterable[str]) -> dict[str, bool]:
-    """Return the claims of NAME=true|false|probe; a claim to be probed is none.
+    """Return the claims of items NAME=true|false|probe; ``probe`` means no claim.
 
     Raises:
         UsageFault: an item is not of this form.
@@ -50,7 +50,7 @@ def read_origins(text: str | None, where: str = "--origin") -> tuple[Binding, ..
     """Return the origins whose musts count, from a text such as ``text,base``; None means all.
 
     Raises:
-        UsageFault: it names none, or something else than an origin that a must may have.
+        UsageFault: the text names no origin, or one that a must cannot have.
     """
     names = BINDING if text is None else [name.strip() for name in text.split(",")]
     for name in names:
@@ -75,7 +75,7 @@ def check_seconds(option: str, value: float | None) -> float | None:
     """Return the seconds given with an option.
 
     Raises:
-        UsageFault: they are not more than 0 and less than a day.
+        UsageFault: the seconds are not more than 0 and less than a day.
     """
     if value is not None and not 0 < value < LONGEST_S:
         raise UsageFault(

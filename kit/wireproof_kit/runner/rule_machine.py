@@ -1,10 +1,10 @@
 """Histories: random sequences of moves, searched by a Hypothesis rule machine inside one case.
 
-A move has a name and a number to choose by. The first history that breaks the law ends the
-search. What a faulty target does need not come again, and Hypothesis shrinks only what does, so
-the moves are shortened here: without one part after another, within a bound of runs and of time
-and with little patience; what is left is then played once more with all patience. Hypothesis is
-imported only when a search begins.
+A move has a name and a number for its choices. The first history that breaks the law ends the
+search. A faulty target may not repeat its fault, and Hypothesis shrinks only repeatable failures.
+So the moves are shortened here: one part after another is left out, with limits on runs and time
+and with little patience. The shortest history is then played once more with all patience.
+Hypothesis is imported only when a search begins.
 """
 
 import os
@@ -57,7 +57,7 @@ def usual_effort(short: Effort = SHORT) -> Effort:
 
 
 class LawBroken(Exception):
-    """A history violated the law: the word of the observation, and what was seen."""
+    """A history violated the law: the word of the observation, and a note."""
 
     def __init__(self, word: str, note: str, *, overdue: bool = False) -> None:
         super().__init__(f"{word}: {note}")
@@ -70,7 +70,7 @@ class History(Protocol):
     """One experiment made of moves; each method but ``close`` may raise Broken."""
 
     def move(self, name: str, choice: int) -> str:
-        """Make a move and say in words what was done; empty when nothing was."""
+        """Make a move and return a description of it; empty if nothing was done."""
         ...
 
     def end(self) -> None:
@@ -105,7 +105,7 @@ class Failure:
     broken: LawBroken
 
     def observation(self) -> Observation:
-        """Name the failure; the steps stand in the note."""
+        """Return the observation of the failure; its note has the steps."""
         note = f"{'; '.join(self.words)} → {self.broken.note}"
         return observed(self.broken.word, overdue=self.broken.overdue, note=note)
 
@@ -222,7 +222,7 @@ def search(
     The same seed gives the same histories. ``tell`` is given each history that kept the law.
 
     Raises:
-        KitError: what kept the kit from its job before anything was found, were it only time.
+        KitError: the kit could not search, for instance for lack of time, and found nothing.
     """
     state = _Search(begin, effort, tell)
     _explore(state, moves, seed)

@@ -92,7 +92,8 @@ class OpenRun:
 
     def start(self) -> None:
         """Start early, each in a thread, the cases that mostly wait."""
-        self._engine.start(item for item in self._choice.run if item.mark.waiting)
+        lacking = self._unsupported
+        self._engine.start(item for item in self.cases if item.id not in lacking)
 
     def run_case(self, instance: Instance) -> CaseRecord:
         """Run a case and judge it; a failure that the deviations file lists is known."""
@@ -118,9 +119,9 @@ def run_cases(
     is_stopped: Callable[[], bool],
     tell_wait: Tell = lambda what, seconds: None,
 ) -> RunRecords:
-    """Run what the request asks for; ``is_stopped`` is asked after every case.
+    """Run the requested cases; ``is_stopped`` is called after every case.
 
-    ``tell_wait`` is told what is waited for, and how long, when that takes some time.
+    ``tell_wait`` is called with the current step and its seconds while a step takes long.
 
     Raises:
         KitError: as `OpenRun.open`.
@@ -128,7 +129,7 @@ def run_cases(
     """
     activity = Activity()
     with (
-        activity.watched(tell_wait),
+        activity.watch(tell_wait),
         contextlib.closing(OpenRun.open(request, instances, activity)) as opened,
     ):
         ledger = Ledger(request.bundle, opened.deviations, request.allow_unstable)
@@ -187,8 +188,13 @@ def _in_order(choice: Choice, instances: Sequence[Instance]) -> tuple[Instance, 
     return tuple(sorted((item for item in instances if item.id in chosen), key=turn))
 
 
-def turn(instance: Instance) -> int:
-    """Return a case's turn: quick cases, waiting ones, those that disturb others, hazards."""
+def turn(instance: Instance) -> tuple[int, bool]:
+    """Return a case's turn: quick cases, waiting ones, those that disturb others, hazards.
+
+    Of each, cases of core clauses come first: what the target withholds in them it withholds in
+    the rest of their group, which is then not waited for.
+    """
+    is_other = not instance.clause.core
     if instance.mark.hazard:
-        return 3
-    return 2 if instance.mark.alone else int(instance.mark.waiting)
+        return 3, is_other
+    return (2 if instance.mark.alone else int(instance.mark.waiting)), is_other

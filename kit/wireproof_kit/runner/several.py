@@ -1,4 +1,4 @@
-"""What the named target has several of: a case that takes one of them is run once for each."""
+"""Arguments that have several values on a target: a case runs once for each value."""
 
 from collections.abc import Mapping, Sequence
 

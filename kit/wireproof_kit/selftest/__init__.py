@@ -1,1 +1,1 @@
-"""The selftest: suites run against references that are wrong, or legally different, on purpose."""
+"""The selftest: the suites run against faulty references and against legal variants."""

@@ -27,7 +27,7 @@ class Dimension(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Dimensions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The dimensions of a protocol, and which of them matter, by prefix of a clause's id."""
+    """The dimensions of a protocol, and which of them matter to the clauses with a prefix."""
 
     dimension: dict[str, Dimension] = {}
     matters: dict[str, tuple[str, ...]] = {}

@@ -122,7 +122,7 @@ def check_writable(path: Path) -> None:
     """Check before the selftest starts that a matrix can be written to a file.
 
     Raises:
-        UsageFault: it cannot, or its suffix names no known format.
+        UsageFault: the file cannot be written, or its suffix names no known format.
     """
     if path.suffix not in SUFFIXES:
         raise UsageFault(f"--out {path}: a name that ends in .md or .jsonl is needed")

@@ -27,8 +27,8 @@ class Trial(msgspec.Struct, frozen=True):
     ``kind`` is fault, variant, alternative or mix; ``way`` in what way a fault is wrong;
     ``not_with`` which variants a variant is never mixed with. Cases that must not fail are all run
     if ``every`` is true; otherwise one set of parameters of each case function, another one in
-    each trial.
-    ``candidates`` are the faults of a corner, tried in turn until one does something there.
+    each trial. ``candidates`` are the faults of a corner, tried in turn until one does something
+    there.
     """
 
     name: str

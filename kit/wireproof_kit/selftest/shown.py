@@ -1,7 +1,7 @@
-"""What the law accepts, and whether any legal trial of a selftest has shown it.
+"""Which observations and readings the law accepts, and which of them a legal trial has shown.
 
-A pattern that no reference ever shows is accepted on trust: nobody knows whether a target that
-shows it stays unaccused.
+A pattern that no reference ever shows is accepted on trust: a target that shows it may be accused
+wrongly without anybody noticing.
 """
 
 import tomllib
@@ -14,7 +14,7 @@ REASONS = "unshown.toml"
 
 
 def accepted_patterns(law: Law) -> tuple[str, ...]:
-    """Return the patterns that conform, under whatever reading."""
+    """Return the patterns that conform under any reading."""
     of_readings = (each for options in law.reading.values() for each in options.values())
     return (*law.accept, *(pattern for patterns in of_readings for pattern in patterns))
 
@@ -44,7 +44,7 @@ def all_acceptable(protocol: str) -> Iterator[str]:
 
 
 def read_reasons(protocol: str) -> Mapping[str, str]:
-    """Return why the example does not show some of what is accepted, by line or its beginning."""
+    """Return the written reasons why accepted lines are not shown, by line or by its beginning."""
     path = find_protocol(protocol).folder() / REASONS
     if not path.is_file():
         return {}
@@ -53,7 +53,7 @@ def read_reasons(protocol: str) -> Mapping[str, str]:
 
 
 def unshown(protocol: str, shown: Iterable[str]) -> list[str]:
-    """Return what is acceptable, was not shown, and has no written reason."""
+    """Return the accepted lines that were not shown and have no written reason."""
     seen, reasons = set(shown), tuple(read_reasons(protocol))
     return [
         line

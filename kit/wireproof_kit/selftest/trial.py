@@ -71,7 +71,7 @@ def _draw_cases(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     source = random.Random(trial.name)
     alike: dict[object, list[Instance]] = {}
     for item in instances:
-        alike.setdefault((item.function, item.clause.id), []).append(item)
+        alike.setdefault((item.mark.id, item.clause.id), []).append(item)
     drawn = [source.choice(items) for items in alike.values()]
     return _thin_out(drawn, SHARE.get(trial.kind, 1), source)
 
@@ -98,7 +98,8 @@ def run_trial(trial: Trial, url: str, protocol: str, instances: Sequence[Instanc
     patience = PATIENCE_S.get(trial.kind, LEGAL_PATIENCE_S)
     seed = crc32(trial.name.encode()) % SEEDS  # other histories in each, the same each time
     plan = RunPlan(url=url, protocol=protocol, seed=seed, timeout=patience, passing=True)
-    request = RunRequest(plan, RunOptions(repeats=1, waiters=WAITERS, transcripts=False))
+    options = RunOptions(repeats=1, waiters=WAITERS, transcripts=False, patient=True)
+    request = RunRequest(plan, options)
     with closing(OpenRun.open(request, cases_of(trial, instances))) as opened:
         cases = _TrialRun(trial, opened)
         cases.run(opened.supported)

@@ -85,7 +85,7 @@ def start_reference(
     data lie in a folder of their own in ``parent``, by default where memory is one.
 
     Raises:
-        TargetUnreachable: the process ended or did not say that it is ready in time.
+        TargetUnreachable: the process ended, or did not report in time that it is ready.
     """
     folder = scratch(parent or memory_folder())
     arguments = reference_arguments(protocol, folder.name, options)
@@ -99,7 +99,7 @@ def await_ready(
     """Wait until a reference is ready; ``folder`` holds its data and goes with it.
 
     Raises:
-        TargetUnreachable: the process ended or did not say that it is ready in time.
+        TargetUnreachable: the process ended, or did not report in time that it is ready.
     """
     try:
         ready = json.loads(first_line(process, protocol))
@@ -162,7 +162,7 @@ def first_line(process: BrokerProcess, protocol: str) -> bytes:
     """Return the next line that a reference writes.
 
     Raises:
-        TargetUnreachable: it said none in time, or ended.
+        TargetUnreachable: the reference wrote no line in time, or ended.
     """
     stream = process.stdout
     if stream is None:

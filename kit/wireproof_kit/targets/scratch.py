@@ -20,7 +20,7 @@ def scratch(parent: str | None = None) -> tempfile.TemporaryDirectory[str]:
     """Create a temporary folder, and remove those of processes that were killed.
 
     Raises:
-        OSError: none can be made there.
+        OSError: no folder can be made there.
     """
     for left in Path(parent or tempfile.gettempdir()).glob(f"{PREFIX}*"):
         _remove_if_left(left)

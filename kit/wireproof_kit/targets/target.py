@@ -47,14 +47,14 @@ USUAL_KEYS: Keys = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A broker or documents: protocol, address or path, and the URL keys the user gave.
+    """A broker, documents or a client: protocol, address or path, and the URL keys of the user.
 
-    ``http``, ``control`` and each of ``servers``, by its key, are HOST:PORT; ``data`` is the
-    broker's data directory. Without a host the servers are asked for the nodes. With ``tls`` every
-    connection goes over to TLS: ``cacert`` is trusted, ``cert`` and ``key`` are shown.
-    ``auth_env`` names the environment variable that holds the secret of AUTH. ``path`` is the
-    file or folder of documents, ``kind`` what they are, as their protocol names it. ``command``
-    starts a client, which plays a ``role``.
+    ``http``, ``control`` and each of ``servers``, by its key, are HOST:PORT. ``data`` is the
+    broker's data directory. Without a host, the servers are asked for the nodes. With ``tls``
+    every connection switches to TLS: ``cacert`` is trusted, ``cert`` and ``key`` authenticate the
+    kit. ``auth_env`` names the environment variable with the secret of AUTH. ``path`` is the file
+    or folder of documents, ``kind`` their kind, in the words of their protocol. ``command`` starts
+    a client, which has a ``role``.
     """
 
     url: str

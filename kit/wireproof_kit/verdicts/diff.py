@@ -118,7 +118,7 @@ class Comparison:
         """Return the changes of one class, the strictest level first, then by case id."""
         return tuple(change for change in self.changes if change.kind == kind)
 
-    def counted(self, kind: Kind) -> tuple[Change, ...]:
+    def list_counting(self, kind: Kind) -> tuple[Change, ...]:
         """Return the changes of one class that count in B: by their level, and by its origins."""
         return tuple(c for c in self.of(kind) if c.pair.counts(self.after.header))
 
@@ -130,7 +130,7 @@ class Comparison:
         return any(
             not (kind == "regressed" and change.pair.is_listed())
             for kind in kinds
-            for change in self.counted(kind)
+            for change in self.list_counting(kind)
         )
 
 
@@ -148,7 +148,7 @@ def compare(before: Bundle, after: Bundle) -> Comparison:
     """Compare two bundles of whole runs.
 
     Raises:
-        UsageFault: one is cut off, they are of different protocols, or share no case.
+        UsageFault: a bundle is incomplete, or the bundles differ in protocol or share no case.
     """
     _check(before, after)
     old = {record.case: record for record in before.cases}
@@ -159,7 +159,7 @@ def compare(before: Bundle, after: Bundle) -> Comparison:
         raise UsageFault(_nothing_in_common(before, after, len(old.keys() & new.keys())))
     scene = _Scene(before.header, after.header, after.footer)
     changes = sorted(
-        _doubted(list(_changes(pairs, scene))), key=lambda c: level_rank(c.pair.level)
+        _mark_doubtful(list(_changes(pairs, scene))), key=lambda c: level_rank(c.pair.level)
     )
     return Comparison(before, after, tuple(_differences(before, after)), tuple(changes), compared)
 
@@ -171,10 +171,10 @@ def _changes(pairs: Sequence[Pair], scene: _Scene) -> Iterator[Change]:
             yield Change(kind, pair)
 
 
-def _doubted(changes: Sequence[Change]) -> Iterator[Change]:
-    """Yield the changes; a fix is doubtful where its new answer made as strict a case worse.
+def _mark_doubtful(changes: Sequence[Change]) -> Iterator[Change]:
+    """Yield the changes; a fix is doubtful if its new answer made an equally strict case worse.
 
-    A broker that refuses everything refuses what it must, too, and has not been mended.
+    A broker that refuses everything also refuses what it must refuse: that is no fix.
     """
     worse = [change.pair for change in changes if change.kind in ("regressed", "otherwise")]
     for change in changes:

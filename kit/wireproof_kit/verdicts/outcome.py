@@ -114,9 +114,10 @@ def coverage(records: Iterable[CaseRecord], catalogue: Catalogue) -> dict[str, i
 def statement(
     header: HeaderRecord, groups: Sequence[GroupRecord], code: int, *, above: str = ""
 ) -> str:
-    """Return the statement of what was shown by group; never a bare `conformant`.
+    """Return what was shown, by group; never only `conformant`.
 
-    ``above`` says that nothing was run that counts; it is told where that decides the end.
+    ``above`` is the sentence that no counting case was run; it is added if that decides the exit
+    code.
     """
     said = [_describe_group(header, group) for group in groups]
     if above and code == EXIT_NOT_DONE:

@@ -8,7 +8,7 @@ def check_revision(catalogue: Catalogue, revision: int | None) -> None:
     """Raise an error for a revision of the law that this kit does not judge by.
 
     Raises:
-        UsageFault: it is later than each of the catalogue's, or was withdrawn.
+        UsageFault: the revision is later than every revision of the catalogue, or was withdrawn.
     """
     latest = max(catalogue.revisions.values())
     if revision is not None and revision <= catalogue.withdrawn:

@@ -1,8 +1,8 @@
 """The kit's end of a connection in any protocol: deadlines, limits and a transcript.
 
-Waits are polls with a deadline on a non-blocking socket. While writing, what comes is read too,
-so that what a target says before a reset is never lost. A write to a peer that has gone does not
-raise: it has ended, and says so.
+Waits are polls with a deadline on a non-blocking socket. Input is read while writing, so that
+bytes that a target sends before a reset are never lost. A write to a closed connection does not
+raise an error: the connection reports its end.
 """
 
 import select
@@ -83,7 +83,7 @@ class Wire(Generic[T]):
 
         Raises:
             TimeoutError: the handshake is not done within so many seconds.
-            OSError: it failed; ssl.SSLCertVerificationError when the certificate did.
+            OSError: the handshake failed; ssl.SSLCertVerificationError for a bad certificate.
         """
         deadline = time.monotonic() + seconds
         inside = context.wrap_socket(
@@ -129,16 +129,16 @@ class Wire(Generic[T]):
             else:  # a target that sends for ever gets one look past the deadline, no more
                 late = time.monotonic() >= deadline
 
-    def nothing(
+    def explain_nothing(
         self, seconds: float, cut: Callable[[bytes], WireError]
     ) -> Nonsense | Closed | Silent:
-        """Say why no value came in so many seconds; ``cut`` says what the end cut off."""
+        """Return why no value came in ``seconds``; ``cut`` describes an incomplete last value."""
         if self._incoming.fault is not None:
             return self._nonsense(self._incoming.fault)
         pending = self.pending
         if self._ended is not None:
             return Nonsense(cut(pending)) if pending else Closed(self._ended)
-        self._transcript.waited(seconds)
+        self._transcript.add_wait(seconds)
         note = f"nothing whole within {seconds:.2f} s"
         self.record("note", pending[:CHUNK], note=note)
         return Silent(seconds, partial=len(pending))
@@ -235,7 +235,7 @@ def connect_socket(address: Address, protocol: str) -> socket.socket:
     """Return a socket connected to an address; its URL begins with the protocol's name.
 
     Raises:
-        TargetUnreachable: it accepts no connection.
+        TargetUnreachable: no connection is accepted there.
     """
     try:
         return socket.create_connection(address, timeout=CONNECT_SECONDS)

@@ -60,9 +60,9 @@ def transfer(address: Address, data: bytes, *, seconds: float, method: str) -> T
 class ConnectionPool:
     """A pool of connections to one address that are reused while the target keeps them open.
 
-    For requests that are no case's, of which there are many; may be used by several threads. One
-    that was idle for more than ``idle_seconds`` is not used again: something between may have
-    forgotten it without a word.
+    It serves the many requests that belong to no case, and is thread-safe. A connection that was
+    idle for more than ``idle_seconds`` is not used again: a device on the way may have dropped it
+    silently.
     """
 
     def __init__(self, address: Address, *, idle_seconds: float = IDLE_SECONDS) -> None:

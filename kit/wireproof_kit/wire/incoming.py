@@ -38,7 +38,7 @@ class Source(Protocol[T_co]):
         """Return the next value, or NEED_MORE.
 
         Raises:
-            WireError: what has come is none.
+            WireError: the bytes are no such value.
         """
         ...
 
@@ -69,7 +69,7 @@ class Incoming(Generic[T]):
         self._source.feed(data)
 
     def next(self) -> T | None:
-        """Return the next complete value; None when there is none or after a fault."""
+        """Return the next complete value; None if no value is complete, or after a fault."""
         if self.fault is not None:
             return None
         try:

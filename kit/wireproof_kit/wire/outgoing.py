@@ -139,7 +139,7 @@ def overwritten(
     """Overwrite a field with a number, modulo its width; unchanged when it is equal.
 
     Raises:
-        KeyError: there is no such field.
+        KeyError: the frame has no such field.
     """
     part = built.part(field)
     written = (number % (1 << 8 * part.length)).to_bytes(part.length, byte_order)

@@ -114,7 +114,7 @@ class Transcript:
                 self.sent += len(data)
         return step
 
-    def waited(self, seconds: float) -> None:
+    def add_wait(self, seconds: float) -> None:
         """Count a wait in which nothing came, unless it was no more than a glance."""
         with self._lock:
             self.vain_s += seconds if seconds >= GLANCE_S else 0.0

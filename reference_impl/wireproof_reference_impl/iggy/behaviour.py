@@ -59,9 +59,9 @@ class StoreBehaviour(Struct, frozen=True):
 class PollBehaviour(Struct, frozen=True):
     """Which messages a poll finds.
 
-    `starts` gives the offset where each strategy begins; `stored` is what is answered about a
-    stored offset. Bytes behind the fields of a poll over TCP are ignored if it `takes_trailing`,
-    else refused.
+    `starts` gives the offset where each strategy begins. `stored` gives the reported value of a
+    stored offset. Bytes after the fields of a poll over TCP are ignored if `takes_trailing`, else
+    refused.
     """
 
     starts: Mapping[int, strategy.Start] = field(default_factory=lambda: strategy.STARTS)

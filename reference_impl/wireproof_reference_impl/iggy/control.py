@@ -1,13 +1,13 @@
-"""The control API: changes stored messages as no client can.
+"""The control API: it changes stored messages as no client can.
 
-An HTTP API of our own, with parameters in the query. No command of the protocol sets a state,
-and no payload is ever damaged; here both are done, so that readers can meet them. Every request
-answers the message as it stands now, or 400 with one sentence; or 403 with one where it does not
-show the token, or comes by a web page.
+It is our own HTTP API, with parameters in the query. No command of the protocol sets a state or
+damages a payload; the control API does both, so that clients can be tested with such messages. An
+answer has the present message, or status 400 and one sentence; or status 403 and one sentence if
+the request lacks the token or comes from a web page.
 
     GET  /control/message?stream=S&topic=T&partition=P&offset=O
     POST /control/message?…&state=poisoned      a name, or any code of 0..255
-    POST /control/message?…&flip=BIT            turns one bit of the payload over
+    POST /control/message?…&flip=BIT            inverts one bit of the payload
 """
 
 from collections.abc import Mapping

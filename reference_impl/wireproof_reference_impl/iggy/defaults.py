@@ -13,22 +13,22 @@ def no_delay() -> int:
 
 
 def same_number(number: int) -> int:
-    """Return what was given."""
+    """Return the number unchanged."""
     return number
 
 
 def same_offset(offset: int | None) -> int | None:
-    """Return what was given."""
+    """Return the offset unchanged."""
     return offset
 
 
 def same_text(text: str) -> str:
-    """Return what was given."""
+    """Return the text unchanged."""
     return text
 
 
 def same_headers(headers: Headers | None) -> Headers | None:
-    """Return what was given."""
+    """Return the headers unchanged."""
     return headers
 
 
@@ -38,7 +38,7 @@ def has_state(message: Message) -> bool:
 
 
 def all_messages(messages: list[Message]) -> list[Message]:
-    """Keep every message, whatever its state."""
+    """Return all messages, in any state."""
     return messages
 
 

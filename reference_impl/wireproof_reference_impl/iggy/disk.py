@@ -71,7 +71,7 @@ class SegmentFiles:
         """Write messages to a segment, all or none.
 
         Raises:
-            OSError: they could not be written; what was is taken back.
+            OSError: the messages could not be written; the log is as before.
         """
         positions = struct.pack(
             f"<{len(rows.positions)}I", *_list_fitting(rows.positions, _U32_MASK)
@@ -97,7 +97,7 @@ class SegmentFiles:
         """Overwrite a record in place.
 
         Raises:
-            OSError: it could not be written.
+            OSError: the record could not be written.
         """
         with open(self.path(start, "log"), "r+b") as file:
             file.seek(position)
@@ -107,7 +107,7 @@ class SegmentFiles:
         """Store an offset.
 
         Raises:
-            OSError: it could not be written.
+            OSError: the offset could not be written.
         """
         folder = f"{self._folder}/offsets/{_OFFSETS[kind]}"
         if folder not in self._made:

@@ -147,7 +147,7 @@ async def _listen(shell: Shell, server: Server, options: ServeOptions) -> Mappin
         "protocol": "iggy",
         "tcp": address_text(*tcp),
         "http": address_text(*http),
-        "control": None if controlled is None else access.announced(address_text(*controlled)),
+        "control": None if controlled is None else access.announce(address_text(*controlled)),
         "data": None if options.data is None else str(options.data),
     }
 

@@ -71,7 +71,7 @@ class Fleet:
         """Make durable what is about to be acknowledged, on followers too.
 
         Raises:
-            OSError: it is not durable.
+            OSError: the messages are not durable.
         """
         for node in self._gathering:
             node.commit()
@@ -99,7 +99,7 @@ class Fleet:
             address = await shell.listen(
                 self._control, self._options.control, connect, idle_s=IDLE_SECONDS
             )
-            self._control_address = self._control.access.announced(address_text(*address))
+            self._control_address = self._control.access.announce(address_text(*address))
         return self._fields()
 
     def close(self) -> None:

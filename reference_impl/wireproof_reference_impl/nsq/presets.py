@@ -54,7 +54,7 @@ def _fault(name: str) -> Preset:
     """Return the fault with this name, which may be restricted to a corner: `NAME@CORNER`."""
     own, at, corner = name.partition(corners.SEPARATOR)
     preset = find_preset(FAULTS, "fault", own)
-    return corners.cornered(preset, corner) if at else preset
+    return corners.make_cornered(preset, corner) if at else preset
 
 
 def overrides(

@@ -1,5 +1,6 @@
 """The same answers from a standalone cluster as from one machine, by both ways to get there."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,8 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from fleet import Shape, fleet, write_fleet
-from history_fixture import tree
+from history_fixture import bundle, rows, tree
 from spark_cluster import QUICK, SUBMIT_S, cluster, submitted
+from spark_servers import connect_server
 
 import wireproof_reports.job
 from wireproof_reports.pipeline.session import SparkFault, Wanted, session
@@ -43,13 +45,12 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def local(history: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    return aggregated(history, tmp_path_factory.mktemp("local"), "local[2]")
+    return aggregated(history, tmp_path_factory.mktemp("local"), *at("local[2]"))
 
 
-def aggregated(history: Path, site: Path, master: str) -> dict[str, bytes]:
+def aggregated(history: Path, site: Path, *where: str) -> dict[str, bytes]:
     """Run the command as a user would; nothing but its own words may be seen."""
-    settings = [word for item in QUICK.items() for word in ("--conf", "=".join(item))]
-    options = ["--out", str(site), "--master", master, *settings]
+    options = ["--out", str(site), *where]
     done = subprocess.run(
         [sys.executable, "-m", "wireproof", "aggregate", str(history), *options],
         capture_output=True,
@@ -63,6 +64,11 @@ def aggregated(history: Path, site: Path, master: str) -> dict[str, bytes]:
     return answers(site)
 
 
+def at(master: str) -> list[str]:
+    settings = [word for item in QUICK.items() for word in ("--conf", "=".join(item))]
+    return ["--master", master, *settings]
+
+
 def answers(site: Path) -> dict[str, bytes]:
     return {name: data for name, data in tree(site / "data").items() if name != "index.json"}
 
@@ -71,7 +77,7 @@ def test_a_cluster_answers_as_one_machine_does(
     history: Path, master: str, local: dict[str, bytes], tmp_path: Path
 ) -> None:
     assert len(local) > 10
-    assert aggregated(history, tmp_path / "site", master) == local
+    assert aggregated(history, tmp_path / "site", *at(master)) == local
 
 
 def test_a_submitted_job_answers_as_one_machine_does(
@@ -85,6 +91,53 @@ def test_a_submitted_job_answers_as_one_machine_does(
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.startswith(f"site  {tmp_path / 'site'}")
     assert answers(tmp_path / "site") == local
+
+
+def test_a_connect_server_answers_as_one_machine_does(
+    history: Path, local: dict[str, bytes], tmp_path: Path
+) -> None:
+    with connect_server(tmp_path) as url:
+        assert aggregated(history, tmp_path / "site", "--remote", url) == local
+
+
+def test_bundles_are_taken_by_workers_that_have_only_what_is_sent(
+    master: str, tmp_path: Path
+) -> None:
+    """The workers' Python has pyarrow and numpy, as Spark needs them, and nothing else of ours."""
+    landing = tmp_path / "landing"
+    landing.mkdir()
+    for seed in range(6):
+        bundle(landing / f"{seed}.jsonl", seed=seed)
+    settings = [*at(master), "--conf", f"spark.pyspark.python={bare_python(tmp_path)}"]
+
+    words = [sys.executable, "-m", "wireproof", "ingest"]
+    done = subprocess.run(
+        [*words, str(landing), "--history", str(tmp_path / "h"), *settings],
+        capture_output=True,
+        text=True,
+        timeout=SUBMIT_S,
+        env={name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"},
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert len(rows(tmp_path / "h", "runs")) == 6
+    assert len(rows(tmp_path / "h", "results")) == 18
+
+
+def bare_python(folder: Path) -> Path:
+    """Return a Python that finds pyarrow and numpy, and none of the project's packages."""
+    packages = folder / "bare"
+    packages.mkdir()
+    for name in ("pyarrow", "numpy", "numpy.libs"):
+        of_ours = Path(pa.__file__).parents[1] / name
+        if of_ours.exists():
+            (packages / name).symlink_to(of_ours)
+    base = Path(sys.base_prefix) / "bin" / "python3"
+    program = folder / "bare-python"
+    program.write_text(f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH:{packages}" exec {base} -s "$@"\n')
+    program.chmod(0o755)
+    return program
 
 
 def test_workers_have_the_code_that_was_shipped(master: str, tmp_path: Path) -> None:

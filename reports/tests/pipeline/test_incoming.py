@@ -13,7 +13,7 @@ import pytest
 from history_fixture import bundle, with_lines
 
 from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
-from wireproof_reports.pipeline.worker import BUNDLE, FAULTY, glance, reading, unpacking
+from wireproof_reports.pipeline.worker import BUNDLE, FAULTY, glance, make_reader, make_unpacker
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.history import TABLES
 from wireproof_spec.record import (
@@ -35,7 +35,7 @@ class Read:
         self.hashes = {str(row["path"]): str(row["bundle"]) for row in seen}
         self.faults = {str(row["path"]): str(row["fault"]) for row in seen if row["fault"]}
         expected = {p: bundle for p, bundle in self.hashes.items() if p not in self.faults}
-        packed = pa.Table.from_batches(reading(naming, expected)(files(*paths)))
+        packed = pa.Table.from_batches(make_reader(naming, expected)(files(*paths)))
         self.tables = {table: list(unpacked(packed, table)) for table in TABLES}
         of = [(row["of"], text(row["packed"]), str(row["fault"])) for row in named(packed)]
         self.faults.update({name: fault for what, name, fault in of if what == FAULTY})
@@ -58,7 +58,7 @@ def text(packed: object) -> str:
 
 def unpacked(packed: pa.Table, table: str) -> Iterator[dict[str, object]]:
     mine = [{"packed": row["packed"]} for row in packed.to_pylist() if row["of"] == table]
-    for batch in unpacking(table)(iter([pa.RecordBatch.from_pylist(mine)] if mine else [])):
+    for batch in make_unpacker(table)(iter([pa.RecordBatch.from_pylist(mine)] if mine else [])):
         yield from batch.to_pylist()
 
 
@@ -143,7 +143,7 @@ def test_content_may_come_with_the_row(tmp_path: Path) -> None:
 
     (seen,) = next(glance(iter(batches))).to_pylist()
     expected = {str(seen["path"]): str(seen["bundle"])}
-    packed = list(reading(NO_NAMING, expected)(iter(batches)))
+    packed = list(make_reader(NO_NAMING, expected)(iter(batches)))
 
     assert seen["bundle"] == hashlib.sha256(gzip.decompress(data)).hexdigest()
     (run,) = unpacked(pa.Table.from_batches(packed), "runs")
@@ -262,7 +262,7 @@ def test_a_damaged_bundle_is_refused_and_leaves_no_row(
 
 def test_a_bundle_that_changes_between_two_readings_is_refused(tmp_path: Path) -> None:
     path = bundle(tmp_path / "b.jsonl")
-    packed = list(reading(NO_NAMING, {str(path): "another"})(files(path)))
+    packed = list(make_reader(NO_NAMING, {str(path): "another"})(files(path)))
 
     (row,) = pa.Table.from_batches(packed).to_pylist()
 

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from quick_spark import quick_session
 
 from wireproof_reports.bundle_file import BundleFault
-from wireproof_reports.pipeline.history import published, published_as_of, read_table
+from wireproof_reports.pipeline.history import read_published, read_published_as_of, read_table
 from wireproof_reports.pipeline.ingest import How, ingest
 from wireproof_reports.pipeline.migrate import migrate
 from wireproof_reports.pipeline.place import HistoryFault
@@ -74,7 +74,7 @@ def test_good_bundles_are_taken_once_and_others_refused_with_their_reason(
     told = {(row["file"], row["line"], str(row["reason"])) for row in rows(history, "quarantine")}
     assert {(file, line) for file, line, _ in told} == {("cut.jsonl", 0), ("later.jsonl", 5)}
     assert first.refused[0].reason in {reason for _, _, reason in told}
-    state = published(spark, str(history))
+    state = read_published(spark, str(history))
     assert state.note.rows == {"results": 6, "grammar": 18, "quarantine": 2, "runs": 2}
     assert read_table(spark, str(history), "results", state).count() == 6
 
@@ -116,26 +116,26 @@ def test_older_states_can_be_asked_until_vacuum_removes_their_files(
     history = str(tmp_path / "h")
     for seed in range(3):
         ingest(spark, [str(bundle(landing / f"{seed}.jsonl", seed=seed))], history)
-    newest = published(spark, history)
-    oldest = published_as_of(spark, history, "1")
+    newest = read_published(spark, history)
+    oldest = read_published_as_of(spark, history, "1")
 
     assert [read_table(spark, history, "results", s).count() for s in (oldest, newest)] == [3, 9]
-    assert published_as_of(spark, history, "9999-12-31") == newest
+    assert read_published_as_of(spark, history, "9999-12-31") == newest
     for wanted, sentence in (
         ("1999-01-01", "had no version then"),
         ("77", "the newest version of .* is 3"),
         ("yesterday", "expected a version of runs, or a date such as 2026-11-21"),
     ):
         with pytest.raises(HistoryFault, match=sentence):
-            published_as_of(spark, history, wanted)
+            read_published_as_of(spark, history, wanted)
 
     done = vacuum(spark, history, keep_days=0)
 
     assert [version for version, _ in done.lost] == [3, 2, 1]
     assert (done.newest, done.oldest) == (4, 4)
     with pytest.raises(HistoryFault, match="vacuum removed files of version 1; the oldest"):
-        published_as_of(spark, history, "1")
-    state = published(spark, history)
+        read_published_as_of(spark, history, "1")
+    state = read_published(spark, history)
     assert read_table(spark, history, "results", state).count() == 9
     assert ingest(spark, [str(bundle(landing / "9.jsonl", seed=9))], history).bundles == 1
 

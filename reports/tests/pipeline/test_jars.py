@@ -20,10 +20,10 @@ def test_the_environment_names_the_folder_of_jars(
 
 def test_a_folder_without_delta_is_none(tmp_path: Path) -> None:
     (tmp_path / "other.jar").write_bytes(b"x")
-    assert jars.found(tmp_path) == []
+    assert jars.find_jars(tmp_path) == []
 
     (tmp_path / "delta-spark_4.2_2.13-4.4.0.jar").write_bytes(b"x")
-    assert len(jars.found(tmp_path)) == 2
+    assert len(jars.find_jars(tmp_path)) == 2
 
 
 def test_jars_that_are_there_are_not_fetched(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wireproof_reports.bundle_file import BundleFault
-from wireproof_reports.pipeline.landing import SLICE_BYTES, escaped, local_paths, slices
+from wireproof_reports.pipeline.landing import SLICE_BYTES, escape, local_paths, slices
 
 
 def test_a_folder_means_the_bundles_below_it(tmp_path: Path) -> None:
@@ -40,4 +40,4 @@ def test_tasks_are_neighbours_of_about_the_same_size(sizes: list[int], cores: in
 
 
 def test_signs_that_are_patterns_to_spark_are_escaped() -> None:
-    assert escaped("s3a://b/a[1]*?{x}.jsonl") == r"s3a://b/a\[1\]\*\?\{x\}.jsonl"
+    assert escape("s3a://b/a[1]*?{x}.jsonl") == r"s3a://b/a\[1\]\*\?\{x\}.jsonl"

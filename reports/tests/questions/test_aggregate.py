@@ -32,7 +32,7 @@ def wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AnalysisRequest:
     monkeypatch.setattr(module, "session", session)
     monkeypatch.setattr(module, "open_tables", lambda *_, **__: None)
     monkeypatch.setattr(module, "state_of", lambda *_: Published(1))
-    monkeypatch.setattr(module, "_told", lambda *_: {})
+    monkeypatch.setattr(module, "_describe_history", lambda *_: {})
     monkeypatch.setattr(module, "all_answers", answers)
     return AnalysisRequest(str(tmp_path / "history"), tmp_path / "site", names=("flips", "causes"))
 

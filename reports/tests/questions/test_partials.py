@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from quick_spark import quick_session
 
 from wireproof_reports.pipeline import partials
-from wireproof_reports.pipeline.history import published, published_as_of
+from wireproof_reports.pipeline.history import read_published, read_published_as_of
 from wireproof_reports.pipeline.partials import Part, chain
 from wireproof_reports.pipeline.tables import KEPT, open_tables
 from wireproof_reports.questions.answers import QUESTIONS, answer
@@ -68,7 +68,9 @@ def halves(whole: Fleet) -> tuple[Fleet, Fleet]:
 
 def answers(spark: SparkSession, history: Path, as_of: str = "", *, keep: bool) -> str:
     state = (
-        published_as_of(spark, str(history), as_of) if as_of else published(spark, str(history))
+        read_published_as_of(spark, str(history), as_of)
+        if as_of
+        else read_published(spark, str(history))
     )
     tables = open_tables(spark, str(history), state, today=TODAY, keep=keep)
     return json.dumps({name: answer(name, tables).rows for name in QUESTIONS}, indent=1)

@@ -19,7 +19,7 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 from quick_spark import quick_session
 
-from wireproof_reports.pipeline.history import published
+from wireproof_reports.pipeline.history import read_published
 from wireproof_reports.pipeline.ingest import ingest
 from wireproof_reports.pipeline.session import SparkFault, in_words
 from wireproof_reports.pipeline.tables import open_tables
@@ -57,7 +57,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 def hold(spark: SparkSession, folder: Path, rows: Fleet, *, kept: bool) -> dict[str, int]:
     """Ask all questions, compare every answer, order included, and count its rows."""
     write_fleet(folder, rows)
-    state = published(spark, str(folder))
+    state = read_published(spark, str(folder))
     tables = open_tables(spark, str(folder), state, today=TODAY, keep=kept)
     counts: dict[str, int] = {}
     for name in QUESTIONS:
@@ -99,7 +99,7 @@ def test_wire_integers_come_through_as_exact_text(
     )
     history = str(tmp_path / "history")
     ingest(spark, [str(bundle(tmp_path / "b.jsonl", [record]))], history)
-    tables = open_tables(spark, history, published(spark, history), today=TODAY)
+    tables = open_tables(spark, history, read_published(spark, history), today=TODAY)
 
     line = write_answer(answer("causes", tables), tmp_path)
 
@@ -144,7 +144,7 @@ def test_foreign_files_in_a_history_are_one_sentence(
 
     def ask() -> None:
         with in_words(tmp_path / "spark.log"):
-            state = published(spark, str(history))
+            state = read_published(spark, str(history))
             answer("matrix", open_tables(spark, str(history), state, today=TODAY))
 
     with pytest.raises(SparkFault) as fault:

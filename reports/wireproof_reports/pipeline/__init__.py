@@ -1,1 +1,1 @@
-"""Ingest bundles into a history of Parquet files and open its tables in Spark."""
+"""Adds bundles to a history of Delta tables, and opens its tables in Spark."""

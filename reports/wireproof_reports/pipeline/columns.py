@@ -36,14 +36,14 @@ def worker_columns(table: str) -> tuple[Column, ...]:
 
 
 def arrow_schema(table: str) -> pa.Schema:
-    """Return what the workers hand over of a table, its partition columns last."""
+    """Return the Arrow columns that workers return for a table, its partition columns last."""
     fields = [pa.field(column.name, _ARROW[column.kind]) for column in worker_columns(table)]
     protocol, day = PARTITIONS
     return pa.schema([*fields, pa.field(protocol, pa.string()), pa.field(day, pa.date32())])
 
 
 def spark_schema(columns: Iterable[Column]) -> T.StructType:
-    """Return the types of these columns, the partition columns last."""
+    """Return the Spark types of these columns, the partition columns last."""
     fields = [T.StructField(column.name, _SPARK[column.kind]) for column in columns]
     protocol, day = PARTITIONS
     partition = [T.StructField(protocol, T.StringType()), T.StructField(day, T.DateType())]
@@ -53,7 +53,7 @@ def spark_schema(columns: Iterable[Column]) -> T.StructType:
 def record_batch(
     table: str, rows: Sequence[Row], shared: Mapping[str, object], protocol: str, day: date | None
 ) -> pa.RecordBatch:
-    """Return rows of one bundle; ``shared`` are the columns that all of them have in common."""
+    """Return rows of one bundle as a batch; ``shared`` columns have one value in all rows."""
     schema = arrow_schema(table)
     common: dict[str, object] = {**shared, "protocol": protocol, "day": day}
     arrays = [

@@ -26,6 +26,7 @@ from pyspark.sql import functions as F
 from wireproof_reports.pipeline.columns import BATCH, spark_schema
 from wireproof_reports.pipeline.owner import in_words, is_alive, own_name
 from wireproof_reports.pipeline.place import HistoryFault, root_of
+from wireproof_reports.pipeline.session import run_sql
 from wireproof_spec.history import FIRST, FORMAT, LAST, PARTITIONS, TABLES, VERSION
 
 TRANSACTIONS = "wireproof-ingest"
@@ -45,11 +46,11 @@ which costs time for texts that nobody looks for."""
 
 
 class Conflict(Exception):
-    """Another writer came between; nothing of this attempt is in, and it may be made again."""
+    """Another writer wrote meanwhile; nothing of this attempt was added, so it may be repeated."""
 
 
 class Note(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a commit says of itself: whose it is, and, when it publishes, all versions."""
+    """The note of a commit: its writer, and for a publication the versions of all tables."""
 
     wireproof: str
     attempt: int = 0
@@ -79,18 +80,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The state that readers see; version -1 of ``runs`` is that of a history not begun."""
+    """The state that readers see; version -1 of ``runs`` stands for an empty history."""
 
     version: int = -1
     when: datetime | None = None
     note: Note = field(default_factory=lambda: Note(PUBLISHED))
 
     def count(self, table: str) -> int:
-        """Return how many rows a table has."""
+        """Return the number of rows of a table."""
         return self.note.rows.get(table, 0)
 
     def version_of(self, table: str) -> int | None:
-        """Return the version of a table in this state; None if it is not there."""
+        """Return the version of a table in this state; None if the state lacks the table."""
         return self.version if table == LAST else self.note.versions.get(table)
 
 
@@ -102,15 +103,17 @@ def path_of(history: str, table: str) -> str:
     return f"{root_of(history)}/{table}"
 
 
-def quoted(history: str, table: str) -> str:
-    """Return the table as SQL names it."""
+def quote_table(history: str, table: str) -> str:
+    """Return the name of the table in SQL."""
     return f"delta.`{path_of(history, table).replace('`', '``')}`"
 
 
 def entries(spark: SparkSession, history: str, table: str, most: int) -> list[Entry]:
-    """Return a table's last commits, the last one first; none where there is no table."""
+    """Return a table's last commits, the last one first; empty if the table does not exist."""
     try:
-        rows = spark.sql(f"DESCRIBE HISTORY {quoted(history, table)} LIMIT {most}").collect()
+        rows = run_sql(
+            spark, f"DESCRIBE HISTORY {quote_table(history, table)} LIMIT {most}"
+        ).collect()
     except PySparkException as error:
         if is_missing(error):
             return []
@@ -127,15 +130,15 @@ _MISSING = (
 
 
 def is_missing(error: PySparkException) -> bool:
-    """Return True if Delta says that there is no table."""
+    """Return True if the error says that a table does not exist."""
     return any(name in str(error) for name in _MISSING)
 
 
 def publications(spark: SparkSession, history: str, most: int = MOST_LOOKED_AT) -> list[Published]:
-    """Return the states that a history had, the last one first.
+    """Return the published states of a history, the last one first.
 
     Raises:
-        HistoryFault: a newer version wrote it.
+        HistoryFault: a newer version wrote the history.
     """
     found = [
         Published(entry.version, entry.when, entry.note)
@@ -147,11 +150,11 @@ def publications(spark: SparkSession, history: str, most: int = MOST_LOOKED_AT) 
     return found
 
 
-def published(spark: SparkSession, history: str) -> Published:
+def read_published(spark: SparkSession, history: str) -> Published:
     """Return the state that readers see now.
 
     Raises:
-        HistoryFault: a newer version wrote the history, or it is none of wireproof's.
+        HistoryFault: a newer version wrote the history, or it is not wireproof's.
     """
     for most in (1, MOST_LOOKED_AT):
         found = publications(spark, history, most)
@@ -165,11 +168,11 @@ def published(spark: SparkSession, history: str) -> Published:
     return NOTHING
 
 
-def published_as_of(spark: SparkSession, history: str, wanted: str) -> Published:
+def read_published_as_of(spark: SparkSession, history: str, wanted: str) -> Published:
     """Return an older state: a version of ``runs``, or the last one of a day or moment.
 
     Raises:
-        HistoryFault: there is none, vacuum removed its files, or it is no version and no date.
+        HistoryFault: no such state exists, vacuum removed its files, or the text is invalid.
     """
     found = publications(spark, history, 1_000_000)
     if wanted.isdigit():
@@ -210,7 +213,7 @@ def read_table(spark: SparkSession, history: str, table: str, state: Published) 
 
 
 class Attempt:
-    """One batch on its way in. Use `begin`; append to tables, publish last."""
+    """One batch being added: call `begin`, append to tables, publish last."""
 
     def __init__(self, spark: SparkSession, history: str, state: Published, kit: str) -> None:
         self.spark = spark
@@ -223,11 +226,11 @@ class Attempt:
 
     @property
     def batch(self) -> int:
-        """The number that the rows of this batch have."""
+        """The number of this batch, which all its rows have."""
         return self.state.note.batch + 1
 
     def append(self, table: str, rows: DataFrame, count: int) -> None:
-        """Write the batch's rows of a table: one commit.
+        """Write the batch's rows of a table in one commit.
 
         Raises:
             Conflict: another writer has written to the table meanwhile.
@@ -241,10 +244,10 @@ class Attempt:
     def publish(
         self, runs: DataFrame | None, count: int = 0, oldest: int | None = None
     ) -> Published:
-        """Write the rows of ``runs``, and with them the versions of all tables: it has happened.
+        """Write the rows of ``runs`` with the versions of all tables; then the batch is published.
 
         Raises:
-            Conflict: another writer took over; what was appended will be taken back.
+            Conflict: another writer took over; the appended rows will be removed.
         """
         self._rows[LAST] = self._rows.get(LAST, 0) + count
         note = Note(
@@ -268,7 +271,7 @@ class Attempt:
         return Published(top.version, top.when, note)
 
     def restore(self) -> None:
-        """Bring every table back to what is published, after a batch that was killed.
+        """Restore every table to its published version, after a batch that was killed.
 
         Raises:
             Conflict: another writer has written meanwhile.
@@ -276,33 +279,34 @@ class Attempt:
         if self.state.version >= 0:
             fence = Note(FENCED, attempt=self.number, owner=own_name())
             self._write(LAST, self.spark.createDataFrame([], spark_schema(TABLES[LAST])), fence)
+            self.number += 1  # or Delta would leave out what this one publishes itself
         for table in TABLES:
             head = entries(self.spark, self.history, table, 1)
             base = self._versions.get(table, 0)
             if table != LAST and head and head[0].version > base:
-                with self._noted(Note(CLAIMED, attempt=self.number, owner=own_name())):
-                    name = quoted(self.history, table)
-                    self.spark.sql(f"RESTORE TABLE {name} TO VERSION AS OF {base}")
+                with self._set_note(Note(CLAIMED, attempt=self.number, owner=own_name())):
+                    name = quote_table(self.history, table)
+                    run_sql(self.spark, f"RESTORE TABLE {name} TO VERSION AS OF {base}")
                 self._check(table, head[0].version + 1)
                 self._versions[table] = head[0].version + 1
 
     def compact(self) -> None:
-        """Have Delta merge small files.
+        """Let Delta merge small files.
 
         Raises:
             Conflict: another writer has written meanwhile.
         """
         note = Note(CLAIMED, attempt=self.number, owner=own_name())
         for table in sorted(self._versions, key=lambda name: name != FIRST):
-            with self._noted(note):
-                self.spark.sql(f"OPTIMIZE {quoted(self.history, table)}")
+            with self._set_note(note):
+                run_sql(self.spark, f"OPTIMIZE {quote_table(self.history, table)}")
             head = entries(self.spark, self.history, table, 1)[0]
             if head.version != self._versions[table]:
                 self._check(table, self._versions[table] + 1)
                 self._versions[table] += 1
 
     def _base(self, table: str) -> int:
-        """Return the version that the next commit follows; make the table where it is not."""
+        """Return the version that the next commit follows; create a missing table."""
         if table not in self._versions:
             if not entries(self.spark, self.history, table, 1):
                 self._create(table)
@@ -320,10 +324,11 @@ class Attempt:
             "delta.dataSkippingStatsColumns": _SKIPPING.get(table, "bundle,batch"),
         }
         told = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
-        with self._noted(Note(CLAIMED, attempt=self.number, owner=own_name())):
-            self.spark.sql(
-                f"CREATE TABLE IF NOT EXISTS {quoted(self.history, table)} ({columns}) "
-                f"USING delta PARTITIONED BY ({', '.join(PARTITIONS)}) TBLPROPERTIES ({told})"
+        with self._set_note(Note(CLAIMED, attempt=self.number, owner=own_name())):
+            run_sql(
+                self.spark,
+                f"CREATE TABLE IF NOT EXISTS {quote_table(self.history, table)} ({columns}) "
+                f"USING delta PARTITIONED BY ({', '.join(PARTITIONS)}) TBLPROPERTIES ({told})",
             )
 
     def _write(self, table: str, rows: DataFrame, note: Note) -> None:
@@ -339,12 +344,12 @@ class Attempt:
         if top.version != version or top.note is None or top.note.attempt != self.number:
             raise Conflict(table)
 
-    def _noted(self, note: Note) -> "_Setting":
+    def _set_note(self, note: Note) -> "_Setting":
         return _Setting(self.spark, _META, msgspec.json.encode(note).decode())
 
 
 class _Setting:
-    """A setting of the session for a while."""
+    """A setting of the session, for a limited time."""
 
     def __init__(self, spark: SparkSession, name: str, value: str) -> None:
         self._spark, self._name, self._value = spark, name, value
@@ -364,16 +369,16 @@ def begin(
     take_over: bool = False,
     wait_s: float = WAIT_S,
 ) -> Attempt:
-    """Return an attempt at the state that is published; what a killed one left is taken back.
+    """Return an attempt at the published state; the rows of a killed attempt are removed.
 
     Raises:
         HistoryFault: another process is writing, and did not end in time.
-        Conflict: another writer came between.
+        Conflict: another writer wrote meanwhile.
     """
     deadline = time.monotonic() + wait_s
     while True:
-        state = published(spark, history)
-        unpublished = list(_unpublished(spark, history, state))
+        state = read_published(spark, history)
+        unpublished = list(_list_unpublished(spark, history, state))
         attempt = Attempt(spark, history, state, kit)
         if not unpublished:
             return attempt
@@ -399,7 +404,7 @@ def begin(
         time.sleep(POLL_S)
 
 
-def _unpublished(spark: SparkSession, history: str, state: Published) -> Iterator[Entry]:
+def _list_unpublished(spark: SparkSession, history: str, state: Published) -> Iterator[Entry]:
     """Return the commits of ``results`` that no publication names, the newest first."""
     named = state.note.versions.get(FIRST, 0)
     for most in (1, 20, MOST_LOOKED_AT):
@@ -437,7 +442,7 @@ def _end_of(wanted: str) -> datetime:
     """Return the moment, or the end of the day, that a text names; in UTC if it does not say.
 
     Raises:
-        HistoryFault: it names none.
+        HistoryFault: the text names no moment.
     """
     try:
         if len(wanted) == len("2026-11-21"):

@@ -1,4 +1,4 @@
-"""Reads a bundle for a history: checks all of it and sets damaged lines aside."""
+"""Reads a bundle for a history: checks every line, and quarantines damaged lines."""
 
 import hashlib
 import re
@@ -131,19 +131,19 @@ _KIND = msgspec.json.Decoder(_Kind)
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """What one reading of a bundle's bytes tells: its SHA-256, uncompressed, and its header."""
+    """The result of reading a bundle's bytes once: their SHA-256 (uncompressed) and the header."""
 
     sha256: str
     header: HeaderRecord
 
     @property
     def protocol(self) -> str:
-        """The protocol that the bundle is about."""
+        """The protocol of the bundle."""
         return self.header.target.protocol
 
     @property
     def day(self) -> date | None:
-        """The day on which the run began, in UTC; None where the header does not tell it."""
+        """The day on which the run began, in UTC; None if the header has no valid time."""
         moment = read_start(self.header)
         return moment.date() if moment else None
 
@@ -169,10 +169,10 @@ NO_NAMING = TargetNaming()
 
 
 def glance_at(name: str, file: BinaryIO) -> Glance:
-    """Read a bundle's header, and all of its bytes for their hash.
+    """Read a bundle's header, and hash all its bytes.
 
     Raises:
-        BundleFault: it is no bundle, newer, or of an unknown protocol.
+        BundleFault: the bytes are no bundle, or a newer one, or one of an unknown protocol.
     """
     lines = read_lines(file)
     first = next(lines, b"")
@@ -185,10 +185,10 @@ def glance_at(name: str, file: BinaryIO) -> Glance:
 
 
 def read_in(name: str, file: BinaryIO, naming: TargetNaming = NO_NAMING) -> IncomingBundle:
-    """Read and check all of a bundle.
+    """Read and check a complete bundle.
 
     Raises:
-        BundleFault: it is no bundle, cut off, or was changed after the run.
+        BundleFault: the bytes are no bundle, or an incomplete one, or were changed after the run.
     """
     lines = read_lines(file)
     return _Reading(name, next(lines, b""), naming).read(lines)
@@ -210,7 +210,7 @@ class _Reading:
         self._take_in: dict[str, Callable[[bytes], None]] = {
             "": self._case,
             "case": self._case,
-            "finding": self._finding,
+            "finding": self._add_finding,
             "campaign": self._campaign,
         }
 
@@ -234,7 +234,7 @@ class _Reading:
         )
 
     def _end(self, line: bytes, rest: Iterator[bytes]) -> IncomingBundle:
-        """Hold the lines against the footer; the hash of all bytes names the bundle."""
+        """Compare the lines with the footer; the hash of all bytes names the bundle."""
         try:
             footer = _FOOTER.decode(line)
         except DAMAGED as error:
@@ -242,10 +242,10 @@ class _Reading:
             raise BundleFault(f"{self._name}: its footer is damaged: {why}") from error
         before = self._digest.hexdigest()
         self._digest.update(line)
-        check_end(self._name, footer, before, rest=self._hashed(rest))
+        check_end(self._name, footer, before, rest=self._hash_lines(rest))
         return self._whole(footer)
 
-    def _hashed(self, lines: Iterator[bytes]) -> Iterator[bytes]:
+    def _hash_lines(self, lines: Iterator[bytes]) -> Iterator[bytes]:
         for line in lines:
             self._digest.update(line)
             yield line
@@ -272,7 +272,7 @@ class _Reading:
         self._seen.add(record.case)
         self._grammar.add(record)
 
-    def _finding(self, line: bytes) -> None:
+    def _add_finding(self, line: bytes) -> None:
         self._rows["findings"].append(finding_row(_FINDING.decode(line)))
 
     def _campaign(self, line: bytes) -> None:
@@ -293,7 +293,9 @@ class _Reading:
         run = run_row(header, footer, file=file, totals=totals)
         rows = {**told, "runs": [run], "grammar": list(self._grammar.rows())}
         return IncomingBundle(
-            Glance(subject.bundle, header), {**subject.columns(), "file": file}, rows
+            Glance(subject.bundle, header),
+            {**subject.columns(), "file": file, "path": self._name},
+            rows,
         )
 
 

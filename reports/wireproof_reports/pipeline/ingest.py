@@ -4,6 +4,7 @@ The workers hash all bundles; the driver leaves out those whose hash is in ``run
 read the others, and the tables are written, one commit each (see `history`).
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -25,9 +26,9 @@ from wireproof_reports.pipeline.worker import (
     GLANCES_DDL,
     PACKED_DDL,
     glance,
-    reading,
+    make_reader,
+    make_unpacker,
     refused_row,
-    unpacking,
 )
 from wireproof_spec.history import FIRST, LAST, TABLES
 
@@ -44,7 +45,7 @@ Tell = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedLine:
-    """A line of a bundle that was set aside, and why."""
+    """A damaged line of a bundle, and the reason."""
 
     file: str
     line: int
@@ -53,7 +54,7 @@ class QuarantinedLine:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A bundle that was refused whole, and why."""
+    """A refused bundle, and the reason."""
 
     path: str
     bundle: str
@@ -62,7 +63,7 @@ class Refused:
 
 @dataclass(slots=True)
 class IngestResult:
-    """What an ingest came to."""
+    """The result of an ingest."""
 
     bundles: int = 0
     already: int = 0
@@ -74,7 +75,7 @@ class IngestResult:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How bundles are taken in."""
+    """The options of an ingest."""
 
     naming: TargetNaming = NO_NAMING
     kit: str = ""
@@ -109,11 +110,11 @@ def ingest(
     """Add bundles to a history; create the history if it does not exist.
 
     Raises:
-        BundleFault: a name is none of a file; or, if strict, a bundle is damaged or foreign.
-        HistoryFault: the history is none, newer, or in use.
+        BundleFault: a name is no file; or, if strict, a bundle is damaged or foreign.
+        HistoryFault: the history is no history, newer, or in use.
     """
     local, urls = landing.split(named)
-    paths = [(str(path), path.stat().st_size) for path in landing.local_paths(local)]
+    paths = [(os.path.abspath(path), path.stat().st_size) for path in landing.local_paths(local)]
     frames = [landing.files(spark, paths)] if paths else []
     frames += [landing.files_at(spark, urls, content=True)] if urls else []
     large = landing.too_large(spark, urls) if urls else []
@@ -132,11 +133,11 @@ def take(
     """Take in the files of these rows.
 
     Raises:
-        BundleFault: if strict, one is damaged or foreign; nothing was taken.
-        HistoryFault: the history is none, newer, or in use.
+        BundleFault: if strict, a bundle is damaged or foreign; nothing was added.
+        HistoryFault: the history is no history, newer, or in use.
     """
     taken = IngestResult()
-    seen, refused = _glanced(frames)
+    seen, refused = _glance(frames)
     words = f"is larger than {landing.MOST_AT_A_URL >> 20} MiB; ingest it from a folder"
     refused += [Refused(path, "", f"{path} {words}") for path in large]
     _refuse_if_strict(how, refused)
@@ -151,7 +152,7 @@ def take(
     return taken
 
 
-def _glanced(frames: Sequence[DataFrame]) -> tuple[list[_Seen], list[Refused]]:
+def _glance(frames: Sequence[DataFrame]) -> tuple[list[_Seen], list[Refused]]:
     """Have the workers hash files; return those that can be read, in the order of their days."""
     seen: list[_Seen] = []
     refused: list[Refused] = []
@@ -170,7 +171,9 @@ def _unknown(
     spark: SparkSession, history: str, seen: Sequence[_Seen], taken: IngestResult
 ) -> list[_Seen]:
     """Return the bundles that the history does not have, each hash once; count the others."""
-    known = _known(spark, history, h.published(spark, history), [one.bundle for one in seen])
+    known = _find_known(
+        spark, history, h.read_published(spark, history), [one.bundle for one in seen]
+    )
     new: dict[str, _Seen] = {}
     for one in seen:
         if one.bundle in known or one.bundle in new:
@@ -180,7 +183,7 @@ def _unknown(
     return list(new.values())
 
 
-def _known(
+def _find_known(
     spark: SparkSession, history: str, state: h.Published, bundles: Sequence[str]
 ) -> set[str]:
     if state.count(LAST) == 0 or not bundles:
@@ -199,7 +202,7 @@ def _take_batch(
     taken: IngestResult,
 ) -> None:
     """Read bundles and write their rows; again where another writer came between."""
-    packed = _packed(spark, batch, how.naming)
+    packed = _read_packed(spark, batch, how.naming)
     packed.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         read = _Read.of(packed, batch)
@@ -249,14 +252,14 @@ class _Read:
         return cls(bundles, rows, sorted(refused, key=lambda one: one.path))
 
 
-def _packed(spark: SparkSession, batch: Sequence[_Seen], naming: TargetNaming) -> DataFrame:
+def _read_packed(spark: SparkSession, batch: Sequence[_Seen], naming: TargetNaming) -> DataFrame:
     """Return what the workers make of these bundles."""
     local = [(one.path, one.size) for one in batch if not is_url(one.path)]
-    urls = [landing.escaped(one.path) for one in batch if is_url(one.path)]
+    urls = [landing.escape(one.path) for one in batch if is_url(one.path)]
     expected = {one.path: one.bundle for one in batch}
     frames = [landing.files(spark, local)] if local or not urls else []
     frames += [landing.files_at(spark, urls, content=True)] if urls else []
-    parts = [frame.mapInArrow(reading(naming, expected), PACKED_DDL) for frame in frames]
+    parts = [frame.mapInArrow(make_reader(naming, expected), PACKED_DDL) for frame in frames]
     return parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1])
 
 
@@ -273,7 +276,7 @@ def _write(
         Conflict: another writer came between.
     """
     spark, history = attempt.spark, attempt.history
-    if _known(spark, history, attempt.state, sorted(read.bundles)):
+    if _find_known(spark, history, attempt.state, sorted(read.bundles)):
         raise HistoryFault(
             f"another ingest has taken some of the same bundles into {history} meanwhile; "
             "nothing of this batch is in; run this again"
@@ -292,7 +295,7 @@ def _write(
     taken.results += read.rows.get("results", 0)
     taken.findings += read.rows.get("findings", 0)
     if read.rows.get("quarantine", 0):
-        taken.quarantined.extend(_quarantined(packed))
+        taken.quarantined.extend(_list_quarantined(packed))
     if attempt.batch % COMPACT_EVERY == 0:
         compact(spark, history, attempt.kit)
 
@@ -311,7 +314,7 @@ def compact(spark: SparkSession, history: str, kit: str) -> None:
 def _rows(packed: DataFrame, table: str) -> DataFrame:
     schema = spark_schema(worker_columns(table))
     mine = packed.where(F.col("of") == table).select("packed")
-    return mine.mapInArrow(unpacking(table), schema)
+    return mine.mapInArrow(make_unpacker(table), schema)
 
 
 def _new_refused(attempt: h.Attempt, refused: Sequence[Refused]) -> Iterator[dict[str, object]]:
@@ -337,7 +340,7 @@ def _frame(spark: SparkSession, rows: Sequence[dict[str, object]]) -> DataFrame:
     )
 
 
-def _quarantined(packed: DataFrame) -> Iterator[QuarantinedLine]:
+def _list_quarantined(packed: DataFrame) -> Iterator[QuarantinedLine]:
     rows = _rows(packed, "quarantine").select("file", "line", "reason").orderBy("file", "line")
     for row in rows.limit(MOST_LISTED).collect():
         yield QuarantinedLine(row["file"], row["line"], row["reason"])

@@ -6,6 +6,7 @@ Spark's own resolver brings them. What they depend on, Spark has already: fetche
 they are seven files and 13 MB instead of 33 and 87 MB.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -23,12 +24,12 @@ MEGABYTES = 13
 FETCH_S = 900
 
 _ASK = """
-import sys
+import json, sys
 from pyspark.sql import SparkSession
-SparkSession.builder.master("local[1]").config("spark.jars.packages", sys.argv[1]).config(
-    "spark.jars.ivy", sys.argv[2]).config("spark.ui.enabled", "false").config(
-    "spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1"
-    ).getOrCreate().stop()
+builder = SparkSession.builder.master("local[1]")
+for name, value in json.loads(sys.argv[1]).items():
+    builder.config(name, value)
+builder.getOrCreate().stop()
 """
 
 
@@ -45,7 +46,7 @@ def folder() -> Path:
     return Path(cache) / "wireproof" / f"delta-{DELTA}"
 
 
-def found(where: Path) -> list[Path]:
+def find_jars(where: Path) -> list[Path]:
     """Return the jars in a folder; none unless Delta itself is among them."""
     jars = sorted(where.glob("*.jar"))
     has_delta = any(jar.name.startswith(("io.delta_delta-spark", "delta-spark")) for jar in jars)
@@ -53,28 +54,36 @@ def found(where: Path) -> list[Path]:
 
 
 def fetch(where: Path) -> list[Path]:
-    """Have the jars in a folder; they are there as a whole or not at all.
+    """Fetch the jars into a folder: all of them or none.
 
     Raises:
-        JarFault: they could not be fetched.
+        JarFault: the jars could not be fetched.
     """
     with tempfile.TemporaryDirectory(prefix="wireproof-jars-") as scratch:
-        command = [sys.executable, "-c", _ASK, PACKAGE, scratch]
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=FETCH_S, check=False
-        )
-        kept = [
-            jar
-            for jar in sorted((Path(scratch) / "jars").glob("*.jar"))
-            if jar.name.startswith(tuple(f"{group}_" for group in GROUPS))
-        ]
-        if done.returncode or not kept:
+        wanted = tuple(f"{group}_" for group in GROUPS)
+        kept = [jar for jar in resolve(PACKAGE, Path(scratch)) if jar.name.startswith(wanted)]
+        if not kept:
             raise JarFault(
                 f"Delta's jars ({PACKAGE}) could not be fetched; on a machine without network "
                 f"copy them into a folder and name it by {VARIABLE} (see docs/history.md)"
             )
         _place(kept, where)
-    return found(where)
+    return find_jars(where)
+
+
+def resolve(packages: str, scratch: Path, **settings: str) -> list[Path]:
+    """Have Spark's resolver fetch packages into a folder; return their jars, none if it fails."""
+    told = {
+        "spark.jars.packages": packages,
+        "spark.jars.ivy": str(scratch),
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        **settings,
+    }
+    command = [sys.executable, "-c", _ASK, json.dumps(told)]
+    done = subprocess.run(command, capture_output=True, timeout=FETCH_S, check=False)
+    return [] if done.returncode else sorted((scratch / "jars").glob("*.jar"))
 
 
 def _place(jars: Sequence[Path], where: Path) -> None:
@@ -84,7 +93,7 @@ def _place(jars: Sequence[Path], where: Path) -> None:
         whole.mkdir()
         for jar in jars:
             shutil.copyfile(jar, whole / jar.name)
-        if not found(where):
+        if not find_jars(where):
             shutil.rmtree(where, ignore_errors=True)
             whole.rename(where)
 
@@ -95,10 +104,10 @@ def megabytes(jars: Sequence[Path]) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Fetch the jars unless they are there, and say so; 0, or 2 and one sentence."""
+    """Fetch missing jars and print the folder; return 0, or 2 after a sentence on stderr."""
     where = Path(arguments[0]) if arguments else folder()
     try:
-        jars = found(where) or fetch(where)
+        jars = find_jars(where) or fetch(where)
     except (JarFault, OSError, subprocess.TimeoutExpired) as error:
         print(f"wireproof: {error}", file=sys.stderr)
         return 2

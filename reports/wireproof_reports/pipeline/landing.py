@@ -20,10 +20,10 @@ _GLOB_SIGNS = str.maketrans({sign: f"\\{sign}" for sign in "{}[]*?\\"})
 
 
 def local_paths(named: Sequence[str]) -> Iterator[Path]:
-    """Return the bundles that are named, and those below the folders that are.
+    """Yield the named bundles, and all bundles in the named folders.
 
     Raises:
-        BundleFault: a folder has none, or a file is not there.
+        BundleFault: a folder has no bundle, or a file does not exist.
     """
     for name in named:
         path = Path(name)
@@ -79,7 +79,7 @@ def too_large(spark: SparkSession, urls: Sequence[str]) -> list[str]:
     return sorted(str(row[0]) for row in rows)
 
 
-def escaped(path: str) -> str:
+def escape(path: str) -> str:
     """Return a path as Spark's readers take it, to whom some signs are patterns."""
     return path.translate(_GLOB_SIGNS)
 

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from wireproof_reports.bundle_file import BundleFault, law_of
 from wireproof_reports.pipeline import history as h
 from wireproof_reports.pipeline.columns import spark_schema, worker_columns
-from wireproof_reports.pipeline.landing import escaped
+from wireproof_reports.pipeline.landing import escape
 from wireproof_reports.pipeline.place import OLD, HistoryFault, root_of
 from wireproof_spec.history import FIRST, LAST, PARTITIONS, TABLES
 
@@ -57,7 +57,7 @@ def read_old(folder: Path) -> Old:
     """Read what an old history consists of.
 
     Raises:
-        HistoryFault: there is none, it is damaged, or a newer version wrote it.
+        HistoryFault: the history is missing or damaged, or a newer version wrote it.
     """
     try:
         old = msgspec.json.decode((folder / OLD).read_bytes(), type=Old)
@@ -79,7 +79,7 @@ def migrate(spark: SparkSession, folder: Path, history: str, *, kit: str = "") -
     """Write all rows of an old history into a new one; return how many, by table.
 
     Raises:
-        HistoryFault: the new one is not empty, or a count differs; nothing is published then.
+        HistoryFault: the new history is not empty, or a count differs; nothing is published then.
         Conflict: another writer came between.
     """
     old = read_old(folder)
@@ -105,7 +105,7 @@ def _rows(spark: SparkSession, folder: Path, old: Old, table: str) -> DataFrame:
     """Return a table's rows with the columns of this version, the clauses' roles included."""
     schema = spark_schema(worker_columns(table))
     root = root_of(str(folder))
-    places = [escaped(f"{root}/{part.place}") for part in old.of(table)]
+    places = [escape(f"{root}/{part.place}") for part in old.of(table)]
     if not places:
         return spark.createDataFrame([], schema)
     rows = spark.read.schema(schema).option("basePath", f"{root}/{table}").parquet(*places)

@@ -17,8 +17,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from wireproof_reports.pipeline.history import MOST_LOOKED_AT, is_missing, path_of, quoted
+from wireproof_reports.pipeline.history import MOST_LOOKED_AT, is_missing, path_of, quote_table
 from wireproof_reports.pipeline.place import PARTIALS
+from wireproof_reports.pipeline.session import run_sql
 
 NAME = "part"
 """The partition column: the part that a row belongs to."""
@@ -43,7 +44,7 @@ class Part(msgspec.Struct, frozen=True, order=True):
     name: str
 
 
-def kept(
+def read_kept(
     spark: SparkSession, history: str, partial: Partial, results: DataFrame, upto: int
 ) -> DataFrame | None:
     """Return what is kept of all batches up to a number; None where nothing can be kept."""
@@ -77,7 +78,9 @@ def chain(parts: Sequence[Part], upto: int) -> list[Part]:
 def _parts(spark: SparkSession, history: str, table: str) -> list[Part]:
     """Return the parts that are there."""
     try:
-        rows = spark.sql(f"DESCRIBE HISTORY {quoted(history, table)} LIMIT {MOST_LOOKED_AT}")
+        rows = run_sql(
+            spark, f"DESCRIBE HISTORY {quote_table(history, table)} LIMIT {MOST_LOOKED_AT}"
+        )
         notes = [row[0] for row in rows.select("userMetadata").collect()]
     except PySparkException as error:
         if is_missing(error):

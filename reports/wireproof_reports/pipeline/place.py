@@ -1,4 +1,4 @@
-"""Where a history lies: a folder of this machine, or a URL that Spark's file systems know."""
+"""The location of a history: a folder of this machine, or a URL that Spark's file systems know."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def is_url(history: str) -> bool:
 
 
 def root_of(history: str) -> str:
-    """Return the URL under which Spark finds a folder; its file systems take signs as they are."""
+    """Return the URL of a folder for Spark, which takes special characters literally."""
     return history.rstrip("/") if is_url(history) else f"file://{Path(history).resolve()}"
 
 
@@ -33,10 +33,10 @@ def is_history(folder: Path) -> bool:
 
 
 def check_readable(history: str) -> None:
-    """Look whether a folder can be a history, before anybody waits for Spark.
+    """Check that a folder may have a history, before waiting for Spark.
 
     Raises:
-        HistoryFault: it is none, or an older version wrote it.
+        HistoryFault: the folder has no history, or one of an older version.
     """
     if is_url(history):
         return
@@ -50,10 +50,10 @@ def check_readable(history: str) -> None:
 
 
 def check_writable(history: str) -> None:
-    """Look whether a history can lie there, before anybody waits for Spark.
+    """Check that a folder may get a history, before waiting for Spark.
 
     Raises:
-        HistoryFault: it holds something else, an older version wrote it, or it is no folder.
+        HistoryFault: the folder has something else, an older history, or is no folder.
     """
     if is_url(history):
         return

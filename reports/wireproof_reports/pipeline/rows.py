@@ -1,4 +1,4 @@
-"""Records as rows of the history's tables."""
+"""The rows of records in the history's tables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Subject:
     started: datetime | None
 
     def columns(self) -> Row:
-        """Return the columns that all rows of the bundle have in common."""
+        """Return the columns that have the same value in all rows of the bundle."""
         return {
             "bundle": self.bundle,
             "vendor": self.vendor,
@@ -98,7 +98,7 @@ def finding_row(record: FindingRecord) -> Row:
     """Return one finding's row.
 
     Raises:
-        BadRecord: it has no id, a number is out of range, or a date is invalid.
+        BadRecord: the finding has no id, a number out of range, or an invalid date.
     """
     if not record.id:
         raise BadRecord("a finding without an id")
@@ -145,7 +145,7 @@ class Totals:
 
 
 def run_row(header: HeaderRecord, footer: FooterRecord, *, file: str, totals: Totals) -> Row:
-    """Return the bundle's own row; counts of its lines beside what header and footer say."""
+    """Return the row of a bundle, with counts of its lines and the values of header and footer."""
     return {
         "file": file,
         "format": header.format,

@@ -1,4 +1,4 @@
-"""A Spark session: its settings, its noise kept in a file, its failures in words."""
+"""A Spark session: its settings, its log file, and its errors in words."""
 
 import os
 import queue
@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from wireproof_reports.pipeline import jars
 
@@ -41,11 +41,12 @@ class SparkFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Where Spark is to work, and how.
+    """The wanted Spark session.
 
-    An empty master leaves it to what started this process, as spark-submit does. ``remote`` is the
-    URL of a Spark Connect server. ``settings`` are Spark's own. ``code`` are archives of Python
-    modules that the workers are to have, ``unpacked`` those that must be unpacked there.
+    With an empty master the process that started this one decides, such as spark-submit.
+    ``remote`` is the URL of a Spark Connect server. ``settings`` are settings of Spark. ``code``
+    are archives of Python modules for the workers; ``unpacked`` are archives that must be unpacked
+    there.
     """
 
     master: str = "local[*]"
@@ -56,7 +57,7 @@ class Wanted:
 
     @property
     def is_local(self) -> bool:
-        """Whether Spark works in this machine alone."""
+        """Whether Spark works on this machine alone."""
         return not self.remote and is_local(self.master)
 
     @property
@@ -96,29 +97,31 @@ def is_local(master: str) -> bool:
 
 @contextmanager
 def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
-    """Have a session; what Spark and Java say goes into the log.
+    """Yield a Spark session; the output of Spark and Java goes to the log.
 
     Raises:
-        SparkFault: there is no Java, or the session cannot be started.
+        SparkFault: Java is missing, or the session cannot be started.
     """
     if wanted.remote:
-        with _connected(wanted, log) as spark:
+        with _connect(wanted, log) as spark:
             yield spark
         return
     check_java()
-    # Spark starts its workers with `python -m`, which imports from the current folder first.
-    os.environ.setdefault("PYTHONSAFEPATH", "1")
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    with tempfile.TemporaryDirectory(prefix="wireproof-spark-") as scratch:
+    own = wanted.settings.get("spark.pyspark.python", sys.executable)
+    with _environment(own), tempfile.TemporaryDirectory(prefix="wireproof-spark-") as scratch:
         builder = SparkSession.Builder().appName("wireproof")
         if wanted.master:
             builder.master(wanted.master)
         builder.config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
-        settings = {**SETTINGS, **_network(wanted.master), **_shipped(wanted), **wanted.settings}
+        settings = {
+            **SETTINGS,
+            **_network(wanted.master),
+            **_ship_settings(wanted),
+            **wanted.settings,
+        }
         for name, value in {**settings, **_delta(wanted)}.items():
             builder.config(name, value)
-        spark = _started(builder, log)
+        spark = _start(builder, log)
         try:
             with in_words(log):
                 _refuse_without_workers(spark, wanted.master)
@@ -129,12 +132,30 @@ def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
 
 
 @contextmanager
-def _connected(wanted: Wanted, log: Path) -> Generator[SparkSession]:
-    """Have a session on a server of Spark Connect, whose jars are its own affair."""
+def _environment(worker_python: str) -> Generator[None]:
+    """Set the variables that Spark reads, and restore them for what this process starts later."""
+    wanted = {
+        # Spark starts its workers with `python -m`, which imports from the current folder first.
+        "PYTHONSAFEPATH": "1",
+        "PYSPARK_PYTHON": worker_python,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }
+    added = {name: value for name, value in wanted.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+
+
+@contextmanager
+def _connect(wanted: Wanted, log: Path) -> Generator[SparkSession]:
+    """Yield a session on a Spark Connect server; the server has its own jars."""
     builder = SparkSession.Builder().appName("wireproof").remote(wanted.remote)
     for name, value in wanted.settings.items():
         builder.config(name, value)
-    spark = _started(builder, log)
+    spark = _start(builder, log)
     try:
         with in_words(log):
             spark.conf.set("spark.sql.session.timeZone", "UTC")
@@ -144,20 +165,20 @@ def _connected(wanted: Wanted, log: Path) -> Generator[SparkSession]:
 
 
 def _delta(wanted: Wanted) -> dict[str, str]:
-    """Return the settings by which Spark finds Delta's jars, fetched where they are missing.
+    """Return the settings with which Spark finds Delta's jars; missing jars are fetched.
 
-    A user's own ``spark.jars`` or ``spark.jars.packages``, or what spark-submit was given, is
-    taken to have them.
+    If the user sets ``spark.jars`` or ``spark.jars.packages``, or gives jars to spark-submit,
+    these are taken to have Delta.
 
     Raises:
-        SparkFault: they cannot be had.
+        SparkFault: the jars cannot be fetched.
     """
     own = ("spark.jars", "spark.jars.packages")
     if not wanted.master or any("delta" in wanted.settings.get(name, "") for name in own):
         return {}
     where = jars.folder()
     try:
-        there = jars.found(where) or jars.fetch(where)
+        there = jars.find_jars(where) or jars.fetch(where)
     except (jars.JarFault, OSError, subprocess.TimeoutExpired) as error:
         raise SparkFault(str(error)) from error
     if wanted.is_local:  # nothing to copy and to serve: half a second less
@@ -166,6 +187,12 @@ def _delta(wanted: Wanted) -> dict[str, str]:
         return {"spark.driver.extraClassPath": path}
     before = wanted.settings.get("spark.jars", "")
     return {"spark.jars": ",".join([*map(str, there), *([before] if before else [])])}
+
+
+def run_sql(spark: SparkSession, statement: str) -> DataFrame:
+    """Return what a SQL statement gives."""
+    # pyspark leaves the elements of the unused parameter `args` untyped.
+    return spark.sql(statement)  # pyright: ignore[reportUnknownMemberType]
 
 
 @contextmanager
@@ -182,7 +209,7 @@ def in_words(log: Path) -> Generator[None]:
 
 
 def _refuse_without_workers(spark: SparkSession, master: str) -> None:
-    """Run a job of one row; on a master without workers, the first real job would wait for ever.
+    """Run a job of one row: without workers, the first real job would wait forever.
 
     Raises:
         SparkFault: the job was not done in time.
@@ -211,7 +238,7 @@ def check_java() -> None:
     """Check that there is a Java that Spark can use.
 
     Raises:
-        SparkFault: there is none, or it is too old.
+        SparkFault: Java is missing or too old.
     """
     home = os.environ.get("JAVA_HOME", "")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
@@ -233,8 +260,8 @@ def _network(master: str) -> dict[str, str]:
     return {}
 
 
-def _shipped(wanted: Wanted) -> dict[str, str]:
-    """Return the settings by which workers get modules, those that only work unpacked included."""
+def _ship_settings(wanted: Wanted) -> dict[str, str]:
+    """Return the settings with which workers get modules, packed and unpacked."""
     told: dict[str, str] = {}
     if wanted.code:
         told["spark.submit.pyFiles"] = ",".join(map(str, wanted.code))
@@ -246,7 +273,7 @@ def _shipped(wanted: Wanted) -> dict[str, str]:
     return told
 
 
-def _started(builder: SparkSession.Builder, log: Path) -> SparkSession:
+def _start(builder: SparkSession.Builder, log: Path) -> SparkSession:
     try:
         with _quiet(log):
             return builder.getOrCreate()
@@ -255,7 +282,7 @@ def _started(builder: SparkSession.Builder, log: Path) -> SparkSession:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the line of an error that says most.
+    """Return the most informative line of an error.
 
     Errors of Spark have a class in brackets; of other errors the innermost cause is used.
     """

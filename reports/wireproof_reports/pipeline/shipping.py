@@ -28,14 +28,14 @@ COMPILED = ("msgspec",)
 
 
 @contextmanager
-def shipped(wanted: Wanted) -> Generator[Wanted]:
+def ship(wanted: Wanted) -> Generator[Wanted]:
     """Have what is wanted with the code that the workers of another machine need."""
     if wanted.is_local or wanted.remote or not wanted.master:
         yield wanted
         return
     with tempfile.TemporaryDirectory(prefix="wireproof-code-") as scratch:
         code = archive(Path(scratch) / "wireproof.zip")
-        unpacked = compiled(Path(scratch) / "wireproof-compiled.zip")
+        unpacked = archive_compiled(Path(scratch) / "wireproof-compiled.zip")
         yield replace(wanted, code=[code], unpacked=[unpacked])
 
 
@@ -50,7 +50,7 @@ def archive(path: Path) -> Path:
     return path
 
 
-def compiled(path: Path) -> Path:
+def archive_compiled(path: Path) -> Path:
     """Write the compiled packages into a zip file for Spark to unpack."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
         for package in COMPILED:

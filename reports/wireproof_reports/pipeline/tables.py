@@ -1,4 +1,4 @@
-"""A history's tables as questions see them: all at the versions of one published state."""
+"""A history's tables as questions read them: all at the versions of one published state."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.history import Published, read_table
-from wireproof_reports.pipeline.partials import Partial, kept
+from wireproof_reports.pipeline.partials import Partial, read_kept
 from wireproof_reports.pipeline.steps import round_down
 from wireproof_spec.history import TABLES
 
@@ -29,7 +29,7 @@ CONFORMING = ("pass", "reading")
 class Tables:
     """The input of all questions; ``today`` is the date for which they are answered.
 
-    ``counts`` are the results count_noun by target, case, verdict and reading, ``days`` those by
+    ``counts`` are the results counted by target, case, verdict and reading, ``days`` those by
     target, day, group and verdict, ``steps`` those by target, interface and duration; ``odd`` are
     those that do not conform or are listed as deviations, as they are. Most questions need no
     more, so of a long history these are kept (see `partials`); they grow with what is told
@@ -74,15 +74,15 @@ def open_tables(
 def _keep(
     spark: SparkSession, history: str, partial: Partial, results: DataFrame, state: Published
 ) -> DataFrame:
-    """Return the kept counts of the results; count for this session alone if none can be kept."""
-    found = kept(spark, history, partial, results, state.note.batch)
+    """Return the kept counts of the results; if none can be kept, counts for this session."""
+    found = read_kept(spark, history, partial, results, state.note.batch)
     if found is None:
         return partial.count(results).persist(StorageLevel.MEMORY_AND_DISK)
     return found
 
 
 def _ones(results: DataFrame) -> DataFrame:
-    """Return results in the form of counts, each counting once."""
+    """Return results in the form of counts, where each counts as one."""
     return results.select(
         *_TOLD_APART,
         F.lit(1).cast("long").alias("cases"),

@@ -1,4 +1,4 @@
-"""Small files merged, and files removed that no state needs any more."""
+"""Merges small files, and removes files that no state needs any more."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 
 from wireproof_reports.pipeline import history as h
 from wireproof_reports.pipeline.place import HistoryFault
+from wireproof_reports.pipeline.session import run_sql
 
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 _LOGGING = "spark.databricks.delta.vacuum.logging.enabled"
@@ -15,9 +16,9 @@ _ALL = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Vacuumed:
-    """What is left: the newest version of ``runs``, the oldest that can be asked, those that went.
+    """The result: the newest version of ``runs``, the oldest readable one, and the removed ones.
 
-    ``lost`` are the versions of which files were removed, with the moment of each.
+    ``lost`` are the versions whose files were removed, with their times.
     """
 
     newest: int
@@ -26,10 +27,10 @@ class Vacuumed:
 
 
 def unreachable(spark: SparkSession, history: str, keep_days: float) -> list[h.Published]:
-    """Return the states whose files a vacuum now removes, the newest first.
+    """Return the states whose files a vacuum removes now, the newest first.
 
-    A state needs each table's files of the version that it names. A file goes when a later commit
-    has replaced it, longer ago than is kept.
+    A state needs the files of each table's version in it. A vacuum removes a file that a later
+    commit replaced before the retention period began.
     """
     states = h.publications(spark, history, _ALL)
     before = datetime.now(UTC) - timedelta(days=keep_days)
@@ -51,11 +52,11 @@ def unreachable(spark: SparkSession, history: str, keep_days: float) -> list[h.P
 def vacuum(
     spark: SparkSession, history: str, *, keep_days: float = h.KEEP_DAYS, kit: str = ""
 ) -> Vacuumed:
-    """Merge small files, then remove what no state of the last days needs.
+    """Merge small files, then remove files that no state of the last days needs.
 
     Raises:
         HistoryFault: there is no history, or another ingest is writing.
-        Conflict: another writer came between.
+        Conflict: another writer wrote meanwhile.
     """
     attempt = h.begin(spark, history, kit=kit)
     if attempt.state.version < 0:
@@ -69,8 +70,8 @@ def vacuum(
     spark.conf.set(_CHECK, "false")
     spark.conf.set(_LOGGING, "false")  # its commits would change no table, but its version
     for table in [*now.note.versions, "runs"]:
-        name = h.quoted(history, table)
-        spark.sql(f"VACUUM {name} RETAIN {keep_days * 24:g} HOURS")
+        name = h.quote_table(history, table)
+        run_sql(spark, f"VACUUM {name} RETAIN {keep_days * 24:g} HOURS")
     told = [
         (state.version, state.when.isoformat(timespec="seconds") if state.when else "")
         for state in lost

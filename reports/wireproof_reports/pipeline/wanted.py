@@ -13,7 +13,7 @@ def bundles_below(folder: Path) -> Iterator[Path]:
     """Yield all bundles in a folder and its subfolders, sorted by path.
 
     Raises:
-        BundleFault: there are none.
+        BundleFault: the folder has no bundle.
     """
     found = sorted(path for path in folder.rglob("*") if path.name.endswith(ENDINGS))
     if not found:

@@ -38,11 +38,11 @@ def watch(
     told: Told,
     once: bool = False,
 ) -> None:
-    """Take in what lies in a folder or at a URL, and what comes; until interrupted, or ``once``.
+    """Add the bundles of a folder or URL, and later ones until interrupted (or only ``once``).
 
     Raises:
         BundleFault: if strict, a bundle is damaged or foreign.
-        HistoryFault: the history is none, newer, or in use.
+        HistoryFault: the history is no history, newer, or in use.
     """
     faults: list[Exception] = []
 
@@ -70,7 +70,7 @@ def watch(
         "checkpointLocation", f"{root_of(history)}/{CHECKPOINT}"
     )
     trigger = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=EVERY)
-    with _interrupted() as asked:
+    with _catch_interrupt() as asked:
         query = trigger.start()
         while query.isActive and not asked.is_set():
             asked.wait(POLL_S)
@@ -83,15 +83,15 @@ def watch(
 
 
 def _end(query: StreamingQuery) -> None:
-    """Let the batch end that is under way, then stop."""
+    """Wait for the current batch to end, then stop."""
     while query.isActive and query.status["isTriggerActive"]:
         time.sleep(POLL_S)
     query.stop()
 
 
 @contextmanager
-def _interrupted() -> Generator[threading.Event]:
-    """Have an event that Ctrl-C or a plea to end sets, instead of what they do otherwise."""
+def _catch_interrupt() -> Generator[threading.Event]:
+    """Yield an event that SIGINT and SIGTERM set, instead of their usual effect."""
     asked = threading.Event()
 
     def ask(_number: int, _frame: FrameType | None) -> None:
@@ -107,11 +107,11 @@ def _interrupted() -> Generator[threading.Event]:
 
 def _frames(spark: SparkSession, paths: list[tuple[str, int]]) -> list[DataFrame]:
     if is_url(paths[0][0]):
-        urls = [landing.escaped(path) for path, _ in paths]
+        urls = [landing.escape(path) for path, _ in paths]
         return [landing.files_at(spark, urls, content=True)]
     return [landing.files(spark, paths)]
 
 
 def _plain(path: str) -> str:
-    """Return the path of a file of this machine without its scheme."""
+    """Return a local path without its scheme."""
     return "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path

@@ -18,7 +18,7 @@ from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.columns import arrow_schema, record_batch
 from wireproof_reports.pipeline.incoming import IncomingBundle, TargetNaming, glance_at, read_in
 from wireproof_spec.history import TABLES
-from wireproof_spec.record_file import UNREADABLE, unpacked, why_unreadable
+from wireproof_spec.record_file import UNREADABLE, unpack, why_unreadable
 
 Batches = Iterator[pa.RecordBatch]
 Work = Callable[[Batches], Batches]
@@ -49,19 +49,19 @@ _WRITING = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 def glance(batches: Batches) -> Batches:
-    """Return a line for each file: its hash, where its rows will lie, or why it is refused."""
+    """Yield a row for each file: its hash, protocol and day, or why it is refused."""
     for path, size, opened in _files(batches):
         seen: dict[str, object] = {"path": path, "bytes": size}
         try:
             with opened() as file:
-                told = glance_at(path, unpacked(file))
+                told = glance_at(path, unpack(file))
             seen |= {"bundle": told.sha256, "protocol": told.protocol, "day": told.day}
         except (BundleFault, *UNREADABLE) as error:
             seen |= {"bundle": _raw_hash(opened), "fault": _reason(path, error)}
         yield pa.RecordBatch.from_pylist([seen], GLANCES)
 
 
-def reading(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
+def make_reader(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
     """Return the function that reads bundles; ``expected`` are their hashes by path."""
 
     def read(batches: Batches) -> Batches:
@@ -71,7 +71,7 @@ def reading(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
                 continue
             try:
                 with opened() as file:
-                    incoming = read_in(path, unpacked(file), naming)
+                    incoming = read_in(path, unpack(file), naming)
                 if incoming.glance.sha256 != expected[path]:
                     raise BundleFault(f"{path} was changed while it was read")
                 yield from packing.add(incoming)
@@ -82,8 +82,8 @@ def reading(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
     return read
 
 
-def unpacking(table: str) -> Work:
-    """Return the function that makes rows of a table of packed ones."""
+def make_unpacker(table: str) -> Work:
+    """Return the function that unpacks the rows of a table."""
     schema = arrow_schema(table)
 
     def unpack(batches: Batches) -> Batches:
@@ -98,14 +98,14 @@ def unpacking(table: str) -> Work:
 
 @dataclass(slots=True)
 class Packing:
-    """Rows by table, packed when there are enough of them."""
+    """Collects rows by table, and packs them when there are enough."""
 
     waiting: dict[str, list[pa.RecordBatch]] = field(
         default_factory=lambda: {table: [] for table in TABLES}
     )
 
     def add(self, incoming: IncomingBundle) -> Batches:
-        """Take in a bundle's rows."""
+        """Add a bundle's rows."""
         protocol, day = incoming.glance.protocol, incoming.glance.day
         for table, rows in incoming.rows.items():
             if rows:
@@ -114,14 +114,14 @@ class Packing:
         yield _line(BUNDLE, 1, incoming.glance.sha256.encode())
 
     def add_rows(self, table: str, rows: pa.RecordBatch) -> Batches:
-        """Take in rows of one table."""
+        """Add rows of one table."""
         waiting = self.waiting[table]
         waiting.append(rows)
         if sum(batch.num_rows for batch in waiting) >= ROWS_AT_ONCE:
             yield from self._pack(table)
 
     def rest(self) -> Batches:
-        """Return what has not been packed yet."""
+        """Pack the remaining rows."""
         for table in TABLES:
             yield from self._pack(table)
 
@@ -136,7 +136,7 @@ class Packing:
 
 
 def refused_row(path: str, bundle: str, reason: str) -> dict[str, object]:
-    """Return the quarantine's row for a bundle that was refused whole."""
+    """Return the quarantine's row for a refused bundle."""
     file = path.rpartition("/")[2]
     return {"bundle": bundle, "file": file, "line": 0, "reason": reason}
 
@@ -169,7 +169,7 @@ def _open(path: str) -> BinaryIO:
 
 
 def _raw_hash(opened: Callable[[], BinaryIO]) -> str:
-    """Return the SHA-256 of the bytes as they are; empty where they cannot be read."""
+    """Return the SHA-256 of the unchanged bytes; empty if the file cannot be read."""
     try:
         with opened() as file:
             digest = hashlib.sha256()

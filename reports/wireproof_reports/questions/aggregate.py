@@ -6,19 +6,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import cast
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.history import (
     Published,
-    published,
-    published_as_of,
+    read_published,
+    read_published_as_of,
     read_table,
 )
 from wireproof_reports.pipeline.place import HistoryFault, check_readable
 from wireproof_reports.pipeline.session import Wanted, session
-from wireproof_reports.pipeline.shipping import shipped
+from wireproof_reports.pipeline.shipping import ship
 from wireproof_reports.pipeline.tables import open_tables
 from wireproof_reports.questions.answers import (
     QUESTIONS,
@@ -56,7 +57,7 @@ def aggregate(wish: AnalysisRequest, tell: Tell = silent) -> list[dict[str, obje
     """Answer the questions and write ``data/`` in the site's folder; return its index.
 
     Raises:
-        HistoryFault: there is no history, it is newer, or the site cannot be written.
+        HistoryFault: the history is missing or newer, or the site cannot be written.
         SparkFault: Spark cannot be started or cannot answer.
     """
     try:
@@ -73,10 +74,10 @@ def _ask(wish: AnalysisRequest, data: Path, tell: Tell) -> list[dict[str, object
     check_readable(wish.history)  # before anybody waits for Spark
     log = wish.out / LOG
     log.unlink(missing_ok=True)
-    with shipped(wish.spark) as wanted, session(wanted, log) as spark:
+    with ship(wish.spark) as wanted, session(wanted, log) as spark:
         state = state_of(spark, wish.history, wish.as_of)
         tables = open_tables(spark, wish.history, state, today=wish.today)
-        told = _told(spark, wish.history, state)
+        told = _describe_history(spark, wish.history, state)
         answers = all_answers(tables, wish.names, tell)
         lines = [write_answer(answer, data) for answer in answers]
     made = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -88,9 +89,11 @@ def state_of(spark: SparkSession, history: str, as_of: str) -> Published:
     """Return the state that is asked: the newest, or that of a version or date.
 
     Raises:
-        HistoryFault: there is none.
+        HistoryFault: no such state exists.
     """
-    state = published_as_of(spark, history, as_of) if as_of else published(spark, history)
+    state = (
+        read_published_as_of(spark, history, as_of) if as_of else read_published(spark, history)
+    )
     if state.version < 0:
         raise HistoryFault(
             f"{history} is no history; make one with `wireproof ingest BUNDLE --history DIR`"
@@ -98,9 +101,9 @@ def state_of(spark: SparkSession, history: str, as_of: str) -> Published:
     return state
 
 
-def _told(spark: SparkSession, history: str, state: Published) -> dict[str, object]:
+def _describe_history(spark: SparkSession, history: str, state: Published) -> dict[str, object]:
     days = read_table(spark, history, "runs", state).agg(F.min("day"), F.max("day")).first()
-    first, last = days if days is not None else (None, None)
+    first, last = cast(tuple[date | None, date | None], days or (None, None))
     return {
         "bundles": state.count("runs"),
         "results": state.count("results"),

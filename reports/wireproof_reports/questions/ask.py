@@ -1,12 +1,14 @@
-"""A question of one's own: SQL over a history's tables, all at the versions of one state."""
+"""Answers the user's own question: SQL over tables at the versions of one state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import cast
 
 from pyspark.sql import SparkSession
 
 from wireproof_reports.pipeline.history import Published, read_table
+from wireproof_reports.pipeline.session import run_sql
 from wireproof_spec.history import TABLES
 
 
@@ -20,21 +22,21 @@ class Found:
 
 
 def name_tables(spark: SparkSession, history: str, state: Published) -> None:
-    """Give the tables of a state their names, as views for this session."""
+    """Make the tables of a state available to SQL, as views of this session."""
     for table in TABLES:
         read_table(spark, history, table, state).createOrReplaceTempView(table)
 
 
 def ask_sql(spark: SparkSession, sql: str, most: int) -> Found:
-    """Return the first rows that a statement answers."""
-    answer = spark.sql(sql)
+    """Return the first rows of a statement's result."""
+    answer = run_sql(spark, sql)
     rows = answer.limit(most + 1).collect()
-    shown = [[_plain(value) for value in row] for row in rows[:most]]
+    shown = [[_plain(value) for value in cast(Sequence[object], row)] for row in rows[:most]]
     return Found(answer.columns, shown, len(rows) > most)
 
 
 def _plain(value: object) -> object:
-    """Return a value as JSON has it: moments in UTC, bytes as hexadecimal digits."""
+    """Return a value for JSON: times in UTC, bytes as hexadecimal digits."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, bytes | bytearray):
@@ -42,5 +44,5 @@ def _plain(value: object) -> object:
     if isinstance(value, str | int | float | bool | None):
         return value
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_plain(each) for each in cast(Sequence[object], value)]
     return str(value)

@@ -36,7 +36,9 @@ def ask(tables: Tables) -> DataFrame:
     seen = last.withColumn("rank", place(NOT_PASSING[::-1]))
     told = F.struct("rank", "started", "bundle", "case", "verdict", "accepted", *_TEXTS, *_COUNTS)
     worst = seen.groupBy(*KEYS).agg(F.max(told).alias("worst"))
-    joined = worst.join(version_order(tables), "version")
+    files = tables.runs.select(F.col("bundle").alias("of"), "path")
+    of_run = F.col("worst.bundle") == F.col("of")
+    joined = worst.join(version_order(tables), "version").join(files, of_run, "left")
     return joined.orderBy("protocol", "vendor", "version_key", "version", "clause").select(
         *KEYS,
         "worst.verdict",
@@ -46,6 +48,7 @@ def ask(tables: Tables) -> DataFrame:
         *(F.col(f"worst.{name}") for name in _COUNTS),
         F.col("worst.started").alias("last"),
         F.col("worst.bundle").alias("bundle"),
+        F.coalesce("path", F.lit("")).alias("path"),
     )
 
 
@@ -81,6 +84,7 @@ QUESTION = Question(
         AnswerColumn("runs", "integer", "repetitions"),
         AnswerColumn("last", "time", "start of the last run that showed it"),
         AnswerColumn("bundle", "text", "SHA-256 of the bundle with its exchange"),
+        AnswerColumn("path", "text", "where that bundle lay when it was taken in"),
     ),
     ask,
 )

@@ -1,4 +1,4 @@
-"""Clauses by the part of the target that they are about, and by where they come from."""
+"""Counts clauses by role (the part of the target they concern) and by origin."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -20,7 +20,7 @@ KEYS = (*TARGET, "role", "origin", "level")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count the clauses of each role, origin and level by what they stand at."""
+    """Count the clauses of each role, origin and level by their result."""
     of_clause = tables.counts.groupBy(*TARGET, "clause").agg(
         *(F.max(name).alias(name) for name in ("role", "origin", "level"))
     )

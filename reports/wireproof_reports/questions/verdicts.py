@@ -68,7 +68,7 @@ def last_states(tables: Tables) -> DataFrame:
 
 
 def standings(tables: Tables) -> DataFrame:
-    """Return what each clause stands at: the worst that a case of it came to in its last run."""
+    """Return the result of each clause: the worst result of its cases in their last run."""
     worst = (
         last_states(tables).groupBy(*TARGET, "clause").agg(F.min(place(SEVERITY)).alias("place"))
     )

@@ -73,7 +73,7 @@ def _climb(bundle: Bundle, groups: Sequence[GroupRecord]) -> tuple[str, str]:
     for level in LEVELS:
         conforming, asserted = _sum(group.counts.get(level, (0, 0)) for group in groups)
         if level == "must":
-            apart = _sum(_uncounted(bundle, groups))
+            apart = _sum(_list_uncounted(bundle, groups))
             conforming, asserted = conforming - apart[0], asserted - apart[1]
         if conforming < asserted:
             return reached, f"{asserted - conforming} of {asserted} {level} cases deviate"
@@ -85,13 +85,13 @@ def _climb(bundle: Bundle, groups: Sequence[GroupRecord]) -> tuple[str, str]:
 
 def _left_out(bundle: Bundle, groups: Sequence[GroupRecord]) -> str:
     """Return a sentence about must cases that deviate but do not count because of their origin."""
-    conforming, asserted = _sum(_uncounted(bundle, groups))
+    conforming, asserted = _sum(_list_uncounted(bundle, groups))
     if conforming == asserted:
         return ""
     return f"{asserted - conforming} of {asserted} must cases of an origin not counted deviate"
 
 
-def _uncounted(bundle: Bundle, groups: Sequence[GroupRecord]) -> Iterator[tuple[int, int]]:
+def _list_uncounted(bundle: Bundle, groups: Sequence[GroupRecord]) -> Iterator[tuple[int, int]]:
     for group in groups:
         for origin, count in group.origins.items():
             if bundle.header.leaves_out("must", origin):

@@ -14,7 +14,7 @@ def expression(found: object, names: Mapping[str, str]) -> str:
     """Return the source of an expression; `names` are the variables of the record's parts.
 
     Raises:
-        NotGenerated: it is a function, or names something other than an earlier part.
+        NotGenerated: the expression is a function, or names something other than an earlier part.
     """
     if isinstance(found, int):
         return str(found)

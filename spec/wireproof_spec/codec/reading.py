@@ -210,7 +210,7 @@ class DecoderBuilder:
         return f"{variables}= {unpack}(data, {parts[0].place})"
 
     def move(self, place: str) -> None:
-        """Move to a position known only at run time; the run must have been flushed."""
+        """Continue at a position known only at run time; call this after `flush`."""
         at = self.name("at")
         self.code.line(f"{at} = {place}")
         self.place = Position(at, 0)

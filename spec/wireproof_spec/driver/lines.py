@@ -1,7 +1,7 @@
-"""The lines of the driver protocol, one JSON object each, as `json_schemas/` describes them.
+"""The lines of the driver protocol: JSON objects, as described in `json_schemas/`.
 
-A driver greets first, so that the kit writes nothing to a program that is none. Integers that may
-exceed 2^53 are strings of decimal digits, since many readers of JSON would round them; bytes are
+A driver greets first, so that the kit writes nothing to a program that is no driver. Integers that
+may exceed 2^53 are strings of decimal digits, since many JSON readers would round them. Bytes are
 base64.
 """
 
@@ -59,7 +59,7 @@ class Result(Struct, frozen=True):
 
 
 class Failure(Struct, frozen=True):
-    """A request failed with what the user of the library is told."""
+    """A request failed; the user of the library gets this error."""
 
     id: int
     message: str
@@ -74,7 +74,7 @@ class Unsupported(Struct, frozen=True):
 
 
 class Event(Struct, frozen=True):
-    """Something nobody asked for just now; ``of`` is the request that it belongs to."""
+    """A line that answers no request; ``of`` is the request it belongs to."""
 
     name: str
     of: int | None
@@ -86,10 +86,10 @@ Line: TypeAlias = Hello | Answer | Event
 
 
 def read_line(data: bytes) -> Line:
-    """Return what a driver said with one line.
+    """Return the message in one line of a driver.
 
     Raises:
-        LineFault: the line is too long, no JSON, or none that the protocol knows.
+        LineFault: the line is too long, no JSON, or unknown to the protocol.
     """
     if len(data) > MAX_LINE_BYTES:
         raise LineFault(f"expected at most {MAX_LINE_BYTES} bytes in a line, found {len(data)}")
@@ -104,12 +104,12 @@ def request_line(id: int, op: str, fields: Fields) -> bytes:
 
 
 def in_base64(data: bytes) -> str:
-    """Return how bytes stand in a line."""
+    """Return bytes as base64 text for a line."""
     return base64.b64encode(data).decode()
 
 
 def from_base64(text: str) -> bytes:
-    """Return the bytes that stand in a line.
+    """Return the bytes of base64 text in a line.
 
     Raises:
         LineFault: the text is no base64.
@@ -136,7 +136,7 @@ def _object(data: bytes) -> dict[str, JsonValue]:
 
 
 def _check(value: dict[str, JsonValue]) -> None:
-    """Hold a line to the schema of its kind, which one of its members tells."""
+    """Check a line against the schema of its kind, which a member of the line gives."""
     kind = next((kind for member, kind in _KINDS.items() if member in value), None)
     if kind is None:
         found = show_value(", ".join(sorted(value)) or "nothing")
@@ -178,5 +178,5 @@ def _answer(value: dict[str, JsonValue]) -> Answer:
 
 
 def _int(value: JsonValue) -> int:
-    """Return an integer that the schema has let pass, however it was spelled (1, 1.0, 1e0)."""
+    """Return an integer that passed the schema, in any JSON spelling (1, 1.0, 1e0)."""
     return int(cast(int, value))

@@ -116,7 +116,7 @@ class MessageReader:
         """Check that the log ends here.
 
         Raises:
-            WireError: it ends inside a message.
+            WireError: the log ends inside a message.
         """
         if self._buffer:
             try:

@@ -140,7 +140,7 @@ class CommandReader:
         """Check that the stream ends here; call this after taking all complete commands.
 
         Raises:
-            WireError: it ends inside a command.
+            WireError: the stream ends inside a command.
         """
         line = self._line()
         if line is NEED_MORE:

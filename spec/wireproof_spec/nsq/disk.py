@@ -132,6 +132,6 @@ class RecordReader:
         """Check that the queue ends here.
 
         Raises:
-            WireError: it ends inside a record.
+            WireError: the queue ends inside a record.
         """
         self._reader.finish()

@@ -1,4 +1,4 @@
-"""Storing texts; the catalogue judges what is observed here."""
+"""Storing texts; the catalogue judges the observations."""
 
 import pytest
 

@@ -25,7 +25,7 @@ from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.answers import Closed, ErrorFrame, Nonsense, Pushed, Response, Silent
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.outgoing import join_pieces
-from wireproof_kit.runner.patience import PUSH, Patience, Wait
+from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY, Patience
 from wireproof_kit.wire import incoming as bounds
 from wireproof_kit.wire.transcript import Transcript
 
@@ -127,9 +127,9 @@ def test_a_busy_machine_delays_answers_and_whoever_looks_in_rounds(
 ) -> None:
     monkeypatch.setattr(connections, "machine_load", lambda: 3.0)
     with connected(lambda peer: None) as (prompt, _):
-        assert [prompt.seconds(wait) for wait in Wait] == [15.0, 5.0, 5.0]
+        assert [prompt.seconds(wait) for wait in (ANSWER, PUSH, REDELIVERY)] == [15.0, 5.0, 5.0]
     with connected(lambda peer: None, replace(PATIENCE, in_rounds=True)) as (slow, _):
-        assert [slow.seconds(wait) for wait in Wait] == [15.0, 15.0, 15.0]
+        assert [slow.seconds(wait) for wait in (ANSWER, PUSH, REDELIVERY)] == [15.0, 15.0, 15.0]
 
 
 def test_a_close_is_seen_after_all_that_came_before_it() -> None:

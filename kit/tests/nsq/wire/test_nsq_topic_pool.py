@@ -98,6 +98,7 @@ def test_spares_are_kept_ahead_of_what_is_taken_where_a_topic_takes_long(
         pool.take("fresh_ext_topic")
 
     assert until(lambda: len(maker.made) == 5 or None, seconds=10)
+    pool.settle()
     pool.close()
     assert len(maker.deleted) == 5
 

@@ -54,7 +54,7 @@ class CampaignListener(Protocol):
         """Take note that a batch is done."""
 
     def on_finding(self, campaign: "Campaign", finding: Finding) -> None:
-        """Take note of a new finding, and again each time it is seen again."""
+        """Receive a new finding; called again each time the finding shows again."""
 
 
 @dataclass(slots=True)
@@ -108,7 +108,7 @@ class Campaign:
         """Return the cases of a finding, with the names of this session.
 
         Raises:
-            UsageFault: the record is damaged, or a state is none of this protocol.
+            UsageFault: the record is damaged, or has a state of another protocol.
         """
         generation = self.batches.generation
         assert generation is not None, "the campaign is open"
@@ -229,12 +229,14 @@ class Campaign:
         An exchange that contains the answer must not be shown for a finding that says it is
         missing: where one connection shows the finding, the cases are sent until they show it.
         """
-        for _ in range(RECORDINGS):
-            transcript, shown = self._record_once(cases)
-            if violated in shown or violated not in OF_ONE_CASE or len(cases) > 1:
-                return transcript
-            if self._engine is None or self.is_over():
+        transcript, shown = self._record_once(cases)
+        is_decidable = violated in OF_ONE_CASE and len(cases) == 1
+        for _ in range(RECORDINGS - 1):
+            if not is_decidable or violated in shown or self._engine is None or self.is_over():
                 break
+            transcript, shown = self._record_once(cases)
+        if not is_decidable or violated in shown:
+            return transcript
         transcript.add("note", "", note=NOT_SHOWN)
         return transcript
 
@@ -331,7 +333,7 @@ class Campaign:
         return self.batches.generation
 
     def close(self, *, leave: bool = False) -> None:
-        """End all connections, and delete what was made unless it must be left."""
+        """Close all connections, and delete what the campaign created unless it must stay."""
         if self._engine is not None:
             self._engine.close()
             self._engine.fuzz_session.close(leave=leave)

@@ -89,7 +89,7 @@ def cases_of(
     `enter` knows the states of the protocol.
 
     Raises:
-        UsageFault: the record is damaged, or a state is none of this protocol.
+        UsageFault: the record is damaged, or has a state of another protocol.
     """
     try:
         check_finding(record)
@@ -109,7 +109,7 @@ def check_finding(record: FindingRecord) -> None:
     """Check that a recorded finding can be sent again.
 
     Raises:
-        ValueError: it cannot; says which part of it, what was expected and found.
+        ValueError: the finding cannot be sent again; the text names the wrong part.
     """
     _expect(bool(record.cases), "cases", "one or more", "none")
     for number, case in enumerate(record.cases):

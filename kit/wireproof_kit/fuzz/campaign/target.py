@@ -62,7 +62,7 @@ class AddressTarget:
         return fuzz_session
 
     def revive(self, *, stuck: bool = False) -> bool:
-        """Restart it with the user's command unless it came back by itself."""
+        """Restart the target with the user's command, unless it recovered by itself."""
         if not stuck and _is_up(self.target, COMES_BACK_S):
             return True  # another worker, or whoever watches over it, was faster
         if self.restart is None:
@@ -119,7 +119,7 @@ def start_alone(
     It is forked by the fork server of ``brokers``, or else a new process.
 
     Raises:
-        TargetUnreachable: it did not say that it is ready in time.
+        TargetUnreachable: the reference did not report in time that it is ready.
     """
     folder = tempfile.TemporaryDirectory(prefix="wireproof-fuzz-")
     places = ("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", folder.name)
@@ -133,7 +133,7 @@ def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> FuzzSessio
     """Open a fuzz session on a target.
 
     Raises:
-        UsageFault: its protocol cannot be fuzzed, or it has no address.
+        UsageFault: the target has no address, or its protocol cannot be fuzzed.
     """
     opened = kit_part(target.protocol).open_fuzz_session
     if opened is None:

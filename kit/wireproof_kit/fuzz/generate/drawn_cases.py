@@ -32,7 +32,7 @@ class DrawnCases:
         """Choose frames by prefixes of their kinds, states by name; empty means all.
 
         Raises:
-            ValueError: there is no such frame, or none in such a state.
+            ValueError: there is no such frame, or the frame is never sent in such a state.
         """
         self.grammar = grammar
         self._stream = mix_seed(seed)

@@ -72,7 +72,7 @@ class Generator:
         """Choose frames by prefixes of their kinds, states by name; empty means all.
 
         Raises:
-            ValueError: there is no such frame, or none in such a state.
+            ValueError: there is no such frame, or the frame is never sent in such a state.
         """
         self.grammar = grammar
         self.kinds = choose_kinds(grammar, frames, states)
@@ -200,7 +200,7 @@ def choose_kinds(
     """Return the chosen kinds, each with the states of its cases.
 
     Raises:
-        ValueError: there is no such frame or state, or no such frame in such a state.
+        ValueError: there is no such frame or state, or the frame is never sent in the state.
     """
     _refuse_unknown(grammar, frames, states)
     every = not frames or CONVERSATION in frames

@@ -169,7 +169,7 @@ class MutationChoices:
         """Return the mutation with this number.
 
         Raises:
-            IndexError: there are fewer.
+            IndexError: there are fewer mutations.
         """
         which = bisect_right(self._ends, at)
         field, row, mutations = self._found[which]

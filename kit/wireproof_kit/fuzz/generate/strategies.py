@@ -73,7 +73,7 @@ def cases(
     """Return a strategy for cases: a frame, one mutation, and the state in which it is sent.
 
     Raises:
-        ValueError: there is no such frame, or none in such a state.
+        ValueError: there is no such frame, or the frame is never sent in such a state.
     """
     return many_cases(grammar, frames=frames, states=states, most=1).map(lambda made: made[0])
 
@@ -91,7 +91,7 @@ def many_cases(
     `frames` are prefixes of frame kinds, or complete kinds if `exactly`.
 
     Raises:
-        ValueError: there is no such frame, or none in such a state.
+        ValueError: there is no such frame, or the frame is never sent in such a state.
     """
     ways = [
         (kind, places)

@@ -50,9 +50,9 @@ def open_target(
     """Open a target; what is created there has the token in its name and is deleted at the end.
 
     Raises:
-        UsageFault: the URL is none, or of a protocol that cannot be fuzzed.
-        TargetUnreachable: it accepts no connection.
-        TargetSilent: it does not speak its protocol.
+        UsageFault: the URL is invalid, or its protocol cannot be fuzzed.
+        TargetUnreachable: the target accepts no connection.
+        TargetSilent: the target does not speak its protocol.
     """
     fuzz_session = open_fuzz_session(read_target(url), FuzzSessionOptions(token))
     try:

@@ -110,9 +110,9 @@ def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget
     """Create the streams on a running target and measure the patience it needs.
 
     Raises:
-        UsageFault: the target is one that fuzzing does not speak to.
-        TargetUnreachable: it accepts no connection.
-        TargetSilent: it does not speak Iggy.
+        UsageFault: the target cannot be fuzzed.
+        TargetUnreachable: the target accepts no connection.
+        TargetSilent: the target does not speak Iggy.
         ArrangementFailed: a stream could not be made.
     """
     for more in TRIES[:-1]:

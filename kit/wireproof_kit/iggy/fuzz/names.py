@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 
 CASES_PREFIX = "wp_"
-"""Streams of cases begin so; a case that may make another one is hazardous."""
+"""The prefix of stream names in cases; a case that may create another stream is hazardous."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The stream and topic of a campaign that are kept, and a stream that cases may change.
+    """The streams of a campaign: one with a topic that is kept, and a scratch stream.
 
-    The topic has `partitions`, and a group that connections join. What cases delete, or make
-    partitions in, lies in the scratch stream alone, which may also be missing.
+    The topic has `partitions` partitions, and a group that connections join. Only the scratch
+    stream has what cases delete or add partitions to; a case may delete the scratch stream itself.
     """
 
     stream_id: int

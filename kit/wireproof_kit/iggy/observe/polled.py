@@ -122,7 +122,7 @@ def walk(
     """Decode consecutive messages up to the last byte; offsets start at ``-base``.
 
     Raises:
-        WireError: a message breaks the shape, or the bytes end within one.
+        WireError: a message breaks the layout, or the bytes end inside a message.
     """
     reader = MessageReader(len(data), schema=schema)
     reader.feed(data)

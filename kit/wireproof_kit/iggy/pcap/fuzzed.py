@@ -1,4 +1,4 @@
-"""Requests of Iggy made by scapy's `fuzz()`, for cases of their own and for mutations of them."""
+"""Iggy requests made by scapy's `fuzz()`, for cases and for mutations of them."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ _HARMLESS = (1, 10, 20, 21, 22, 120, 200, 201, 300, 301, 600, 601)
 
 
 def kinds(there: Names) -> Iterator[Kind]:
-    """Yield the one kind: requests to send, to poll, and to be told."""
+    """Yield the only kind: a request to send, to poll, or for information."""
     chosen = st.sampled_from(list(layers(there)))
     yield Kind(KIND, TCP, st.builds(lambda *drawn: frame(*drawn), chosen, _NUMBERS), ALL)
 

@@ -1,4 +1,4 @@
-"""Messages: as they are sent, as they were polled before the published text, and by it."""
+"""Messages in a send request, and polled messages in the old and in the published layout."""
 
 from typing import ClassVar
 
@@ -35,7 +35,7 @@ class OldMessage(Layer):
 
 
 class Message(Layer):
-    """A polled message: the state behind the offset, the checksum behind the id."""
+    """A polled message: the state follows the offset, the checksum follows the id."""
 
     name = "Iggy message"
     fields_desc: ClassVar = [

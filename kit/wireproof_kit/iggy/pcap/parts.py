@@ -52,7 +52,7 @@ def utf8(name: str, data: bytes) -> bytes:
     """Return bytes that are text.
 
     Raises:
-        Refused: they are no UTF-8.
+        LayerViolation: the bytes are no UTF-8.
     """
     try:
         data.decode()
@@ -72,11 +72,10 @@ class Utf8(Octets):
     """As many bytes of text as the fields before say."""
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
-        """Cut them off.
+        """Split the text from the rest.
 
         Raises:
-            Refused: they are no UTF-8.
-            Short: fewer bytes are there.
+            LayerViolation: the bytes are no UTF-8.
         """
         rest, text = super().getfield(pkt, s)
         return rest, utf8(self.name, text)
@@ -111,7 +110,7 @@ class Consumer(Layer):
 
 
 def text(name: str) -> tuple[FieldLenField, Utf8]:
-    """Return the fields of a text behind its length of 4 bytes."""
+    """Return the fields of a text: a length of 4 bytes, then the text."""
     length = f"{name}_length"
     return (
         FieldLenField(length, None, length_of=name, fmt="<I"),

@@ -218,7 +218,7 @@ class Request(Enclosing):
         """Refuse a length that has no room for a code, before the code is waited for.
 
         Raises:
-            Refused: the length is less than 4.
+            LayerViolation: the length is less than 4.
         """
         length = int.from_bytes(s[:4], "little")
         if len(s) >= 4 > length:

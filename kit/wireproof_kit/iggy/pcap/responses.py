@@ -85,7 +85,7 @@ class Client(Layer):
 
 
 class ClientInList(Layer):
-    """One client of many: in how many groups it is, not in which."""
+    """A client in a list: it has the number of its groups, not their names."""
 
     name = "Iggy client in a list"
     fields_desc: ClassVar = [*_CLIENT, LEIntField("groups_count", 0)]
@@ -191,7 +191,7 @@ class Number(Layer):
 
 
 class Member(Layer):
-    """One member of a group, and the partitions it is to poll."""
+    """A member of a group, and the partitions that it polls."""
 
     name = "Iggy member"
     fields_desc: ClassVar = [

@@ -142,7 +142,7 @@ class Connection:
         """Return the next response that arrives within the given seconds."""
         response = next(self._wire.values(seconds), None)
         if response is None:
-            return self._wire.nothing(seconds, self._cut_off)
+            return self._wire.explain_nothing(seconds, self._cut_off)
         return self._answer(response)
 
     def seconds(self, wait: Wait) -> float:
@@ -186,6 +186,6 @@ def connect_socket(address: Address) -> socket:
     """Return a socket connected to an address.
 
     Raises:
-        TargetUnreachable: it accepts no connection.
+        TargetUnreachable: no connection is accepted there.
     """
     return wire.connect_socket(address, "iggy")

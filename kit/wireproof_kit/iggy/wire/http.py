@@ -70,7 +70,7 @@ class HttpClient:
         self._transcript.add("request", name, data=write_request(TOKEN), note=f"{method} {target}")
         answer = transfer(self.address, wire, seconds=self._seconds, method=method)
         if answer.failure == "silence":
-            self._transcript.waited(self._seconds)
+            self._transcript.add_wait(self._seconds)
         note = answer.failure or str(answer.status)
         self._transcript.add("response", name, data=answer.received, note=note)
         return answer

@@ -1,1 +1,1 @@
-"""NSQ clients under test: two nsqlookupd and two nsqd that act by a script, and what they saw."""
+"""NSQ clients under test: two nsqlookupd and two nsqd play a script and record events."""

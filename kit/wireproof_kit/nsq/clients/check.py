@@ -1,4 +1,4 @@
-"""Whether a driver of an NSQ client keeps to the driver protocol, and to what NSQ adds to it."""
+"""Checks a driver of an NSQ client against the driver protocol, and against NSQ's additions."""
 
 from collections.abc import Callable, Iterator
 
@@ -7,9 +7,9 @@ from wireproof_kit.clients.launch import check_command
 from wireproof_kit.clients.story import Story
 from wireproof_kit.drivers.check import Finding, check_driver
 from wireproof_kit.drivers.child import split_command
-from wireproof_kit.nsq.clients.asking import CONSUME, PRODUCE
 from wireproof_kit.nsq.clients.client import SETTINGS, StartedClient
-from wireproof_kit.nsq.clients.probing import commands
+from wireproof_kit.nsq.clients.driver_requests import CONSUME, PRODUCE
+from wireproof_kit.nsq.clients.probes import commands
 from wireproof_kit.nsq.clients.script import Delivery, Role, Script
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec import json_schema
@@ -21,10 +21,10 @@ START_S = 30.0
 
 
 def check_client_driver(command: str) -> Iterator[Finding]:
-    """Yield what holds of a driver: of its lines first, then of what it makes the client do.
+    """Yield findings about a driver: first its lines, then what its client does.
 
     Raises:
-        UsageFault: it cannot be started.
+        UsageFault: the driver cannot be started.
     """
     check_command(command, SETTINGS)
     wrong = False
@@ -41,7 +41,7 @@ def _produces(command: str) -> Finding:
     story = _play(command, script, "producer", lambda story: bool(_answers(story, PRODUCE)))
     rule = "produce publishes the message, and answers with what the user is told"
     answered = next(iter(_answers(story, PRODUCE)), None)
-    wrong = _unanswered(story, answered, PRODUCE)
+    wrong = _explain_failure(story, answered, PRODUCE)
     if not wrong and not commands(story, _PUBLISHES):
         wrong = "it answered ok, but nothing was published to the node"
     if not wrong and answered is not None and isinstance(answered.answer, Result):
@@ -52,17 +52,17 @@ def _produces(command: str) -> Finding:
 def _consumes(command: str) -> Finding:
     script = Script("consumer", deliveries=(Delivery(),))
     story = _play(
-        command, script, "consumer", lambda story: bool(story.of(Told) and _finished(story))
+        command, script, "consumer", lambda story: bool(story.of(Told) and _has_finished(story))
     )
     rule = "consume subscribes, writes an event for each message, and finishes it"
-    wrong = _unanswered(story, next(iter(_answers(story, CONSUME)), None), CONSUME)
+    wrong = _explain_failure(story, next(iter(_answers(story, CONSUME)), None), CONSUME)
     messages = story.of(Told, lambda event: event.event.name == "message")
     if not wrong and not messages:
         wrong = "a message was delivered, and no event message was written"
     for event in messages[:1]:
         whole: dict[str, JsonValue] = {"event": event.event.name, **event.event.fields}
         wrong = wrong or _misfit("nsq/driver-message", whole)
-    if not wrong and not _finished(story):
+    if not wrong and not _has_finished(story):
         wrong = "the handler is to process the message, and no FIN was sent"
     return Finding(rule, wrong)
 
@@ -79,11 +79,11 @@ def _answers(story: Story, op: str) -> list[Answered]:
     return story.of(Answered, lambda event: event.op == op)
 
 
-def _finished(story: Story) -> bool:
+def _has_finished(story: Story) -> bool:
     return bool(commands(story, frozenset({"FIN"})))
 
 
-def _unanswered(story: Story, answered: Answered | None, op: str) -> str:
+def _explain_failure(story: Story, answered: Answered | None, op: str) -> str:
     """Say why an operation did not go well; empty if it did."""
     bad = story.first(BadLine)
     if bad is not None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from wireproof_kit.clients.stage import Limits, Stage
-from wireproof_kit.clients.story import Story, recorded
-from wireproof_kit.nsq.clients.asking import Asking
+from wireproof_kit.clients.story import Story, read_story
 from wireproof_kit.nsq.clients.decoder import NsqDecoder
+from wireproof_kit.nsq.clients.driver_requests import Asking
 from wireproof_kit.nsq.clients.peers import NsqPeers
 from wireproof_kit.nsq.clients.script import NODE_1, Role, Script
 from wireproof_kit.runner.patience import machine_load
@@ -41,11 +41,11 @@ Until = Callable[[Story], bool]
 
 
 class Client(Protocol):
-    """What a case does with the client under test; ``role`` is one that it plays."""
+    """The client under test as cases use it; ``role`` is one of its roles."""
 
     @property
     def role(self) -> Role:
-        """A role that the client plays."""
+        """A role of the client: consumer or producer."""
         ...
 
     def play(self, script: Script, until: Until, *, within: float = COURSE_S) -> Story:
@@ -109,7 +109,7 @@ class StartedClient:
 
 @dataclass(frozen=True, slots=True)
 class RecordedClient:
-    """A client whose case was recorded: its story is told again, and nothing is started."""
+    """The client of a recorded case: it returns the recorded story, and nothing is started."""
 
     story: Story
     role: Role = "producer"
@@ -121,7 +121,7 @@ class RecordedClient:
 
 def recorded_client(transcript: TranscriptRecord) -> RecordedClient:
     """Return the client of a recorded case."""
-    return RecordedClient(recorded(transcript, NsqDecoder()))
+    return RecordedClient(read_story(transcript, NsqDecoder()))
 
 
 def _flag(*, is_set: bool) -> str:

@@ -1,4 +1,4 @@
-"""NSQ events out of the bytes on connections to nsqlookupd (HTTP) and nsqd."""
+"""Decodes the bytes on connections to nsqlookupd (HTTP) and nsqd into NSQ events."""
 
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
@@ -33,35 +33,35 @@ class NsqDecoder:
         self._http: dict[str, _HttpStream] = {}
         self._tcp: dict[str, _TcpStream] = {}
 
-    def opened(self, at: float, conn: str) -> None:
+    def open(self, at: float, conn: str) -> None:
         """Begin a connection."""
         if conn.startswith(LOOKUPD):
             self._http[conn] = _HttpStream()
         else:
             self._tcp[conn] = _TcpStream()
 
-    def received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+    def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
         """Yield the requests or commands that end in these bytes."""
         stream = self._http.get(conn) or self._tcp[conn]
-        return stream.received(at, conn, data)
+        return stream.decode_received(at, conn, data)
 
-    def sent(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+    def decode_sent(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
         """Yield the answer or the frames in these bytes; the kit sends them whole."""
         if conn in self._http:
-            self._http[conn].answered()
+            self._http[conn].expect_next()
             yield Responded(at, conn, data)
             return
         yield from _frames(at, conn, data)
 
 
 class _HttpStream:
-    """Requests out of what a client sends to an HTTP server."""
+    """Decodes the requests that a client sends to an HTTP server."""
 
     def __init__(self) -> None:
         self._parser = h11.Connection(h11.SERVER)
         self._is_broken = False
 
-    def received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+    def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
         if self._is_broken:
             return
         try:
@@ -71,8 +71,8 @@ class _HttpStream:
             self._is_broken = True
             yield Malformed(at, conn, _not_http(str(error)))
 
-    def answered(self) -> None:
-        """Be ready for the next request; the answer's form is none of the decoder's business."""
+    def expect_next(self) -> None:
+        """Prepare for the next request; the decoder does not check the answer's form."""
         if self._parser.our_state is h11.SEND_RESPONSE:
             close = self._parser.their_state is h11.MUST_CLOSE
             length = [("Content-Length", "0"), *([("Connection", "close")] if close else [])]
@@ -93,7 +93,7 @@ class _HttpStream:
 
 
 class _TcpStream:
-    """Commands out of what a client sends to an nsqd."""
+    """Decodes the commands that a client sends to an nsqd."""
 
     def __init__(self) -> None:
         self._head = bytearray()
@@ -103,7 +103,7 @@ class _TcpStream:
         self._has_begun = False
         self._is_broken = False
 
-    def received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+    def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
         if self._is_broken:
             return
         if not self._has_begun:

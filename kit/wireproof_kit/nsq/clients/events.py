@@ -1,4 +1,4 @@
-"""What an NSQ client said to its peers, and they to it."""
+"""Events of NSQ: what a client sends to its peers, and what they send back."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,12 +30,12 @@ class Responded(Event):
 
 @dataclass(frozen=True, slots=True)
 class Magic(Event):
-    """The client began with the magic."""
+    """The client sent the magic at the start of a connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Malformed(Event):
-    """The client said what the protocol does not allow."""
+    """The client sent bytes that the protocol does not allow."""
 
     error: WireError
 
@@ -44,8 +44,8 @@ class Malformed(Event):
 class Commanded(Event):
     """The client sent a command.
 
-    ``words`` are those after the command's name; ``message_id`` is that of FIN, REQ and TOUCH,
-    ``body`` the bytes after the size of a sized body, ``line`` the whole line as it was sent.
+    ``words`` follow the command's name. ``message_id`` is that of FIN, REQ and TOUCH. ``body`` is
+    the body without its size. ``line`` is the whole line as sent.
     """
 
     name: str

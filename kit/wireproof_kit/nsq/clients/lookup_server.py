@@ -1,4 +1,4 @@
-"""What an nsqlookupd of the kit answers: both shapes, in both envelopes."""
+"""The answers of the kit's nsqlookupd: both forms of each service, in both envelopes."""
 
 import json
 from collections.abc import Mapping
@@ -29,10 +29,10 @@ def answer(
     elif request.path == LOOKUP:
         value = _lookup(script, leaders, addresses)
     else:
-        return response(404, _enveloped(None, v1=v1, status=404), v1=v1)
+        return response(404, _wrap(None, v1=v1, status=404), v1=v1)
     body = respond.body
     if body is None:
-        body = _enveloped(value, v1=v1, status=respond.status)
+        body = _wrap(value, v1=v1, status=respond.status)
     return response(respond.status, body, v1=v1)
 
 
@@ -47,7 +47,7 @@ def response(status: int, body: bytes, *, v1: bool) -> bytes:
     return "\r\n".join([*head, "", ""]).encode() + body
 
 
-def _enveloped(value: JsonValue, *, v1: bool, status: int) -> bytes:
+def _wrap(value: JsonValue, *, v1: bool, status: int) -> bytes:
     text = _REASONS.get(status, "").upper().replace(" ", "_")
     if status != 200:
         value = {"message": text} if v1 else None

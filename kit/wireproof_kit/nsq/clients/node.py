@@ -1,4 +1,4 @@
-"""What an nsqd of the kit answers and delivers: a partition's messages, a connection's state."""
+"""The answers and deliveries of the kit's nsqd: messages by partition, state by connection."""
 
 import json
 from collections import deque
@@ -53,7 +53,7 @@ class Partition:
 
 @dataclass(slots=True)
 class Connection:
-    """What a node knows of one connection."""
+    """The state of one connection at a node."""
 
     name: str
     extend_support: bool = False
@@ -66,12 +66,12 @@ class Connection:
 
     @property
     def is_ordered(self) -> bool:
-        """True if one message at a time is delivered, with its place in the queue."""
+        """True if one message at a time is delivered, with its position in the queue."""
         return self.subscription.encode() in (names.SUB_ORDER, names.SUB_ORDERED)
 
     @property
     def has_place(self) -> bool:
-        """True if offset and size stand before each body."""
+        """True if offset and size precede each body."""
         return self.is_ordered or self.subscription.encode() == names.SUB_ADVANCED
 
     def window(self) -> int:
@@ -80,8 +80,8 @@ class Connection:
         return 0 if self.closing else most - len(self.in_flight)
 
 
-def identified(connection: Connection, command: Commanded) -> bytes:
-    """Take what a client says of itself; return the answer."""
+def identify(connection: Connection, command: Commanded) -> bytes:
+    """Store the fields of a client's IDENTIFY, and return the answer."""
     try:
         told: object = json.loads(command.body)
     except ValueError:
@@ -92,8 +92,8 @@ def identified(connection: Connection, command: Commanded) -> bytes:
     return response_frame(IDENTIFIED if connection.negotiates else names.OK)
 
 
-def published(command: Commanded, partition: Partition) -> bytes:
-    """Return the answer to a publish: where the message went, if it has a trace id."""
+def publish(command: Commanded, partition: Partition) -> bytes:
+    """Return the answer to a publish; with a trace id, the answer has the message's position."""
     trace_id = trace_of(command)
     if trace_id is None:
         return response_frame(names.OK)
@@ -114,7 +114,7 @@ def trace_of(command: Commanded) -> int | None:
 
 
 def header_of(command: Commanded) -> dict[str, object]:
-    """Return the JSON header of a PUB_EXT; an empty one if it is none."""
+    """Return the JSON header of a PUB_EXT; empty if the header is invalid."""
     length = int.from_bytes(command.body[:2], "big")
     try:
         return _members(json.loads(command.body[2 : 2 + length]))
@@ -136,7 +136,7 @@ def deliver(connection: Connection, partition: Partition) -> Iterator[bytes]:
             connection.in_flight[delivery.raw[_ID_AT:][:MESSAGE_ID_SIZE]] = delivery
             yield message_frame(delivery.raw)
             continue
-        connection.in_flight[message.message_id] = _delivered(delivery, message)
+        connection.in_flight[message.message_id] = _record_delivery(delivery, message)
         extend = message.extend is not None
         schema = message_schema(extend=extend, ordered=connection.has_place)
         yield message_frame(encode(schema, message))
@@ -160,7 +160,7 @@ def _message(delivery: Delivery, connection: Connection, partition: Partition) -
     )
 
 
-def _delivered(delivery: Delivery, message: Message) -> Delivery:
+def _record_delivery(delivery: Delivery, message: Message) -> Delivery:
     """Return the delivery with what was chosen for it, so that it can come again."""
     return replace(
         delivery,

@@ -1,4 +1,4 @@
-"""The peers of one case: they act by the script, and where it says nothing, as the texts do."""
+"""The peers of one case: they act by the script, and otherwise as the published texts say."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,8 +8,8 @@ from typing import TypeAlias
 from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Mark, Send
 from wireproof_kit.clients.events import Answered, Connected, Disconnected, Event, Greeted
 from wireproof_kit.nsq.clients import lookup_server, node
-from wireproof_kit.nsq.clients.asking import PRODUCE, Asking
 from wireproof_kit.nsq.clients.decoder import LOOKUPD
+from wireproof_kit.nsq.clients.driver_requests import PRODUCE, Asking
 from wireproof_kit.nsq.clients.events import PUBLISHES, SUBSCRIPTIONS, Commanded, Requested
 from wireproof_kit.nsq.clients.script import (
     INSTEAD,
@@ -48,7 +48,7 @@ _PATHS = {"/lookup": "lookup", "/listlookup": "listlookup"}
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """What a time was set for: acts, or the usual answer to an event."""
+    """The work of a timer: acts of the script, or the usual answer to an event."""
 
     event: Event
     acts: tuple[Act, ...]
@@ -79,7 +79,7 @@ class NsqPeers:
         return peer.startswith(LOOKUPD)
 
     def begin(self, addresses: Mapping[str, str]) -> Iterator[Effect]:
-        """Return what the script does at the start."""
+        """Return the effects of the script at the start."""
         self._addresses = addresses
         start = Connected(0.0, "")
         for rule in self._script.rules:
@@ -87,28 +87,28 @@ class NsqPeers:
                 yield from self._act(rule.acts, start)
 
     def react(self, event: Event) -> Iterator[Effect]:
-        """Return what is to be done about an event."""
+        """Return the effects of an event."""
         words = list(_words(event))
         if not words:
             return
         if isinstance(event, Connected) and not event.peer.startswith(LOOKUPD):
             self._connections[event.conn] = node.Connection(event.conn)
         if isinstance(event, Disconnected):
-            yield from self._lost(event)
-        acts = [act for rule in self._fitting(event, words) for act in rule.acts]
+            yield from self._requeue_lost(event)
+        acts = [act for rule in self._list_fitting(event, words) for act in rule.acts]
         instead = [act for act in acts if isinstance(act, INSTEAD)]
         if not instead:
             yield from self._usual_in_time(event)
         yield from self._act(acts, event)
 
-    def due(self, token: object) -> Iterator[Effect]:
-        """Return what is to be done now that a time is over."""
+    def react_to_timer(self, token: object) -> Iterator[Effect]:
+        """Return the effects of a timer that has expired."""
         if isinstance(token, _Due):
             if token.usual:
                 yield from self._usual(token.event)
             yield from self._act(token.acts, token.event)
 
-    def _fitting(self, event: Event, words: Sequence[str]) -> Iterator[Rule]:
+    def _list_fitting(self, event: Event, words: Sequence[str]) -> Iterator[Rule]:
         partition = self._partition_of(event)
         for number, rule in enumerate(self._script.rules):
             if rule.event not in words or rule.peer not in (None, event.peer):
@@ -159,11 +159,11 @@ class NsqPeers:
     def _command(self, event: Commanded) -> Iterator[Effect]:
         connection = self._connections[event.conn]
         if event.name == names.IDENTIFY.decode():
-            yield Send(event.conn, node.identified(connection, event))
+            yield Send(event.conn, node.identify(connection, event))
         elif event.name in SUBSCRIPTIONS:
             yield from self._subscribe(connection, event)
         elif event.name in PUBLISHES:
-            yield Send(event.conn, self._published(event))
+            yield Send(event.conn, self._publish(event))
         elif event.name == names.CLS.decode():
             connection.closing = True
             yield Send(event.conn, response_frame(names.CLOSE_WAIT))
@@ -179,11 +179,11 @@ class NsqPeers:
         connection.subscription, connection.partition = event.name, partition
         yield Send(event.conn, response_frame(names.OK))
 
-    def _published(self, event: Commanded) -> bytes:
+    def _publish(self, event: Commanded) -> bytes:
         partition = self._named_partition(event)
         if self._leaders.get(partition) != event.peer:
             return error_frame(error_codes.E_FAILED_ON_NOT_LEADER)
-        return node.published(event, self._partitions[partition])
+        return node.publish(event, self._partitions[partition])
 
     def _named_partition(self, event: Commanded) -> int:
         """Return the partition that a command names, or the one that its node leads."""
@@ -213,7 +213,7 @@ class NsqPeers:
         waiting = self._partitions[delivery.partition].waiting
         waiting.appendleft(delivery) if first else waiting.append(delivery)
 
-    def _lost(self, event: Disconnected) -> Iterator[Effect]:
+    def _requeue_lost(self, event: Disconnected) -> Iterator[Effect]:
         """Queue again what a closed connection had in flight."""
         connection = self._connections.pop(event.conn, None)
         if connection is None:
@@ -277,7 +277,7 @@ def _effect(act: _Stateless, conn: str) -> Effect:
 
 
 def _words(event: Event) -> Iterator[str]:
-    """Yield what the event is called in rules."""
+    """Yield the names of an event in rules."""
     if isinstance(event, Connected):
         yield "connect"
     elif isinstance(event, Disconnected):

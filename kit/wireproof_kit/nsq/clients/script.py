@@ -1,7 +1,7 @@
-"""The script of a case, as data: who leads what, which answer is another, what is pushed when.
+"""The script of a case, as data: leaders, special answers, and pushed messages with their times.
 
-Without rules the peers are what the texts describe: every lookup server knows every leader, every
-node answers and delivers. A rule says at which event something else happens.
+Without rules the peers act as the published texts say: every lookup server knows every leader,
+every node answers and delivers. A rule gives another action for an event.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ Shape: TypeAlias = Literal["redesigned", "original"]
 
 @dataclass(frozen=True, slots=True)
 class Respond:
-    """Answer a request so; a ``body`` of None is the usual one."""
+    """Answer a request in this way; a ``body`` of None is the usual body."""
 
     status: int = 200
     body: bytes | None = None
@@ -58,7 +58,7 @@ class Close:
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """Give the usual answer so many seconds later."""
+    """Give the usual answer after this number of seconds."""
 
     seconds: float
 
@@ -79,14 +79,14 @@ class Forget:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Write a mark into the log, to tell when a time is over."""
+    """Write a mark into the log, to show when a period has ended."""
 
     name: str = "over"
 
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """Deliver these messages, on whatever connection is subscribed to their partition."""
+    """Deliver these messages on the connection that is subscribed to their partition."""
 
     deliveries: "tuple[Delivery, ...]"
 
@@ -98,7 +98,7 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """Send these bytes on the connection as they are."""
+    """Send these bytes unchanged on the connection."""
 
     data: bytes
 
@@ -127,7 +127,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """Do something so many seconds later."""
+    """Act after this number of seconds."""
 
     seconds: float
     acts: "tuple[Act, ...]"

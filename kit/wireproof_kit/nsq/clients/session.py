@@ -1,4 +1,4 @@
-"""A session with a client: probed once, then started anew for every case."""
+"""A session with a client: the client is probed once, then started again for every case."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,14 @@ from wireproof_kit.drivers.child import end_all
 from wireproof_kit.drivers.output import Kept
 from wireproof_kit.errors import TargetUnreachable, UsageFault
 from wireproof_kit.nsq.clients.client import SETTINGS, StartedClient
-from wireproof_kit.nsq.clients.probing import (
+from wireproof_kit.nsq.clients.probes import (
     FIRST,
     FURTHER,
     PROBE_S,
     UNAVAILABLE,
     Experiment,
-    shown,
-    spelling,
+    observe_capability,
+    observe_spelling,
 )
 from wireproof_kit.nsq.clients.script import Role
 from wireproof_kit.observation import observed
@@ -60,8 +60,8 @@ class ClientSession:
         """Start the client in its roles and see that it can be judged.
 
         Raises:
-            UsageFault: it cannot be started.
-            TargetUnreachable: it ends at once, never connects, or does not play its role.
+            UsageFault: the client cannot be started.
+            TargetUnreachable: the client ends at once, never connects, or does not do its role.
         """
         roles: tuple[Role, ...] = ROLES[self._role]
         self._run_all({role: FIRST[role] for role in roles})
@@ -75,12 +75,12 @@ class ClientSession:
 
     def probe_capability(self, name: str) -> Probe:
         """Return what the short runs show of a capability."""
-        return Probe(shown(self._stories(), name), self._evidence(name))
+        return Probe(observe_capability(self._stories(), name), self._evidence(name))
 
     def probe_reading(self, name: str) -> Probe:
         """Return the reading that the client follows, where a run shows it."""
         if name == ORDER_COMMAND:
-            return Probe(spelling(self._stories()), Transcript())
+            return Probe(observe_spelling(self._stories()), Transcript())
         return Probe(observed(UNAVAILABLE), Transcript())
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
@@ -99,7 +99,7 @@ class ClientSession:
         return True
 
     def fingerprint(self) -> dict[str, str]:
-        """Return what the driver says of itself, and how the client is started."""
+        """Return the driver's description of itself, and the client's command."""
         found = {"command": self._command}
         for story in self._stories().values():
             greeted = story.first(Greeted)
@@ -150,7 +150,7 @@ class ClientSession:
         return {name: story for name, (story, _) in self._runs.items()}
 
     def _plays(self, role: Role) -> bool:
-        return shown(self._stories(), f"client-{role}").value == "ok"
+        return observe_capability(self._stories(), f"client-{role}").value == "ok"
 
     def _evidence(self, name: str) -> Transcript:
         run = name.removeprefix("client-")
@@ -158,17 +158,17 @@ class ClientSession:
         return found[1]
 
     def _measured_start(self) -> float:
-        """Return how long a start may take: far longer than the slowest seen so far."""
+        """Return the time limit of a start: far longer than the slowest start seen."""
         firsts = [story.first(Connected) for story in self._stories().values()]
         slowest = max((event.at for event in firsts if event is not None), default=START_S)
         return min(max(FACTOR * slowest, START_LEAST), START_MOST)
 
 
 def open_client(target: Target, options: SessionOptions) -> ClientSession:
-    """Meet a client.
+    """Start a client and check that it can be judged.
 
     Raises:
-        UsageFault: an option says nothing about clients, or the command is none.
+        UsageFault: an option does not apply to clients, or the command cannot be used.
         TargetUnreachable: as `ClientSession.meet`.
     """
     if options.topics:
@@ -197,11 +197,11 @@ def _reason(command: str, role: str, story: Story, transcript: Transcript) -> st
             f"or WIREPROOF_LOOKUPD, WIREPROOF_NSQD){told}"
         )
     done = "published nothing" if role == "producer" else "did not subscribe"
-    after = f"ended with exit code {ended.code}" if ended else f"still ran {_waited(story)}"
+    after = f"ended with exit code {ended.code}" if ended else f"still ran {_describe_wait(story)}"
     return f"`{command}` connected but {done} as a {role}, and {after}{told}"
 
 
-def _waited(story: Story) -> str:
+def _describe_wait(story: Story) -> str:
     expired = story.first(Expired)
     return f"after {expired.at:.0f} s" if expired else "at the end"
 

@@ -33,9 +33,9 @@ class Origin:
 
 @dataclass(slots=True)
 class QueueProgress:
-    """The position reached in a queue; ``count`` is None when its first files are missing.
+    """The position reached in a queue; ``count`` is None if the first files are missing.
 
-    ``broken``: something in it could not be read, and nothing behind that was.
+    ``broken``: a record could not be read, and the records after it were not read.
     """
 
     offset: int

@@ -62,8 +62,8 @@ def decode_path(path: Path, wanted: DecodeOptions) -> Iterator[Entry]:
     """Decode a file, or a directory of queues.
 
     Raises:
-        UsageFault: there is nothing in it, or nothing tells what it is.
-        OSError: it cannot be read.
+        UsageFault: the path is empty, or its format cannot be recognized.
+        OSError: the path cannot be read.
     """
     if path.is_dir():
         yield from directory_records(path, wanted.records)
@@ -81,7 +81,7 @@ def decode_bytes(data: bytes, wanted: DecodeOptions) -> Iterator[Entry]:
     """Decode bytes held in memory.
 
     Raises:
-        UsageFault: there are none, or nothing tells what they are.
+        UsageFault: there are no bytes, or their format cannot be recognized.
     """
     yield from _decode(ByteSource(io.BytesIO(data), size=len(data)), wanted, "the input")
 
@@ -90,7 +90,7 @@ def decode_pipe(pipe: BinaryIO, wanted: DecodeOptions) -> Iterator[Entry]:
     """Decode bytes from a pipe as they arrive, until it ends.
 
     Raises:
-        UsageFault: there are none, or nothing tells what they are.
+        UsageFault: there are no bytes, or their format cannot be recognized.
     """
     yield from _decode(ByteSource(pipe, size=None), wanted, "the input")
 

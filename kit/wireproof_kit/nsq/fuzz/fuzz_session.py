@@ -123,9 +123,9 @@ def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget
     """Create the topics on a running target and measure the patience it needs.
 
     Raises:
-        UsageFault: the target is one that fuzzing does not speak to.
-        TargetUnreachable: it accepts no connection.
-        TargetSilent: it does not speak NSQ.
+        UsageFault: the target cannot be fuzzed.
+        TargetUnreachable: the target accepts no connection.
+        TargetSilent: the target does not speak NSQ.
         ArrangementFailed: a topic could not be made.
     """
     if target.tls or target.auth_env is not None:

@@ -65,7 +65,7 @@ def read_topic(answer: HttpAnswer, asked: LookupRequest) -> TopicInfo:
     """Decode an answer of /lookup.
 
     Raises:
-        Unusable: it is none; the sentence says where.
+        Unusable: the answer is invalid; the message says where.
     """
     data = read_payload(answer, asked)
     if not {"partitions", "producers"} & data.keys():
@@ -95,7 +95,7 @@ def read_nodes(answer: HttpAnswer, asked: LookupRequest) -> tuple[Node, ...]:
     """Decode an answer of /nodes.
 
     Raises:
-        Unusable: it is none; the sentence says where.
+        Unusable: the answer is invalid; the message says where.
     """
     data = read_payload(answer, asked)
     if "producers" not in data:
@@ -107,7 +107,7 @@ def read_topics(answer: HttpAnswer, asked: LookupRequest) -> tuple[str, ...]:
     """Decode an answer of /topics.
 
     Raises:
-        Unusable: it is none; the sentence says where.
+        Unusable: the answer is invalid; the message says where.
     """
     data = read_payload(answer, asked)
     if "topics" not in data:
@@ -119,7 +119,7 @@ def read_servers(answer: HttpAnswer, asked: LookupRequest) -> Servers:
     """Decode an answer of /listlookup; real servers send ports as strings.
 
     Raises:
-        Unusable: it is none; the sentence says where.
+        Unusable: the answer is invalid; the message says where.
     """
     data = read_payload(answer, asked)
     if "lookupdnodes" not in data:

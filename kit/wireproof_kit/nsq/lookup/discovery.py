@@ -27,7 +27,7 @@ def discover(
 
     Raises:
         TargetUnreachable: no server accepts a connection.
-        ArrangementFailed: no server names a node; the sentence says what the first one did.
+        ArrangementFailed: no server names a node; the message has the answer of the first one.
     """
     search = _Search(time.monotonic() + seconds)
     found: dict[Address, Node] = {}
@@ -44,7 +44,7 @@ def check_servers(servers: Sequence[Address], *, seconds: float = DISCOVERY_SECO
 
     Raises:
         TargetUnreachable: no server accepts a connection.
-        ArrangementFailed: none answers so; the sentence says what the first one did.
+        ArrangementFailed: no server answers so; the message has the answer of the first one.
     """
     search = _Search(time.monotonic() + seconds)
     if not any(search.speaks(server) for server in servers):

@@ -58,7 +58,7 @@ def read_payload(answer: HttpAnswer, asked: LookupRequest) -> dict[str, JsonValu
     """Return the object in an answer, with or without an envelope.
 
     Raises:
-        Refused: the server says no, by its status or in its envelope.
+        LookupRefused: the server refuses, by its status or in its envelope.
         Unusable: anything else that is no JSON object with status 200.
     """
     _check_whole(answer, asked)

@@ -104,10 +104,10 @@ class LookupClient:
             server.close()
 
     def check_hope(self) -> None:
-        """Raise an error when waiting ended because no server gave a usable answer.
+        """Raise an error if waiting is hopeless, because no server gives a usable answer.
 
         Raises:
-            Unusable: what the first of them answered.
+            Unusable: no server gave a usable answer; the message has the answer of the first one.
         """
         if self._doubt.certain is not None:
             raise self._doubt.certain
@@ -170,11 +170,11 @@ class LookupClient:
     ) -> tuple[Leader, ...]:
         """Wait until ``least`` partitions have leaders, one of them the node at ``near``.
 
-        Once all ``partitions`` are led, none of them need be led there. Return the leaders, the
-        nearest first.
+        Once all ``partitions`` have leaders, the node at ``near`` need not be one. Return the
+        leaders, the nearest first.
 
         Raises:
-            ArrangementFailed: they did not appear in time, or no server gives a usable answer.
+            ArrangementFailed: the leaders did not appear in time, or no server answers usably.
         """
         most = 0
 
@@ -202,9 +202,9 @@ class LookupClient:
     def wait_until_registered(
         self, name: str, *, partitions: int, seconds: float = REGISTER_SECONDS
     ) -> bool:
-        """Wait until nodes registered enough partitions, since they may refuse them before.
+        """Wait until nodes have registered enough partitions; earlier they may refuse messages.
 
-        Meanwhile creations are asked for again now and then. False when they never do.
+        Creations are requested again from time to time. False if patience runs out.
         """
 
         def look() -> bool | None:
@@ -328,7 +328,7 @@ def _info(server: HttpClient, name: str) -> TopicInfo:
     """Return a server's lookup answer; empty while the server does not know the topic.
 
     Raises:
-        Unusable: it refuses for another reason, or its answer is unusable.
+        Unusable: the server refuses for another reason, or its answer is unusable.
     """
     answer = ask_lookup(server, name, access="w")
     if answer.status >= 400:

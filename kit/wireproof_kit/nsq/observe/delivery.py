@@ -88,8 +88,8 @@ class Delivery:
 def read_delivery(data: bytes, due: Layout, own: frozenset[bytes] = frozenset()) -> Delivery:
     """Decode the data of a message frame in the required layout.
 
-    ``own`` are bodies that may be owed: where the layout due gives none of them and another
-    layout gives one, that layout is named.
+    ``own`` are bodies that may be owed. If the required layout gives none of them and another
+    layout does, the delivery has the name of that layout.
     """
     message: Message | None = None
     fault: WireError | None = None

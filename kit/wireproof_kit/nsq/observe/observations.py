@@ -6,7 +6,6 @@ Deliveries: ``delivered:as-sent``, ``delivered:header-respelled``,
 ``delivered:header-changed``, ``delivered:body-changed``,
 ``delivered:no-header``, ``delivered:undecodable``, ``delivered:layout-NAME``, ``missing``;
 ``absent``, ``unwanted``, ``no-sentinel``.
-Deliveries not owed: ``absent``, ``unwanted``, ``no-sentinel``.
 HTTP: ``http:STATUS,ok``, ``http:STATUS,trace``, ``http:STATUS,CODE``, ``http:silence``,
 ``http:closed``, ``http:nonsense``.
 """
@@ -156,7 +155,7 @@ def is_respelled(sent: bytes | None, found: bytes | None) -> bool:
 
 
 def _is_same(due: JsonValue, came: JsonValue) -> bool:
-    return strict_json.same_json(_rounded(due), _rounded(came))
+    return strict_json.same_json(_round_number(due), _round_number(came))
 
 
 def _without_internal(value: JsonValue) -> JsonValue:
@@ -165,12 +164,12 @@ def _without_internal(value: JsonValue) -> JsonValue:
     return {name: each for name, each in value.items() if not name.startswith(INTERNAL_PREFIX)}
 
 
-def _rounded(value: JsonValue) -> JsonValue:
+def _round_number(value: JsonValue) -> JsonValue:
     """Return a JSON value whose numbers are those that 64-bit floats hold."""
     if isinstance(value, dict):
-        return {name: _rounded(each) for name, each in value.items()}
+        return {name: _round_number(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [_rounded(each) for each in value]
+        return [_round_number(each) for each in value]
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return value
     return Decimal(float(value))

@@ -1,4 +1,4 @@
-"""Commands: a line, and for some of them a body of the size that follows it."""
+"""Commands: a line, and for some commands a size and a body."""
 
 import re
 from typing import ClassVar
@@ -102,14 +102,14 @@ class Body(Layer):
 
 
 class TracedBody(Layer):
-    """A message behind its trace id."""
+    """A body that starts with a trace id."""
 
     name = "NSQ body with a trace id"
     fields_desc: ClassVar = [LongField("trace_id", 0), StrField("body", b"body")]
 
 
 class ExtendedBody(Layer):
-    """A message behind its JSON header, and the length of that."""
+    """A body that starts with a JSON header and its length."""
 
     name = "NSQ body with a header"
     fields_desc: ClassVar = [
@@ -181,7 +181,7 @@ class PublishedExtended(Layer):
 
 
 def _batch(kind: type[Layer]) -> list[AnyField]:
-    """Return the fields of messages behind their count."""
+    """Return the fields of a batch: the number of messages, then the messages."""
     return [
         FieldLenField("count", None, count_of="messages", fmt="!i"),
         Layers("messages", kind, count_from=lambda pkt: pkt.count),
@@ -292,7 +292,7 @@ def read_command(data: bytes) -> tuple[Layer, bytes]:
 
     Raises:
         LayerViolation: its body does not fit the command.
-        Short: it is incomplete.
+        Short: the command is incomplete.
     """
     found = _ACKNOWLEDGEMENT.match(data)
     behind_id = found.end() + 16 if found and found[2] == b" " else 0

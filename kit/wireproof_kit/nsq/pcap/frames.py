@@ -72,7 +72,7 @@ def read_frame(data: bytes, message: type[Layer] = Message) -> tuple[Frame, byte
 
     Raises:
         LayerViolation: the size or the message is invalid.
-        Short: it is incomplete.
+        Short: the frame is incomplete.
     """
     frame, behind = cut(Frame, data)
     if frame.frame_type == MESSAGE:

@@ -1,4 +1,4 @@
-"""Frames of NSQ made by scapy's `fuzz()`, for cases of their own and for mutations of them."""
+"""NSQ frames made by scapy's `fuzz()`, for cases and for mutations of them."""
 
 from collections.abc import Iterator
 from typing import TypeVar

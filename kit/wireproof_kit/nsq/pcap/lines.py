@@ -44,12 +44,12 @@ class Name(StrField):
     """The first word of a line: the command."""
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
-        """Cut the word off; the blank or line end behind it stays."""
+        """Split the word from the rest, which starts with the space or line end after the word."""
         end = _word_end(s, 0)
         return s[end:], s[:end]
 
     def randval(self) -> None:  # type: ignore[override]  # a layer stays the command that it is
-        """Leave the command as it is."""
+        """Return None: the command of a layer is fixed."""
 
 
 class Words(Field[list[bytes], bytes]):
@@ -61,7 +61,7 @@ class Words(Field[list[bytes], bytes]):
         super().__init__(name, [])
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, list[bytes]]:
-        """Cut them off; the line end stays."""
+        """Split the words from the rest, which starts with the line end."""
         end = _line_end(s)
         return s[end:], s[1:end].split(_BLANK) if end else []
 
@@ -76,7 +76,7 @@ class Words(Field[list[bytes], bytes]):
             yield self.name, word, word
 
     def randval(self) -> None:  # type: ignore[override]  # nothing random for a list
-        """Leave the words as they are."""
+        """Return None: lists have no random values."""
 
 
 class LineEnd(StrField):
@@ -86,10 +86,10 @@ class LineEnd(StrField):
         super().__init__("end", _LINE_FEED)
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
-        """Cut it off.
+        """Split the line end from the rest.
 
         Raises:
-            Refused: something else stands here.
+            LayerViolation: the bytes do not start with a line end.
         """
         for end in (b"\n", b"\r\n"):
             if s.startswith(end):
@@ -103,17 +103,17 @@ class LineEnd(StrField):
         yield "line_feed", _LINE_FEED, _LINE_FEED
 
     def randval(self) -> None:  # type: ignore[override]  # without it there is no line
-        """Leave the line's end as it is."""
+        """Return None: the line end is fixed, since without it there is no line."""
 
 
 class Digits(StrField):
     """A number in decimal digits, up to the line feed."""
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
-        """Cut it off; the line feed stays.
+        """Split the digits from the rest, which starts with the line feed.
 
         Raises:
-            Refused: something else than digits stands here.
+            LayerViolation: the line has other bytes than digits.
             Short: there is no line feed.
         """
         end = s.find(_LINE_FEED)

@@ -1,4 +1,4 @@
-"""Messages as a broker pushes them, one layer for each way to subscribe; and as it keeps them."""
+"""Messages as a broker pushes them (one layer for each way to subscribe) and as it stores them."""
 
 from typing import ClassVar
 
@@ -61,14 +61,14 @@ class ExtendedMessage(Layer):
 
 
 class PlacedMessage(Layer):
-    """A message as SUB_ORDERED and SUB_ADVANCED push it: with its place in the queue."""
+    """A message as SUB_ORDERED and SUB_ADVANCED push it: with its position in the queue."""
 
     name = "NSQ message with its place"
     fields_desc: ClassVar = [*_HEAD, *_PLACE, _BODY]
 
 
 class PlacedExtendedMessage(Layer):
-    """Both: the extension stands before the place."""
+    """A message with an extension and its position in the queue, in this order."""
 
     name = "NSQ message with extension and its place"
     fields_desc: ClassVar = [*_HEAD, *_EXTENSION, *_PLACE, _BODY]

@@ -1,6 +1,6 @@
-"""Probes that show what a target can do. Each docstring lists the words it can return.
+"""Probes of a target's capabilities. Each docstring lists the words it can return.
 
-Any of them is ``unavailable`` when what it needs (a topic, an address) cannot be had.
+Every probe returns ``unavailable`` if it cannot get what it needs (a topic, an address).
 """
 
 from collections.abc import Mapping
@@ -24,13 +24,13 @@ ABSENT_PARTITION = 1000
 
 
 def ext(bench: ProbeContext) -> Observation:
-    """Publish with a header on an ext topic: any answer's word, then the state after it."""
+    """Publish with a header on an ext topic; return the answer's word and the state after it."""
     topic = bench.topic("ext_topic")
     return bench.ask(topic, frames.pub_ext(topic, {"k": "v"}, bench.broker.unique_body()))
 
 
 def trace(bench: ProbeContext) -> Observation:
-    """Publish under a trace id with PUB_TRACE: any answer's word, then the state after it."""
+    """Publish with a trace id by PUB_TRACE; return the answer's word and the state after it."""
     topic = bench.topic("plain_topic", "ext_topic")
     with bench.broker.connect(topic=topic) as client:
         answer = client.ask(frames.pub_trace(topic, TRACE_ID, bench.broker.unique_body()))
@@ -93,10 +93,10 @@ def lookup(bench: ProbeContext) -> Observation:
 
 
 def partition(bench: ProbeContext) -> Observation:
-    """Publish to both partitions of a topic: ``ok``, or the word of what is not.
+    """Publish to both partitions of a topic: ``ok``, or the first word that is not ``ok``.
 
-    ``ignored`` when the word for the partition is read by no command, as by a classic broker;
-    ``one`` where one node alone could keep the partitions and the lookup server refuses that.
+    ``ignored``: commands ignore the word for the partition, as on a classic broker. ``one``: the
+    cluster has one node, and the lookup server refuses several partitions on it.
     """
     try:
         topic = bench.topic("partitioned_topic")
@@ -130,7 +130,7 @@ def _partitions_are_ignored(bench: ProbeContext, topic: Topic) -> bool:
 
 
 def batch(bench: ProbeContext) -> Observation:
-    """Publish two messages with MPUB: any answer's word."""
+    """Publish two messages with MPUB; return the word of the answer."""
     topic = bench.topic("plain_topic", "ext_topic")
     bodies = [bench.broker.unique_body(), bench.broker.unique_body()]
     with bench.broker.connect(topic=topic) as client:
@@ -139,10 +139,10 @@ def batch(bench: ProbeContext) -> Observation:
 
 def touch(bench: ProbeContext) -> Observation:
     """TOUCH a message in flight: ``open``, the word of a refusal, or ``closed``."""
-    return touched(bench, bench.topic("plain_topic", "ext_topic"))
+    return touch_on(bench, bench.topic("plain_topic", "ext_topic"))
 
 
-def touched(bench: ProbeContext, topic: Topic) -> Observation:
+def touch_on(bench: ProbeContext, topic: Topic) -> Observation:
     """TOUCH a message in flight of a topic; words as of `touch`."""
     body = bench.broker.unique_body()
     with bench.broker.subscribe(topic) as consumer:
@@ -165,7 +165,10 @@ def cluster(bench: ProbeContext) -> Observation:
 
 
 def replica(bench: ProbeContext) -> Observation:
-    """Publish to a topic that two nodes keep: the word of the answer; ``one``: there is one."""
+    """Publish to a topic with two replicas: the word of the answer.
+
+    ``one``: the cluster has only one node.
+    """
     if _is_alone(bench):
         return observed("one")
     topic = bench.topic("replicated_topic")
@@ -173,7 +176,7 @@ def replica(bench: ProbeContext) -> Observation:
 
 
 def _is_alone(bench: ProbeContext) -> bool:
-    """Return True if the lookup servers list one node, behind which nothing can be moved."""
+    """Return True if the lookup servers list only one node."""
     return bench.lookup is not None and bench.lookup.listed_nodes() == 1
 
 

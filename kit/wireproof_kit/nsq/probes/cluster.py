@@ -14,13 +14,13 @@ def leader_move(bench: ProbeContext) -> Observation:
 
 
 def unwritable(bench: ProbeContext) -> Observation:
-    """Ask the control API to make a partition writable, as it is already: ``ok``."""
+    """Ask the control API to make a writable partition writable: ``ok``."""
     bench.cluster.make_writable(bench.topic("plain_topic", "ext_topic"))
     return observed("ok")
 
 
 def node_down(bench: ProbeContext) -> Observation:
-    """GET /control/state, which tells of nodes that can be taken away: ``ok``, or its word."""
+    """Ask for GET /control/state, which lists the nodes: ``ok``, or the word of the answer."""
     answer = bench.cluster.control.request("GET", "/control/state")
     return observed("ok") if answer.status == 200 else observe_http(answer)
 

@@ -30,7 +30,7 @@ class ProbeContext:
         """Return the probes' topic of the first kind there is a way to.
 
         Raises:
-            ArrangementFailed: there is no way to any of them.
+            ArrangementFailed: no method leads to any such topic.
         """
         failures: list[str] = []
         for argument in arguments:

@@ -22,7 +22,7 @@ MISSING = observed("missing", overdue=True)
 
 
 def no_ext_layout(bench: ProbeContext) -> Observation:
-    """Deliver a PUB on an ext topic: what stands between its id and its body.
+    """Return the layout of a PUB message on an ext topic: the bytes between its id and its body.
 
     ``version-alone``, ``version-and-length``, ``no-ext-part`` or ``other``.
     """
@@ -68,7 +68,7 @@ def order_ext_place(bench: ProbeContext) -> Observation:
 
 
 def order_rdy(bench: ProbeContext) -> Observation:
-    """Subscribe in order without RDY: ``delivered-without-rdy``, ``delivered-after-rdy``.
+    """Subscribe in order without RDY: ``delivered-without-rdy`` or ``delivered-after-rdy``.
 
     A second channel, with RDY, shows when the message could have come.
     """
@@ -87,11 +87,11 @@ def order_rdy(bench: ProbeContext) -> Observation:
 
 
 def dispatch_fallback(bench: ProbeContext) -> Observation:
-    """Publish a tagged message while the only client with its tag has no room for it.
+    """Publish a tagged message while the only client with its tag has its RDY count in flight.
 
-    ``falls-back`` when a client without a tag gets it; ``waits`` when it comes to the tagged
-    client once that has room. That client holds a message already: brokers may answer SUB before
-    they know the tag.
+    ``falls-back``: a client without a tag gets the message. ``waits``: the tagged client gets it
+    after finishing another message. That client holds a message from the start, since brokers may
+    answer SUB before they know the tag.
     """
     topic = bench.topic("fresh_ext_topic")
     broker, channel = bench.broker, topic.channel()
@@ -116,7 +116,8 @@ def dispatch_fallback(bench: ProbeContext) -> Observation:
 def dispatch_tagged_gets_other(bench: ProbeContext) -> Observation:
     """Publish an untagged message while only a tagged client is subscribed.
 
-    ``idle`` when it gets it; ``never`` when it waits for a client without a tag.
+    ``idle``: the tagged client gets the message. ``never``: the message waits for a client without
+    a tag.
     """
     topic = bench.topic("other_fresh_ext_topic")
     broker, channel = bench.broker, topic.channel()
@@ -176,7 +177,7 @@ def _make_identity() -> dict[str, object]:
 
 
 def _before_body(raw: bytes, body: bytes) -> bytes:
-    """Return what stands between message id and body; all of it when the body is not there."""
+    """Return the bytes between message id and body; if the body is missing, all bytes."""
     try:
         return BARE.read(raw).body.removesuffix(body)
     except WireError:

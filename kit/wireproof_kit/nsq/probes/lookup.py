@@ -19,7 +19,10 @@ from wireproof_kit.observation import Observation, observed
 
 
 def create_path(bench: ProbeContext) -> Observation:
-    """POST both paths: ``creat`` when the printed one works, ``create``, else an HTTP word."""
+    """POST to both paths that create topics: the path that works, ``creat`` or ``create``.
+
+    If neither works: the word of the HTTP answer.
+    """
     seen = observed("http:silence")
     for path, word in ((CREATE_PATHS[1], "creat"), (CREATE_PATHS[0], "create")):
         name = bench.pool.next_name()
@@ -34,9 +37,10 @@ def create_path(bench: ProbeContext) -> Observation:
 
 
 def lookup_extend_meta(bench: ProbeContext) -> Observation:
-    """Look up a plain topic: ``always`` when meta has extend_support all the same, ``only-ext``.
+    """Look up a plain and an ext topic, and compare extend_support in meta.
 
-    ``none`` when it is missing for an ext topic too.
+    ``always``: both have it. ``only-ext``: only the ext topic has it. ``none``: the ext topic
+    lacks it.
     """
     meta = [_meta(_ask(bench, kind)) for kind in ("plain_topic", "ext_topic")]
     if "extend_support" not in meta[1]:
@@ -45,7 +49,7 @@ def lookup_extend_meta(bench: ProbeContext) -> Observation:
 
 
 def lookup_consumer_meta(bench: ProbeContext) -> Observation:
-    """Look up for reading without metainfo: ``tolerant``, or the word of the HTTP answer."""
+    """Look up without metainfo, as consumers may: ``tolerant``, or the word of the HTTP answer."""
     topic = bench.topic("plain_topic", "ext_topic")
     answers = [
         ask_lookup(_lookup(bench).servers[0], topic.name, metainfo=metainfo)
@@ -57,9 +61,9 @@ def lookup_consumer_meta(bench: ProbeContext) -> Observation:
 
 
 def lookups(bench: ProbeContext) -> Observation:
-    """Ask each lookup server what it is: ``ok`` when two or more answer, ``one`` if one is given.
+    """Ping each lookup server: ``ok`` if two or more answer.
 
-    ``one-answers`` when more were given.
+    ``one``: only one server is known. ``one-answers``: several are known, but at most one answers.
     """
     servers = _lookup(bench).servers
     if len(servers) == 1:
@@ -69,12 +73,12 @@ def lookups(bench: ProbeContext) -> Observation:
 
 
 def write_disable(bench: ProbeContext) -> Observation:
-    """Enable writing, as it is already: ``ok``, or the word of the HTTP answer."""
+    """Enable writing on a topic that is enabled: ``ok``, or the word of the HTTP answer."""
     return _observe_done(_lookup(bench).servers[0].request("POST", DISABLE_PATH, v1=True))
 
 
 def tombstone(bench: ProbeContext) -> Observation:
-    """Take away a tombstone that is not there: ``ok``, or the word of the HTTP answer."""
+    """Remove a tombstone that does not exist: ``ok``, or the word of the HTTP answer."""
     topic = bench.topic("plain_topic", "ext_topic")
     host, port = topic.http_address or topic.address
     query = {"topic": topic.name, "node": f"{host}:{port}", "restore": "true"}

@@ -17,33 +17,33 @@ HEADER = {"k": "v"}
 
 
 def trace_empty(bench: ProbeContext) -> Observation:
-    """Publish with an empty trace id: WORD."""
+    """Publish with an empty trace id; return the answer as WORD."""
     topic = bench.topic("ext_topic")
     body = bench.broker.unique_body()
     return bench.ask(topic, frames.pub_ext(topic, {names.TRACE_ID: ""}, body))
 
 
 def pub_bad_topic(bench: ProbeContext) -> Observation:
-    """Publish to a topic whose name is not valid: WORD."""
+    """Publish to a topic with an invalid name; return the answer as WORD."""
     topic = bench.topic("plain_topic", "ext_topic")
     body = bench.broker.unique_body()
     return bench.ask(topic, frames.pub(topic, body, topic_name="wp_bad!name"))
 
 
 def pub_bad_size(bench: ProbeContext) -> Observation:
-    """Publish with size -1: WORD."""
+    """Publish with size -1; return the answer as WORD."""
     topic = bench.topic("plain_topic", "ext_topic")
     return bench.ask(topic, frames.pub(topic, b"", size=-1))
 
 
 def ext_error_codes(bench: ProbeContext) -> Observation:
-    """Publish with a header that is no JSON: WORD."""
+    """Publish with a header that is no JSON; return the answer as WORD."""
     topic = bench.topic("ext_topic")
     return bench.ask(topic, frames.pub_ext(topic, b"{", bench.broker.unique_body()))
 
 
 def sub_error_codes(bench: ProbeContext) -> Observation:
-    """Subscribe to a topic that does not exist: WORD."""
+    """Subscribe to a topic that does not exist; return the answer as WORD."""
     topic = bench.topic("plain_topic", "ext_topic")
     missing = bench.pool.next_name()
     seen = bench.ask(topic, frames.subscribe(topic, topic.channel(), topic_name=missing))
@@ -53,13 +53,13 @@ def sub_error_codes(bench: ProbeContext) -> Observation:
 
 
 def pub_partition(bench: ProbeContext) -> Observation:
-    """Publish without a partition: WORD."""
+    """Publish without a partition; return the answer as WORD."""
     topic = bench.topic("plain_topic", "ext_topic")
     return bench.ask(topic, frames.pub(topic, bench.broker.unique_body(), partition=None))
 
 
 def header_value(bench: ProbeContext) -> Observation:
-    """Publish with a number for a header value: WORD."""
+    """Publish with a number for a header value; return the answer as WORD."""
     topic = bench.topic("ext_topic")
     body = bench.broker.unique_body()
     return bench.ask(topic, frames.pub_ext(topic, b'{"k":1}', body))
@@ -89,7 +89,10 @@ def http_trace_envelope(bench: ProbeContext) -> Observation:
 
 
 def order_command(bench: ProbeContext) -> Observation:
-    """Try both names: ``SUB_ORDER,ok``, ``SUB_ORDERED,ok``, or ``neither,`` and a word."""
+    """Subscribe in order by both names of the command: ``SUB_ORDER,ok`` or ``SUB_ORDERED,ok``.
+
+    If neither works: ``neither,`` and the word of the answer.
+    """
     topic = bench.topic("fresh_ordered_topic", "plain_topic")
     seen = "silence"
     for command in (names.SUB_ORDER, names.SUB_ORDERED):
@@ -102,7 +105,7 @@ def order_command(bench: ProbeContext) -> Observation:
 
 
 def order_is_must(bench: ProbeContext) -> Observation:
-    """Subscribe with SUB to an ordered topic: WORD."""
+    """Subscribe with SUB to an ordered topic; return the answer as WORD."""
     topic = bench.topic("fresh_ordered_topic")
     return bench.ask(topic, frames.subscribe(topic, topic.channel()))
 

@@ -1,7 +1,7 @@
-"""Further witnesses of capabilities: other ways in which a target shows what it can do.
+"""Further witnesses of capabilities: other commands that show the same capability.
 
-A capability is absent only if no witness shows it. Each returns a word that shows the capability,
-or the word of what it saw instead.
+A capability is absent only if no witness shows it. A witness returns a word that shows the
+capability, or the word of the answer.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ def ext_subscription(bench: ProbeContext) -> Observation:
 
 def ext_http(bench: ProbeContext) -> Observation:
     """POST /pub_ext: ``ok``, or the word of the HTTP answer."""
-    return _posted(bench, "ext_topic", "/pub_ext", {"ext": '{"k":"v"}'})
+    return _post(bench, "ext_topic", "/pub_ext", {"ext": '{"k":"v"}'})
 
 
 def ext_meta(bench: ProbeContext) -> Observation:
@@ -53,14 +53,14 @@ def trace_again(bench: ProbeContext) -> Observation:
 
 
 def order_refusal(bench: ProbeContext) -> Observation:
-    """Subscribe to an ordered topic with SUB: ``ok`` where that is refused, and says why."""
+    """Subscribe to an ordered topic with SUB: ``ok`` if the refusal is E_SUB_ORDER_IS_MUST."""
     topic = bench.topic("fresh_ordered_topic")
     seen = bench.ask(topic, frames.subscribe(topic, topic.channel()))
     return SHOWN if seen.value.startswith("error:E_SUB_ORDER_IS_MUST") else seen
 
 
 def http_ext(bench: ProbeContext) -> Observation:
-    """POST /pub_ext where /pub was not answered: ``ok``, or the word of the HTTP answer."""
+    """POST /pub_ext if /pub was not answered: ``ok``, or the word of the HTTP answer."""
     return ext_http(bench)
 
 
@@ -70,7 +70,7 @@ def http_ping(bench: ProbeContext) -> Observation:
 
 
 def upgrade_meta(bench: ProbeContext) -> Observation:
-    """Look up the topic that was to be upgraded: ``ok`` if its meta has extend_support."""
+    """Look up an upgraded topic: ``ok`` if its meta has extend_support."""
     return _meta(bench, "upgradable_topic", names.EXTEND_SUPPORT, True)
 
 
@@ -114,11 +114,11 @@ def batch_ext(bench: ProbeContext) -> Observation:
 
 
 def touch_ext(bench: ProbeContext) -> Observation:
-    """TOUCH a message of an ext topic: ``open``, or the word of what came instead."""
-    return capability.touched(bench, bench.topic("ext_topic"))
+    """TOUCH a message of an ext topic: ``open``, or the word of the answer."""
+    return capability.touch_on(bench, bench.topic("ext_topic"))
 
 
-def _posted(bench: ProbeContext, kind: str, path: str, query: Query) -> Observation:
+def _post(bench: ProbeContext, kind: str, path: str, query: Query) -> Observation:
     topic = bench.topic(kind)
     whole = {"topic": topic.name, "partition": topic.partition, **query}
     client = bench.broker.http.at(topic.http_address)

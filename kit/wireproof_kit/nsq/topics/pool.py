@@ -57,10 +57,10 @@ class TopicPool:
         self._lock = threading.Lock()
 
     def prepare(self, kinds: Counter[str], *, spares: int = 0) -> None:
-        """Start creating the topics that are missing, without waiting for them.
+        """Start creating missing topics, without waiting for them.
 
-        Of each kind that takes long, so many spare topics are kept ahead once what is wanted is
-        there, for repeats of cases.
+        Topics of kinds that take long are created ahead: ``spares`` more than wanted, for repeated
+        cases.
         """
         with self._lock:
             for argument, wanted in kinds.items():
@@ -93,7 +93,7 @@ class TopicPool:
         """Return a topic: the shared one, or a new one that no other case gets.
 
         Raises:
-            ArrangementFailed: there is no way to such a topic.
+            ArrangementFailed: no method leads to such a topic.
         """
         with self._lock:
             if KINDS[argument].shared:

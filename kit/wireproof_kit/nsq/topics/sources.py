@@ -28,9 +28,9 @@ CREATING = 8
 
 @dataclass(frozen=True, slots=True)
 class TopicKind:
-    """The properties of a topic that a case needs; ``shared`` ones serve many cases.
+    """The properties of a topic that a case needs; a ``shared`` topic serves many cases.
 
-    ``partitions`` are the least it must have, ``replicas`` the nodes that keep each of them.
+    ``partitions`` is the least number of partitions, ``replicas`` the number of nodes for each.
     """
 
     extend: bool = False
@@ -91,7 +91,7 @@ class ReachableServices:
     transcript: Transcript = field(default_factory=Transcript)
 
     def record_to(self, transcript: Transcript) -> "ReachableServices":
-        """Return the same services, with what is said to them recorded."""
+        """Return the same services with another transcript."""
         return replace(
             self,
             http=self.http.record_to(transcript) if self.http else None,
@@ -106,7 +106,7 @@ class TopicMaker:
     ``given`` are topics the user named, NAME or NAME:PARTITION, by the name of their kind.
 
     Raises:
-        UsageFault: one of them is of no kind, or its partition is no number.
+        UsageFault: a given topic has no known kind, or its partition is no number.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class TopicMaker:
         """Create or find a topic of the kind that an argument name denotes.
 
         Raises:
-            ArrangementFailed: no way led to one; the sentence says what each came to.
+            ArrangementFailed: no method led to a topic; the message has the result of each.
         """
         kind = KINDS[argument]
         if argument in self._given:
@@ -141,7 +141,7 @@ class TopicMaker:
             if kind.ordered:
                 _check_ordered(topic, around)
             if kind.upgraded:
-                topic = self._upgraded(topic, transcript)
+                topic = self._upgrade(topic, transcript)
         except ArrangementFailed as error:
             hint = f"{error}; --topic {argument}=NAME names one that is there"
             raise ArrangementFailed(hint, transcript) from error
@@ -158,7 +158,7 @@ class TopicMaker:
             tried.append(made)
         raise ArrangementFailed(f"no way to a fresh {kind.words}: {'; '.join(tried)}")
 
-    def _upgraded(self, topic: Topic, transcript: Transcript) -> Topic:
+    def _upgrade(self, topic: Topic, transcript: Transcript) -> Topic:
         """Upgrade a topic that was made plain.
 
         Raises:
@@ -246,9 +246,10 @@ class TopicMaker:
     def _places(
         self, name: str, partitions: int, expected: int, lookup: LookupClient
     ) -> tuple[LedPartition, ...]:
-        """Wait until enough partitions have leaders; return them, the target's own first.
+        """Wait until enough partitions have leaders; return the leaders, the target's node first.
 
-        Once all that are expected are led, none of them need be the target's own.
+        Until all ``expected`` partitions have leaders, one of them must be led by the target's own
+        node.
         """
         leaders = lookup.wait_for(
             name, near=self._around.address, partitions=expected, least=partitions
@@ -320,7 +321,7 @@ def _check_ordered(topic: Topic, around: ReachableServices) -> None:
     """Check that a topic that was asked to be ordered is so; no text says how to ask for it.
 
     Raises:
-        ArrangementFailed: neither its meta nor the answer to a plain SUB shows it.
+        ArrangementFailed: neither meta nor a plain SUB shows that the topic is ordered.
     """
     info = around.lookup.lookup(topic.name) if around.lookup else None
     if info is not None and info.meta.get("ordered") is True:

@@ -154,7 +154,7 @@ class Connection:
 
         Raises:
             TimeoutError: the handshake is not done within so many seconds.
-            OSError: it failed; ssl.SSLCertVerificationError when the certificate did.
+            OSError: the handshake failed; ssl.SSLCertVerificationError for a bad certificate.
         """
         self._wire.secure(context, seconds)
 
@@ -230,7 +230,7 @@ class Connection:
             answer = self._answer(frame)
             if answer is not None:
                 return answer
-        return self._wire.nothing(seconds, _cut_off)
+        return self._wire.explain_nothing(seconds, _cut_off)
 
     def _answer(self, frame: ServerFrame) -> Answer | None:
         """Turn a frame into an answer; reply to a heartbeat and return None for it."""

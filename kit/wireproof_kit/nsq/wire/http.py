@@ -151,7 +151,7 @@ class HttpClient:
         else:
             came = self._line.transfer(data, seconds=self._seconds, method=method)
         if came.failure == "silence":
-            self._transcript.waited(self._seconds)
+            self._transcript.add_wait(self._seconds)
         note = came.failure or str(came.status)
         self._transcript.add("response", name, data=came.received, note=note)
         return _convert_answer(came)

@@ -1,7 +1,7 @@
 """The login of every connection in a session: TLS and AUTH, if the user asked for them.
 
-The secret is read from the environment once and is sent by one function, which keeps it out of
-the transcript. What goes wrong is one sentence, because no case can run then.
+The secret is read from the environment once. One function sends it, and keeps it out of the
+transcript. A failed login is reported in one sentence, because no case can run then.
 """
 
 import os

@@ -18,6 +18,13 @@ ANYTHING = "after kill [1-9]"
 """What shows of records at wrong places depends on where the kill came; a broker that never
 started (kill 0) was not found out."""
 
+REPLACE = """
+from wireproof_reference_impl.overrides import apply, replace_function
+def replace(owner, name, value):
+    apply((replace_function(owner, name, value),))
+"""
+"""A name that is gone keeps a broker from starting, which is not what is to be found out."""
+
 LATE_WRITE = """
 from wireproof_reference_impl.nsq.storage.file import QueueFile
 write = QueueFile.write
@@ -31,25 +38,25 @@ QueueFile.write = late
 """
 TAIL_KEPT = """
 from wireproof_reference_impl.nsq.storage import recovery
-recovery.os.truncate = lambda path, size: None
+replace(recovery.os, "truncate", lambda path, size: None)
 """
 POSITION_LEADS = """
 from wireproof_reference_impl.nsq.core.channel import Channel
-Channel.confirmed = lambda self: (self.backlog.offset, self.backlog.number)
+replace(Channel, "read_confirmed", lambda self: (self.backlog.offset, self.backlog.number))
 """
 CHANNEL_LATE = """
 from wireproof_reference_impl.nsq.storage.disk_storage import DiskStorage
-DiskStorage.add_channel = lambda self, topic, partition, name, place: None
+replace(DiskStorage, "add_channel", lambda self, topic, partition, name, place: None)
 """
 IDS_AGAIN = """
 from wireproof_reference_impl.nsq.core.topic import Partition
-Partition._id_after = lambda self, count: 1
+replace(Partition, "_id_after", lambda self, count: 1)
 """
 NOTED_END_TRUSTED = """
 from wireproof_reference_impl.nsq.storage import recovery
 def noted(folder, recovered):
     return folder.read_writer_meta() or recovered.end
-recovery._read_last = noted
+replace(recovery, "_read_last", noted)
 """
 
 
@@ -85,4 +92,4 @@ def test_a_broker_that_breaks_a_promise_is_found_out(
     tmp_path: Path, fault: str, found: str, long: float
 ) -> None:
     with pytest.raises(Broken, match=found):
-        CrashRun(tmp_path, seed=7, code=fault + SERVE, long=long).kill(ENOUGH)
+        CrashRun(tmp_path, seed=7, code=REPLACE + fault + SERVE, long=long).kill(ENOUGH)

@@ -23,7 +23,7 @@ def send(server: Server, request: SendMessages, now_us: int) -> None:
     """Store messages, all or none.
 
     Raises:
-        Refusal: they are not acceptable, or the stream, topic or partition does not exist.
+        Refusal: the messages are invalid, or the stream, topic or partition does not exist.
     """
     check_sent(request, server.behaviour.store.limits)
     topic = server.topic(request.place)

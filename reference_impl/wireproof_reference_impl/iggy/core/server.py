@@ -59,7 +59,7 @@ class Server:
         """Return a stream.
 
         Raises:
-            Refusal: there is none of that number or name.
+            Refusal: no stream has that number or name.
         """
         return find_by_identifier(who, self.streams, lambda each: each.name, missing_stream)
 
@@ -92,7 +92,7 @@ class Server:
         """Delete a stream with all in it.
 
         Raises:
-            Refusal: it is not there.
+            Refusal: the stream does not exist.
         """
         stream = self.stream(who)
         self._storage.remove_stream(stream.id)
@@ -102,11 +102,7 @@ class Server:
     def create_topic(
         self, who: Identifier, number: int, name: str, *, partitions: int, now_us: int
     ) -> Topic:
-        """Create a topic with so many partitions.
-
-        Raises:
-            Refusal: the stream is not there, or the number or the name is taken.
-        """
+        """Create a topic with this number of partitions."""
         stream = self.stream(who)
         kept = self.behaviour.store.name(name)
         none = self._partitions(stream.id, number)
@@ -170,7 +166,7 @@ class Server:
         """Delete a consumer group.
 
         Raises:
-            Refusal: it is not there.
+            Refusal: the group does not exist.
         """
         topic = self.topic(place)
         group = topic.group(number)
@@ -205,7 +201,7 @@ class Server:
         """Return a connected client.
 
         Raises:
-            Refusal: there is none of that id.
+            Refusal: no client has that id.
         """
         if number not in self.clients:
             reason = f"Client with ID: {number} was not found."

@@ -1,6 +1,6 @@
 """Bodies of ok answers in the tagged generation: server 0.4.209, whose peer is crate 0.6.202.
 
-Only what a session of that crate needs; what is not here is as published.
+The module has only bodies that a session of that crate needs; other bodies are as published.
 """
 
 import struct
@@ -40,7 +40,7 @@ def topics(every: Iterable[Topic]) -> bytes:
 
 
 def consumer_offset(partition: Partition, stored: int | None) -> bytes:
-    """Return partition, current offset and stored offset; nothing for one never stored."""
+    """Return partition, current offset and stored offset; empty if no offset was stored."""
     if stored is None:
         return b""
     return struct.pack("<IQQ", partition.id, partition.current_offset, stored)

@@ -1,7 +1,7 @@
-"""Late twins of faults: what is polled is right at first, and wrong 3 s after it was stored.
+"""Late twins of faults: a polled message is correct at first, and wrong 3 s after it was stored.
 
-Right is what the published text says. A fault that also changes which requests are accepted has a
-twin that changes this from the beginning.
+Correct is what the published text says. A fault that also changes which requests are accepted has
+a twin that changes this from the beginning.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -56,7 +56,7 @@ def told_late(change: Change) -> Settings:
 
 
 def late_of_messages(wrong: OfMessages) -> OfMessages:
-    """Return what changes the messages of a poll once one of them is old."""
+    """Return an effect that changes the messages of a poll once one of them is old."""
     return lambda messages: wrong(messages) if _are_old(messages) else messages
 
 

@@ -83,7 +83,7 @@ class Fields:
         return value
 
     def one_of(self, name: str, words: Mapping[str, int]) -> int:
-        """Return the value that a word stands for."""
+        """Return the value that a word denotes."""
         word = self.text(name)
         if word not in words:
             known = ", ".join(f"`{each}`" for each in words)
@@ -167,7 +167,7 @@ class Query:
         return word == "true"
 
     def one_of(self, name: str, words: Mapping[str, int], default: str) -> int:
-        """Return the value that a word stands for."""
+        """Return the value that a word denotes."""
         word = self._values.get(name, default)
         if word not in words:
             raise bad_query("Invalid command")

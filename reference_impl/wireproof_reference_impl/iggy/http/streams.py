@@ -142,7 +142,7 @@ def path_number(word: str) -> int:
     """Return the number in a path segment.
 
     Raises:
-        Unfit: it is no number.
+        Unfit: the segment is no number.
     """
     number = whole_number(word)
     if number is None:

@@ -58,7 +58,7 @@ class Group:
         """Return the member with this client id.
 
         Raises:
-            Refusal: it is none.
+            Refusal: no member has that id.
         """
         if client not in self.members:
             raise Refusal(

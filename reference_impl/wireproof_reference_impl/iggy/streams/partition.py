@@ -64,7 +64,7 @@ class Partition:
         """Store messages, all or none; each has a later timestamp than the one before it.
 
         Raises:
-            OSError: they could not be stored.
+            OSError: the messages could not be stored.
         """
         segment = self._open_segment()
         first_us = max(now_us, self._next_us)
@@ -88,7 +88,7 @@ class Partition:
         """Return up to `count` messages from an offset on.
 
         Raises:
-            Refusal: one of them cannot be read, or has an unknown state.
+            Refusal: a message cannot be read, or has an unknown state.
         """
         return [self.message(offset) for offset in range(start, min(start + count, self.count))]
 
@@ -96,7 +96,7 @@ class Partition:
         """Return one message.
 
         Raises:
-            Refusal: it cannot be read, or has an unknown state.
+            Refusal: the message cannot be read, or has an unknown state.
         """
         message = self.get_stored(offset)
         if not self._behaviour.is_known(message):
@@ -107,7 +107,7 @@ class Partition:
         """Return one message, even in an unknown state.
 
         Raises:
-            Refusal: it cannot be read.
+            Refusal: the message cannot be read.
         """
         found = self._messages[offset]
         return read_record(found) if isinstance(found, bytes) else found
@@ -116,8 +116,8 @@ class Partition:
         """Change a message in place; its length in the log stays the same.
 
         Raises:
-            Refusal: it cannot be read.
-            OSError: it could not be written.
+            Refusal: the message cannot be read.
+            OSError: the message could not be written.
         """
         message = change(self.get_stored(offset))
         start = self.segment_of(offset).start
@@ -145,7 +145,7 @@ class Partition:
 
         Raises:
             Refusal: the offset is beyond the last message.
-            OSError: it could not be stored.
+            OSError: the offset could not be stored.
         """
         if offset > self.current_offset:
             raise Refusal(status.INVALID_OFFSET, f"Invalid offset: {offset}")

@@ -47,12 +47,12 @@ class Partitions(Mapping[int, Partition]):
 
     @property
     def size(self) -> int:
-        """Return how many bytes the messages in them are."""
+        """Return the size of all messages in these partitions, in bytes."""
         return sum(each.size for each in self.opened.values())
 
     @property
     def messages(self) -> int:
-        """Return how many messages are in them."""
+        """Return the number of messages in these partitions."""
         return sum(each.count for each in self.opened.values())
 
     @property

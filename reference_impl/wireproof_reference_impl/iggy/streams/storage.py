@@ -53,21 +53,21 @@ class PartitionFiles(Protocol):
         """Write messages to the segment that starts there, all or none.
 
         Raises:
-            OSError: they could not be written.
+            OSError: the messages could not be written.
         """
 
     def rewrite(self, start: int, position: int, record: bytes) -> None:
         """Overwrite a record with one of the same length.
 
         Raises:
-            OSError: it could not be written.
+            OSError: the record could not be written.
         """
 
     def save_offset(self, kind: int, consumer: int, offset: int) -> None:
         """Store the offset of a consumer or of a group.
 
         Raises:
-            OSError: it could not be written.
+            OSError: the offset could not be written.
         """
 
 

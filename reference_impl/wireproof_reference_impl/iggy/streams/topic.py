@@ -41,7 +41,7 @@ class Topic:
         """Return a partition.
 
         Raises:
-            Refusal: there is none of that number.
+            Refusal: no partition has that number.
         """
         found = self.partitions.get(number)
         if found is None:
@@ -53,7 +53,7 @@ class Topic:
         """Check that the topic has a partition.
 
         Raises:
-            Refusal: there is none.
+            Refusal: the topic has no partition.
         """
         if not self.partitions:
             raise Refusal(
@@ -70,7 +70,7 @@ class Topic:
         """Return a consumer group.
 
         Raises:
-            Refusal: there is none of that number.
+            Refusal: no group has that number.
         """
         found = self.groups.get(number)
         if found is None:
@@ -109,7 +109,7 @@ class Stream:
         """Return a topic.
 
         Raises:
-            Refusal: there is none of that number or name.
+            Refusal: no topic has that number or name.
         """
         return find_by_identifier(who, self.topics, lambda each: each.name, self._refuse_missing)
 
@@ -144,7 +144,7 @@ def find_by_identifier(
     """Return the stream or topic with a number, or with exactly this stored name.
 
     Raises:
-        Refusal: there is none; `missing` makes the refusal.
+        Refusal: nothing has that number or name; `missing` makes the refusal.
     """
     if isinstance(who, int):
         if who in among:

@@ -48,7 +48,7 @@ def check_partitions(count: int) -> None:
     """Check how many partitions a request adds or deletes.
 
     Raises:
-        Refusal: none, or too many.
+        Refusal: the number is 0 or too large.
     """
     if not 1 <= count <= MAX_PARTITIONS:
         raise Refusal(status.TOO_MANY_PARTITIONS, "Too many partitions")

@@ -55,14 +55,14 @@ class Fields:
         return self.number(16)
 
     def rest(self) -> bytes:
-        """Return what is left."""
+        """Return the remaining bytes."""
         return self.take(self.left)
 
-    def nothing(self) -> None:
+    def expect_end(self) -> None:
         """Check that nothing is left.
 
         Raises:
-            Refusal: there is more.
+            Refusal: bytes are left.
         """
         if self.left:
             raise invalid_command()

@@ -32,7 +32,7 @@ def identifier_of(text: str) -> Identifier:
     """Return the identifier in a path segment: a number if it is one, else a name.
 
     Raises:
-        Refusal: no word, one of more than 255 bytes, or the number 0.
+        Refusal: the segment is empty, longer than 255 bytes, or the number 0.
     """
     if not 1 <= len(text.encode()) <= _MOST_BYTES:
         raise invalid_command()

@@ -98,7 +98,7 @@ def read_record(data: bytes) -> Message:
     """Read a message in the published layout.
 
     Raises:
-        Refusal: it ends early, with the status of the field it ends in, or a header is none.
+        Refusal: the message ends early, or a header is invalid; the status is that of the field.
     """
     place = 0
     for width, missing in _PARTS:

@@ -21,7 +21,7 @@ def state_name(code: int) -> object:
 
 
 def message_object(message: Message) -> Mapping[str, object]:
-    """Return a message as JSON has it, in the published order."""
+    """Return a message as a JSON value, its members in the published order."""
     return {
         "offset": message.offset,
         "state": state_name(message.state),
@@ -34,7 +34,7 @@ def message_object(message: Message) -> Mapping[str, object]:
 
 
 def headers_object(headers: Headers | None) -> Mapping[str, object] | None:
-    """Return headers as JSON has them."""
+    """Return headers as a JSON value."""
     if headers is None:
         return None
     return {
@@ -49,12 +49,12 @@ def offset_object(consumer: int, stored: int | None) -> object:
 
 
 def base64_text(data: bytes) -> str:
-    """Return bytes as JSON has them."""
+    """Return bytes as base64 text, for JSON."""
     return b64encode(data).decode()
 
 
 def error_object(refusal: Refusal) -> Mapping[str, object]:
-    """Return a refusal as JSON has it."""
+    """Return a refusal as a JSON value."""
     code, name, _ = refusal.status
     return {"id": code, "code": name, "reason": refusal.reason}
 

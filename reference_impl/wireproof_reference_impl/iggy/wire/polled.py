@@ -31,7 +31,7 @@ def partition_offset_count_head(found: Polled) -> bytes:
 
 
 def polled_object(found: Polled, messages: Sequence[object]) -> object:
-    """Return a poll as JSON has it."""
+    """Return a poll as a JSON value."""
     return {
         "partition_id": found.partition,
         "current_offset": found.current_offset,

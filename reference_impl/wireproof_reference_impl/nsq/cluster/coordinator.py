@@ -72,8 +72,8 @@ class Coordinator:
         """Create a topic.
 
         Raises:
-            NoRoom: it needs more nodes than there are.
-            OSError: it could not be stored; no node keeps anything of it.
+            NoRoom: the topic needs more nodes than the cluster has.
+            OSError: the topic could not be stored; no node keeps any part of it.
         """
         up = [member for member in self.members if member.up]
         if not up or not rules.enough_nodes(settings.wanted, len(up)):

@@ -81,7 +81,7 @@ class Channel:
         """Requeue a message in flight, to be delivered again after a delay.
 
         Raises:
-            NotInFlight: the client does not hold it.
+            NotInFlight: the client does not hold the message.
         """
         if delay_ns and self.ordered and not self._behaviour.order.requeue_delay:
             return

@@ -28,7 +28,7 @@ class Log(Protocol):
         """Append complete records, all or none; return the virtual offset where the first starts.
 
         Raises:
-            OSError: none was appended.
+            OSError: no record was appended.
         """
         ...
 
@@ -82,7 +82,7 @@ class Storage(Protocol):
         """Make what is about to be acknowledged as durable as promised.
 
         Raises:
-            OSError: it is not; none of it may be acknowledged.
+            OSError: the records are not durable; none of them may be acknowledged.
         """
 
     def sync(self) -> None:
@@ -100,7 +100,7 @@ class Storage(Protocol):
         """Store a new channel, with its confirmed offset and count.
 
         Raises:
-            OSError: it was not stored.
+            OSError: the channel was not stored.
         """
 
     def save_positions(

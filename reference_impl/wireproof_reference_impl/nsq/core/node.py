@@ -72,7 +72,7 @@ class Node:
         """Return the topic with these partitions; a topic that exists stays of its kind.
 
         Raises:
-            OSError: it could not be stored; nothing has changed.
+            OSError: the topic could not be stored; nothing has changed.
         """
         topic = self.topics.get(name) or Topic(name, extend=extend, ordered=ordered)
         new = [number for number in partitions if number not in topic.partitions]
@@ -90,7 +90,7 @@ class Node:
         """Return a channel of a partition; a new one is stored before it is used.
 
         Raises:
-            OSError: it could not be stored.
+            OSError: the channel could not be stored.
         """
         channel = partition.channels.get(name)
         if channel is None:
@@ -104,7 +104,7 @@ class Node:
         """Open a channel of a partition at a position in its queue, and store it.
 
         Raises:
-            OSError: it could not be stored.
+            OSError: the channel could not be stored.
         """
         channel = partition.open_channel(name, *place)
         self.storage.add_channel(partition.topic.name, partition.number, name, place)
@@ -119,7 +119,7 @@ class Node:
         """Make durable what is about to be acknowledged.
 
         Raises:
-            OSError: it is not durable and must not be acknowledged.
+            OSError: the messages are not durable and must not be acknowledged.
         """
         self.storage.commit()
 

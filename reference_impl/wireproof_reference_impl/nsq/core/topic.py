@@ -42,7 +42,7 @@ class Partition:
         Channels without a client read them from the log when a client comes.
 
         Raises:
-            OSError: they could not be stored.
+            OSError: the messages could not be stored.
         """
         ids = self.next_ids(len(entries))
         records = self._records(entries, ids, now_ns)

@@ -53,7 +53,7 @@ class InFlight:
         Clause: smart.message-id.finish, smart.message-id.not-held
 
         Raises:
-            NotInFlight: the client does not hold it.
+            NotInFlight: the client does not hold the message.
         """
         self._end(self._find(internal_id, subscriber))
 
@@ -71,7 +71,7 @@ class InFlight:
         """Restart the time limit, up to `most_ns` after the message was sent.
 
         Raises:
-            NotInFlight: the client does not hold it.
+            NotInFlight: the client does not hold the message.
         """
         held = self._find(internal_id, subscriber)
         self._timers.cancel(held.timer)
@@ -82,7 +82,7 @@ class InFlight:
         """Remove a message in flight from its client and return it.
 
         Raises:
-            NotInFlight: the client does not hold it.
+            NotInFlight: the client does not hold the message.
         """
         held = self._find(internal_id, subscriber)
         self._end(held)

@@ -5,7 +5,7 @@ the calls around it, and in notes about clients and messages that `NOTES` keeps.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl.nsq.cluster import coordinator
@@ -19,7 +19,7 @@ from wireproof_reference_impl.nsq.delivery.in_flight import Held
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.faulty.harm import HARMS
 from wireproof_reference_impl.nsq.http import publish as http_publish
-from wireproof_reference_impl.nsq.http.connection import HttpConnection
+from wireproof_reference_impl.nsq.http.connection import HttpConnection, Site
 from wireproof_reference_impl.nsq.requests.http_request import Request
 from wireproof_reference_impl.nsq.wire.header import Header
 from wireproof_reference_impl.nsq.wire.message import Message, NewMessage, PublishResult
@@ -94,7 +94,7 @@ class Circumstances:
 
     @property
     def entry(self) -> NewMessage | None:
-        """Return what was published of the message."""
+        """Return the message as it was published."""
         message = self.message
         if message is not None:
             return NewMessage(message.body, message.trace_id, message.header, message.tag)
@@ -120,11 +120,11 @@ class Circumstances:
         connection = self._connection()
         if connection is not None and connection in _ORDINALS:
             return _ORDINALS[connection]
-        return self._coming()
+        return self._find_coming()
 
     @property
     def delivery(self) -> str | None:
-        """Return whether this delivery of the message is the first, or why it comes again."""
+        """Return ``first`` for the first delivery of the message, else the reason of this one."""
         message, channel = self.message, self.channel
         if message is None or channel is None:
             return None
@@ -157,7 +157,7 @@ class Circumstances:
                 if isinstance(each, kind):
                     return each
                 if type(each) in (list, tuple) and isinstance(each, Sequence):
-                    for inner in each[:1]:
+                    for inner in cast(Sequence[object], each)[:1]:
                         if isinstance(inner, kind):
                             return inner
         return None
@@ -170,18 +170,22 @@ class Circumstances:
 
     def _asked_for(self) -> Partition | None:
         """Return the partition that the command or request names."""
-        request, http = self._first(Request), self._first(HttpConnection)
-        if request is not None and http is not None and isinstance(http.site, Node):
-            return _found(http.site, request.text("topic"), request.query.get("partition", b""))
+        request = self._first(Request)
+        http = cast("HttpConnection[Site] | None", self._first(HttpConnection))
+        site = None if http is None else http.site
+        if request is not None and isinstance(site, Node):
+            return _find_partition(
+                site, request.text("topic"), request.query.get("partition", b"")
+            )
         connection = self._first(Connection)
         words = () if connection is None else _WORDS.get(connection, ())
         if connection is None or len(words) < 2:
             return None
         at = 3 if words[0].startswith(b"SUB") else 2
         number = words[at] if len(words) > at else b""
-        return _found(connection.node, words[1].decode("latin-1"), number)
+        return _find_partition(connection.node, words[1].decode("latin-1"), number)
 
-    def _coming(self) -> int | None:
+    def _find_coming(self) -> int | None:
         """Return the ordinal of a client that is about to join a channel."""
         connection, partition = self._first(Connection), self._asked_for()
         words = () if connection is None else _WORDS.get(connection, ())
@@ -191,7 +195,7 @@ class Circumstances:
         return 1 if channel is None else _JOINED.get(channel, 0) + 1
 
 
-def _found(node: Node, topic: str, number: bytes) -> Partition | None:
+def _find_partition(node: Node, topic: str, number: bytes) -> Partition | None:
     found = node.topics.get(topic)
     if found is None:
         return None

@@ -1,8 +1,8 @@
-"""Corners: a fault that is wrong in some circumstances only, and right everywhere else.
+"""Corners: a fault that is wrong in some circumstances only, and correct everywhere else.
 
-Real bugs break a rule in one partition, over one path or for the second client. `cornered` makes
-such a fault of any other: each of its overrides and rules is asked at each call whether the
-circumstances are those of the corner; if they are not, or cannot be told, the core does its work.
+Real bugs break a rule in one partition, over one path or for the second client. `make_cornered`
+makes such a fault of any other fault. Each override and rule of it checks at each call whether the
+circumstances are those of the corner. If they are not, or are unknown, the core does its work.
 """
 
 from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ def _path(wanted: str) -> Holds:
     return lambda now: None if now.path is None else now.path == wanted
 
 
-def _traced(wanted: bool) -> Holds:
+def _is_traced(wanted: bool) -> Holds:
     return lambda now: None if now.trace_id is None else (now.trace_id != 0) is wanted
 
 
@@ -101,8 +101,8 @@ CORNERS: dict[str, Holds] = {
     "partition=third": _partition(lambda number: number > 1),
     "path=tcp": _path("tcp"),
     "path=http": _path("http"),
-    "trace=traced": _traced(True),
-    "trace=untraced": _traced(False),
+    "trace=traced": _is_traced(True),
+    "trace=untraced": _is_traced(False),
     "topic=plain": _topic(extend=False),
     "topic=ext": _topic(extend=True),
     "topic=upgraded": _topic(extend=True, upgraded=True),
@@ -133,7 +133,7 @@ CORNERS: dict[str, Holds] = {
 _reported: list[Path] = []
 
 
-def cornered(preset: Preset, corner: str) -> Preset:
+def make_cornered(preset: Preset, corner: str) -> Preset:
     """Return the fault that is wrong only where all of `dimension=value+…` holds.
 
     Raises:
@@ -145,7 +145,7 @@ def cornered(preset: Preset, corner: str) -> Preset:
             raise BadOption(f"no corner is called {word!r}; known are {', '.join(CORNERS)}")
     holds = [CORNERS[word] for word in words]
     changed = {
-        name: _ruled(name, rule, holds) if callable(rule) else rule
+        name: _apply_rule(name, rule, holds) if callable(rule) else rule
         for name, rule in preset.settings.items()
     }
     overrides = tuple(_overridden(each, holds) for each in preset.overrides)
@@ -182,7 +182,7 @@ def _overridden(override: Override, holds: Sequence[Holds]) -> Override:
     return replace(override, wrap=wrap)
 
 
-def _ruled(name: str, wrong: Callable[..., object], holds: Sequence[Holds]) -> object:
+def _apply_rule(name: str, wrong: Callable[..., object], holds: Sequence[Holds]) -> object:
     """Return a rule of the behaviour table that is the given one in the corner only."""
     group, _, own = name.partition(".")
     right = getattr(getattr(Behaviour(), group), own)

@@ -10,7 +10,7 @@ LATE_NS: Final = 3_000_000_000
 
 
 class ServeTime:
-    """The time at which a channel last sent what it could."""
+    """The time at which a channel last served its clients."""
 
     def __init__(self) -> None:
         self.now_ns = 0

@@ -28,7 +28,7 @@ Overtaken = Callable[[Held], bool]
 
 
 def coming_back(comes_back: ComesBack) -> tuple[Override, ...]:
-    """Return overrides that change what is redelivered after a requeue or a timeout."""
+    """Return overrides that change or drop a message when it is requeued or times out."""
 
     def because(why: Return) -> Callable[..., object]:
         def come_back(

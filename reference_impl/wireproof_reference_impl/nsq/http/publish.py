@@ -58,7 +58,7 @@ def check_support(topic: Topic) -> None:
     Clause: ext.http.plain-topic
 
     Raises:
-        HttpRefusal: it has not.
+        HttpRefusal: the topic does not have the feature.
     """
     if not topic.extend:
         raise HttpRefusal(400, error_codes.E_EXT_NOT_SUPPORT)

@@ -6,7 +6,7 @@ from wireproof_reference_impl.nsq.requests.http_request import (
     Answer,
     HttpRefusal,
     Request,
-    nothing,
+    answer_nothing,
 )
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.limits import MAX_PARTITIONS_CREATED
@@ -27,7 +27,7 @@ def create(node: Node, request: Request) -> Answer:
     if topic is not None and not _same(topic, partitions, extend=extend, ordered=ordered):
         raise HttpRefusal(400, "already exist")
     node.create(name, range(partitions), extend=extend, ordered=ordered)
-    return nothing()
+    return answer_nothing()
 
 
 def update(node: Node, request: Request) -> Answer:
@@ -40,7 +40,7 @@ def update(node: Node, request: Request) -> Answer:
         raise HttpRefusal(400, "topic is not created")
     if _flag(request, "upgradeext"):
         node.upgrade(topic)
-    return nothing()
+    return answer_nothing()
 
 
 def delete(node: Node, request: Request) -> Answer:
@@ -56,7 +56,7 @@ def delete(node: Node, request: Request) -> Answer:
         node.delete(topic, request.now_ns)
     elif not _flag(request, "force"):
         raise HttpRefusal(500, "Key not found")
-    return nothing()
+    return answer_nothing()
 
 
 def _find_topic(node: Node, name: str) -> Topic | None:

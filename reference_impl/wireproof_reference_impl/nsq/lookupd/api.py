@@ -15,8 +15,8 @@ from wireproof_reference_impl.nsq.requests.http_request import (
     Answer,
     HttpRefusal,
     Request,
+    answer_nothing,
     data,
-    nothing,
     plain,
 )
 
@@ -59,7 +59,7 @@ def answer(question: Question, server: LookupServer, request: Request, *, v1: bo
         found = find(question, server, request)
     except HttpRefusal as refusal:
         return rules.error(rules.refusal(request, refusal), v1)
-    return nothing() if found is None else rules.sent(request, data(found, v1=v1))
+    return answer_nothing() if found is None else rules.sent(request, data(found, v1=v1))
 
 
 def find(question: Question, server: LookupServer, request: Request) -> object:

@@ -12,7 +12,7 @@ def topic(request: Request) -> str:
     """Return the topic parameter; its name is not checked.
 
     Raises:
-        HttpRefusal: it is missing.
+        HttpRefusal: the parameter is missing.
     """
     name = request.text("topic")
     if not name:
@@ -24,7 +24,7 @@ def topic_name(request: Request, invalid: str = error_codes.INVALID_ARG_TOPIC) -
     """Return the topic to create or change.
 
     Raises:
-        HttpRefusal: it is missing, or its name is invalid.
+        HttpRefusal: the topic is missing, or its name is invalid.
     """
     name = topic(request)
     if not is_valid_name(name):
@@ -36,7 +36,7 @@ def channel_name(request: Request) -> str:
     """Return the channel to create or remove.
 
     Raises:
-        HttpRefusal: it is missing, or its name is invalid.
+        HttpRefusal: the channel is missing, or its name is invalid.
     """
     name = request.text("channel")
     if not name:
@@ -59,7 +59,7 @@ def number(
     Without `invalid`, the refusal has the text of the number parser.
 
     Raises:
-        HttpRefusal: it is missing, no number, or out of range.
+        HttpRefusal: the parameter is missing, no number, or out of range.
     """
     word = request.query.get(name, b"")
     if not word:

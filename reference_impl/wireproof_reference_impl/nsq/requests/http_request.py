@@ -94,7 +94,7 @@ def error(status: int, code: str, *, v1: bool) -> Answer:
     return _answer(500, compact_json(envelope), JSON, v1=False)
 
 
-def nothing() -> Answer:
+def answer_nothing() -> Answer:
     """Return the empty success of the topic commands."""
     return Answer(200, b"", ((NSQ_CONTENT_TYPE, V1_CONTENT_TYPE),))
 

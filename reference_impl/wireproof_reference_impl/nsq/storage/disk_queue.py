@@ -112,7 +112,7 @@ class DiskQueue:
 
         Raises:
             ValueError: the record does not have the length that it declares.
-            OSError: it could not be written; nothing of it remains.
+            OSError: the record could not be written; nothing of it remains.
         """
         return self.append_all((record,))
 
@@ -121,7 +121,7 @@ class DiskQueue:
 
         Raises:
             ValueError: a record does not have the length that it declares.
-            OSError: they could not be written; nothing of them remains.
+            OSError: the records could not be written; nothing of them remains.
         """
         for record in records:
             if packed.record_size(record) != len(record):

@@ -110,7 +110,7 @@ class DiskStorage:
         """Make what is about to be acknowledged as durable as promised.
 
         Raises:
-            OSError: it is not; nothing of it may be acknowledged.
+            OSError: the records are not durable; none of them may be acknowledged.
         """
         if self._fsync is Fsync.ALWAYS:
             self._sync()

@@ -23,7 +23,7 @@ class QueueFile:
         """Append bytes with one call.
 
         Raises:
-            OSError: they could not be written; nothing of them remains.
+            OSError: the bytes could not be written; nothing of them remains.
         """
         if self._is_torn:
             self._cut()

@@ -85,7 +85,7 @@ def _unknown_is_not_found(request: Request, data: object) -> object:
     """Refuse a lookup whose answer would list neither nodes nor channels.
 
     Raises:
-        HttpRefusal: it would.
+        HttpRefusal: the answer would list neither.
     """
     found = cast(Data, data)
     if is_lookup(request) and not any(found[n] for n in ("channels", "partitions", "producers")):

@@ -35,7 +35,7 @@ def boolean(word: bytes) -> bool:
     """Return a truth value.
 
     Raises:
-        BadWord: not one of the spellings of true and false.
+        BadWord: the word is no spelling of true or false.
     """
     if word in _TRUE:
         return True

@@ -39,7 +39,7 @@ def find_generator(environment: Mapping[str, str], folder: Path) -> Generator:
     the PATH. The network is not used.
 
     Raises:
-        NoAllure: none was found, or none of those found works.
+        NoAllure: no working Allure was found.
     """
     silent = ""
     for command in _places(environment, folder):
@@ -79,7 +79,7 @@ def ask(
     """Run Allure with analytics switched off, and return the completed process.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: Allure cannot be started.
         subprocess.TimeoutExpired: it does not end in time.
     """
     quiet = {**os.environ, **environment, "ALLURE_NO_ANALYTICS": "true", "NO_COLOR": "1"}

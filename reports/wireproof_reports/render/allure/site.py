@@ -70,7 +70,7 @@ def refuse_foreign(out: Path) -> None:
     """Check that a folder is empty or contains an earlier Allure site.
 
     Raises:
-        SiteFault: it contains something else.
+        SiteFault: the folder contains something else.
     """
     if not out.exists():
         return

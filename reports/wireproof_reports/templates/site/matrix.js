@@ -23,8 +23,10 @@ wireproof.pictures.matrix = function matrix(place) {
   const key = (row) => [row.protocol, row.vendor, row.version, row.clause].join("|");
   const examples = new Map(wireproof.rows("evidence").map((row) => [key(row), row]));
   const protocols = [...new Set(rows.map((row) => row.protocol))];
-  const choices = { protocol: protocols, only: ["", ...Object.keys(STANDINGS)], order: ["law", "worst"] };
-  const words = { protocol: "Protocol", only: "Only rows with", order: "Order" };
+  const vendors = [...new Set(rows.map((row) => row.vendor))].sort();
+  const levels = ["must", "should", "may", "observed"].filter((level) => rows.some((row) => row.level === level));
+  const choices = { protocol: protocols, vendor: ["", ...vendors], level: ["", ...levels], only: ["", ...Object.keys(STANDINGS)], order: ["law", "worst"] };
+  const words = { protocol: "Protocol", vendor: "Vendor", level: "Level", only: "Only rows with", order: "Order" };
   const named = { "": "anything", law: "of the law", worst: "worst first" };
   const selects = Object.fromEntries(Object.entries(choices).map(([key, values]) => {
     const options = values.map((value) => made("option", { value }, STANDINGS[value] ? STANDINGS[value][1] : named[value] || value));
@@ -42,7 +44,8 @@ wireproof.pictures.matrix = function matrix(place) {
   const target = (row) => `${row.vendor}|${row.version}`;
 
   function model() {
-    const own = rows.filter((row) => row.protocol === selects.protocol.value);
+    const asked = (row, name) => !selects[name].value || row[name] === selects[name].value;
+    const own = rows.filter((row) => ["protocol", "vendor", "level"].every((name) => asked(row, name)));
     const targets = [...new Map(own.map((row) => [target(row), row])).values()];
     const clauses = new Map();
     for (const row of own) {
@@ -76,6 +79,17 @@ wireproof.pictures.matrix = function matrix(place) {
     return made("td", {}, button);
   }
 
+  const folded = () => new Set(state.get("fold").split(" ").filter(Boolean));
+
+  function refold(group) {
+    const groups = folded();
+    if (!groups.delete(group)) groups.add(group);
+    state.set({ fold: [...groups].join(" ") });
+    draw();
+    const again = [...grid.querySelectorAll("button.fold")].find((each) => each.querySelector("code").textContent === group);
+    if (again) again.focus();
+  }
+
   function draw() {
     const { targets, list, all } = model();
     const most = Math.max(20, Math.floor((shown * MOST_CELLS) / Math.max(targets.length, 1)));
@@ -87,8 +101,10 @@ wireproof.pictures.matrix = function matrix(place) {
       if (selects.order.value === "law" && own !== group) {
         group = own;
         const title = law[clause] ? law[clause].title : "";
-        body.push(made("tr", { class: "group" }, made("th", { scope: "rowgroup", colspan: targets.length + 1 }, made("span", {}, title || own, " ", made("code", {}, own)))));
+        const fold = made("button", { type: "button", class: "plain fold", "aria-expanded": String(!folded().has(own)), onclick: () => refold(own) }, made("span", { "aria-hidden": "true" }, folded().has(own) ? "▸" : "▾"), " ", title || own, " ", made("code", {}, own));
+        body.push(made("tr", { class: "group" }, made("th", { scope: "rowgroup", colspan: targets.length + 1 }, made("span", {}, fold))));
       }
+      if (selects.order.value === "law" && folded().has(own)) continue;
       const level = law[clause] ? law[clause].level : "";
       const name = made("th", { scope: "row", title: law[clause] ? law[clause].law : null }, made("code", {}, clause), level ? made("span", { class: "level" }, ` ${level}`) : null);
       body.push(made("tr", {}, name, ...targets.map((each) => cell(clause, each, byTarget.get(target(each))))));
@@ -133,6 +149,14 @@ wireproof.pictures.matrix = function matrix(place) {
     return value ? made("div", {}, made("dt", {}, name), made("dd", {}, value)) : null;
   }
 
+  /* Only files and the web are links; what an object store holds is named. */
+  function link(path) {
+    if (/^https?:/.test(path)) return path;
+    return path.startsWith("/") ? `file://${path.split("/").map(encodeURIComponent).join("/")}` : null;
+  }
+
+  const quoted = (path) => (/^[\w./:@%+=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+
   function example(row) {
     const differs = row.difference_field ? `${row.difference_field}: expected ${row.difference_expected || "nothing"}, found ${row.difference_found || "nothing"}` : "";
     return [
@@ -141,8 +165,8 @@ wireproof.pictures.matrix = function matrix(place) {
         fact("Case", row.case), fact("Verdict", row.verdict), fact("Observed", made("code", {}, row.observation || "nothing")),
         fact("Would conform", row.accepted.length ? made("ul", {}, ...row.accepted.map((text) => made("li", {}, made("code", {}, text)))) : ""),
         fact("Why", row.reason), fact("Difference", differs), fact("Came out the same", `${row.same} of ${row.runs} times`),
-        fact("Run", wireproof.shown(row.last, "time")), fact("Bundle, SHA-256", row.bundle),
-        fact("See it again", made("code", {}, `wireproof replay ${row.case} --bundle BUNDLE`))),
+        fact("Run", wireproof.shown(row.last, "time")), fact("Bundle", row.path ? made("a", { href: link(row.path) }, row.path) : ""), fact("Bundle, SHA-256", row.bundle),
+        fact("See it again", made("code", {}, `wireproof replay ${row.case} --bundle ${row.path ? quoted(row.path) : "BUNDLE"}`))),
     ];
   }
 
@@ -159,7 +183,7 @@ wireproof.pictures.matrix = function matrix(place) {
       made("p", { class: `standing word ${row.standing}` }, `${sign} ${`${row.vendor} ${row.version}`.trim()}: ${standing}`),
       known ? made("p", { class: "law" }, known.law) : null,
       made("dl", { class: "facts" },
-        fact("Level", row.level), fact("Origin", row.origin), fact("Source", known ? known.source : ""), fact("Results", counts),
+        fact("Level", row.level), fact("Origin", row.origin), fact("Role", row.role), fact("Source", known ? known.source : ""), fact("Results", counts),
         fact("Readings followed", row.readings.join(", ")), fact("Last run", wireproof.shown(row.last, "time")),
         fact("Explain", made("code", {}, `wireproof explain ${row.clause}`))),
       ...(examples.has(key(row)) ? example(examples.get(key(row))) : []),

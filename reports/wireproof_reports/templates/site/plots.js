@@ -2,6 +2,12 @@
 /* Pictures by plotly; whatever they show stands in the tables below them as well. */
 
 const MOST = 40;
+const MOST_SERIES = 24; /* of all vendors at once; with more of them a picture begins with one */
+/* The ninth series has the first one's colour again, with another mark and line. */
+const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star"];
+const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
+const EVERY = "*"; /* asked for, where nothing asked means the first one */
+const look = (at, series) => ({ color: series[at % series.length], turn: Math.floor(at / series.length) });
 
 function colours() {
   const style = getComputedStyle(document.documentElement);
@@ -16,7 +22,7 @@ function picture(place, { title, words, choices, make }) {
   const note = made("p", { class: "help" }, words);
   const tools = made("div", { class: "tools" });
   const selects = Object.entries(choices || {}).filter(([, values]) => values.length > 1).map(([name, values]) => {
-    const select = made("select", { id: `p-${name}` }, ...values.map((value) => made("option", { value }, value || "all")));
+    const select = made("select", { id: `p-${name}` }, ...values.map((value) => made("option", { value }, value && value !== EVERY ? value : "all")));
     select.value = values.includes(state.get(name)) ? state.get(name) : values[0];
     select.addEventListener("change", () => { state.set({ [name]: select.value }); draw(); });
     tools.append(made("label", { for: select.id }, name[0].toUpperCase() + name.slice(1)), select);
@@ -24,7 +30,7 @@ function picture(place, { title, words, choices, make }) {
   });
   function draw() {
     const chosen = Object.fromEntries(Object.entries(choices || {}).map(([name, values]) => [name, values[0]]));
-    for (const [name, select] of selects) chosen[name] = select.value;
+    for (const [name, select] of selects) chosen[name] = select.value === EVERY ? "" : select.value;
     const ink = colours();
     const { traces, layout } = make(chosen, ink);
     figure.hidden = note.hidden = !traces.length;
@@ -48,10 +54,18 @@ function picture(place, { title, words, choices, make }) {
   });
 }
 
+/* All vendors first where they fit into one picture, else one of them. */
+function vendorsOf(rows) {
+  const vendors = unique(rows.map((row) => row.vendor));
+  return unique(rows.map(who)).length > MOST_SERIES ? [...vendors, EVERY] : ["", ...vendors];
+}
+
 const unique = (values) => [...new Set(values)];
 /* plotly reads marks such as <b> in texts; those of the data stay what they are. */
 const plain = (text) => String(text).replaceAll("<", "‹").replaceAll("%{", "% {");
 const who = (row) => plain(`${row.vendor} ${row.version}`.trim());
+/* Of one vendor alone the version says enough, and is not cut in a narrow window. */
+const namesOf = (rows) => (unique(rows.map((row) => row.vendor)).length > 1 ? who : (row) => plain(row.version) || who(row));
 const DAY = 86_400_000;
 const share = (part, whole) => (whole ? part / whole : null);
 
@@ -78,15 +92,20 @@ wireproof.pictures.levels = function levels(place) {
   picture(place, {
     title: "Share of cases that conform, day by day",
     words: "One line a version; all clause groups together. A point is a day with runs.",
-    choices: { protocol: unique(rows.map((row) => row.protocol)), level: names, vendor: ["", ...unique(rows.map((row) => row.vendor))] },
-    make(chosen) {
+    choices: { protocol: unique(rows.map((row) => row.protocol)), level: names, vendor: vendorsOf(rows) },
+    make(chosen, ink) {
       const own = rows.filter((row) => row.protocol === chosen.protocol && (!chosen.vendor || row.vendor === chosen.vendor) && row.day);
-      const traces = unique(own.map(who)).map((name) => {
-        const mine = own.filter((row) => who(row) === name);
+      const called = namesOf(own);
+      const traces = unique(own.map(called)).map((name) => {
+        const mine = own.filter((row) => called(row) === name);
         const days = unique(mine.map((row) => row.day)).sort();
         const sums = days.map((day) => mine.filter((row) => row.day === day).reduce((sum, row) => [sum[0] + row[`${chosen.level}_conforming`], sum[1] + row[`${chosen.level}_asserted`]], [0, 0]));
         return { name, x: days, y: sums.map(([good, all]) => share(good, all)), text: sums.map(([good, all]) => `${good} of ${all}`), mode: "lines+markers", hovertemplate: "%{fullData.name}<br>%{x}: %{text}<extra></extra>" };
       }).filter((trace) => trace.y.some((value) => value !== null));
+      traces.forEach((trace, at) => {
+        const { color, turn } = look(at, ink.series);
+        Object.assign(trace, { line: { color, dash: DASHES[turn % DASHES.length] }, marker: { color, symbol: SYMBOLS[turn % SYMBOLS.length], size: 8 } });
+      });
       const days = unique(traces.flatMap((trace) => trace.x)).length;
       const xaxis = { type: "date", tickformat: "%Y-%m-%d", ...(days < 12 ? { dtick: DAY } : {}) };
       return { traces, layout: { yaxis: { tickformat: ".0%", rangemode: "tozero", range: [0, 1.03] }, xaxis } };
@@ -146,18 +165,21 @@ wireproof.pictures.durations = function durations(place) {
   picture(place, {
     title: "Durations of cases by interface",
     words: "Milliseconds, p50 with whiskers up to p99; p95 as a dot. The scale is logarithmic.",
-    choices: { protocol: choices.protocol },
-    make(chosen) {
-      const own = rows.filter((row) => row.protocol === chosen.protocol);
+    choices: { protocol: choices.protocol, vendor: vendorsOf(rows) },
+    make(chosen, ink) {
+      const own = rows.filter((row) => row.protocol === chosen.protocol && (!chosen.vendor || row.vendor === chosen.vendor));
       const ms = (value) => value / 1000;
-      const traces = unique(own.map(who)).flatMap((name, at) => {
-        const mine = own.filter((row) => who(row) === name);
+      const called = namesOf(own);
+      const traces = unique(own.map(called)).flatMap((name, at) => {
+        const mine = own.filter((row) => called(row) === name);
         const x = mine.map((row) => plain(row.interface));
-        const marker = (symbol) => ({ symbol, size: 9, color: colours().series[at % 8] });
+        const { color, turn } = look(at, ink.series);
+        const sign = SYMBOLS[turn % SYMBOLS.length];
+        const marker = (symbol) => ({ symbol, size: 9, color });
         const whiskers = { type: "data", symmetric: false, array: mine.map((row) => ms(row.p99_us - row.p50_us)), arrayminus: mine.map(() => 0) };
         return [
-          { name, legendgroup: name, offsetgroup: name, x, y: mine.map((row) => ms(row.p50_us)), mode: "markers", marker: marker("circle"), error_y: whiskers, hovertemplate: `${name}<br>%{x}: p50 %{y:.2f} ms<extra></extra>` },
-          { name: `${name}, p95`, legendgroup: name, offsetgroup: name, showlegend: false, x, y: mine.map((row) => ms(row.p95_us)), mode: "markers", marker: marker("circle-open"), hovertemplate: "%{x}: p95 %{y:.2f} ms<extra></extra>" },
+          { name, legendgroup: name, offsetgroup: name, x, y: mine.map((row) => ms(row.p50_us)), mode: "markers", marker: marker(sign), error_y: whiskers, hovertemplate: `${name}<br>%{x}: p50 %{y:.2f} ms<extra></extra>` },
+          { name: `${name}, p95`, legendgroup: name, offsetgroup: name, showlegend: false, x, y: mine.map((row) => ms(row.p95_us)), mode: "markers", marker: marker(`${sign}-open`), hovertemplate: "%{x}: p95 %{y:.2f} ms<extra></extra>" },
         ];
       });
       return { traces, layout: { scattermode: "group", yaxis: { type: "log", ticksuffix: " ms" }, xaxis: { type: "category" } } };
@@ -166,12 +188,12 @@ wireproof.pictures.durations = function durations(place) {
   picture(place, {
     title: "Distribution of durations",
     words: "Cases by the leading digit of their duration.",
-    choices: { interface: unique(rows.map((row) => row.interface)) },
+    choices: { interface: unique(rows.map((row) => row.interface)), vendor: vendorsOf(rows) },
     make(chosen) {
-      const own = rows.filter((row) => row.interface === chosen.interface && row.histogram && row.histogram.length);
+      const own = rows.filter((row) => row.interface === chosen.interface && (!chosen.vendor || row.vendor === chosen.vendor) && row.histogram && row.histogram.length);
       const bins = binned(own.flatMap((row) => row.histogram.map(([from]) => from)));
       const count = (row, bin) => (row.histogram.find(([from]) => from === bin) || [bin, 0])[1];
-      const traces = own.map((row) => ({ type: "bar", name: who(row), x: bins.map(spoken), y: bins.map((bin) => count(row, bin)), hovertemplate: "from %{x}: %{y} cases<extra></extra>" }));
+      const traces = own.map((row) => ({ type: "bar", name: namesOf(own)(row), x: bins.map(spoken), y: bins.map((bin) => count(row, bin)), hovertemplate: "from %{x}: %{y} cases<extra></extra>" }));
       return { traces, layout: { barmode: "group", bargap: 0.1, xaxis: { type: "category" }, yaxis: { rangemode: "tozero" } } };
     },
   });

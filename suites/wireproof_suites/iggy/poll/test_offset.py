@@ -1,4 +1,4 @@
-"""Stored offsets: each consumer's own, in each partition, told as stored."""
+"""Stored offsets: one for each consumer in each partition, reported as stored."""
 
 import pytest
 

@@ -106,7 +106,7 @@ def test_posted_later(server: Server, topic: Topic, posted: dict[str, object]) -
 
 
 def _sent_one_by_one(server: Server, topic: Topic) -> int:
-    """Send each message of another width, then a right one; return how many of them are taken."""
+    """Send each message of an unusual width, then a valid one; return how many the server took."""
     answers = [server.send(topic, each) for each in OF_OTHER_WIDTHS]
     server.send_accepted(topic, message(SENTINEL))
     return sum(isinstance(each, Done) for each in answers)

@@ -52,8 +52,7 @@ def each_field(
     """Compare one field of each message with the value wanted.
 
     The observation is ``FIELD:WORD``, ``FIELD:absent`` or ``FIELD:other``. Types count: a number
-    in
-    a string is another value.
+    in a string is another value.
     """
 
     def look(due: SentMessage, found: JsonObject) -> Observation:
@@ -100,7 +99,7 @@ def compare_transports(messages: Sequence[Message], objects: Sequence[JsonObject
 
 
 def as_object(message: Message) -> JsonObject:
-    """Return a message of the binary transport as JSON has it."""
+    """Return a message of the binary transport as a JSON value."""
     state = message.state
     return {
         "offset": message.offset,
@@ -114,7 +113,7 @@ def as_object(message: Message) -> JsonObject:
 
 
 def headers_value(headers: Sequence[Header]) -> JsonValue:
-    """Return headers as JSON has them; null without any."""
+    """Return headers as a JSON value; null for no headers."""
     if not as_set(headers):
         return None
     objects = headers_object(headers)

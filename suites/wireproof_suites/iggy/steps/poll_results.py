@@ -33,7 +33,7 @@ def send_and_check(
     """Send numbered messages, and return them once all of them can be polled.
 
     Raises:
-        ArrangementFailed: not all of them can.
+        ArrangementFailed: not all of them can be polled.
     """
     sent = make_numbered(count, first=1 + 1000 * partition)
     for each in [[one] for one in sent] if one_by_one else [sent]:

@@ -15,7 +15,7 @@ def send_over(transport: str, server: Server, topic: Topic, *sent: SentMessage) 
     """Send messages as a step that must succeed.
 
     Raises:
-        ArrangementFailed: they were not taken.
+        ArrangementFailed: the server refused the messages.
     """
     if transport == OVER_TCP:
         server.send_accepted(topic, *sent)
@@ -27,7 +27,7 @@ def post_messages(server: Server, topic: Topic, *sent: SentMessage) -> None:
     """Send messages over HTTP as a step that must succeed.
 
     Raises:
-        ArrangementFailed: they were not taken.
+        ArrangementFailed: the server refused the messages.
     """
     answer = server.post(topic, *sent)
     if not is_success(answer):

@@ -1,1 +1,1 @@
-"""Cases for clients: what a client does to lookup servers and nodes that the kit plays."""
+"""Cases for clients: what a client sends to lookup servers and nodes that the kit plays."""

@@ -1,4 +1,4 @@
-"""The decorator of cases for clients: they mostly wait, and each runs peers of its own."""
+"""The decorator of cases for clients: such cases mostly wait, and each has its own peers."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from wireproof_kit.observation import Observation
 def client_case(
     subject: str, clause: str, *needs: str
 ) -> Callable[[Callable[..., Observation]], Callable[..., Observation]]:
-    """Return the decorator of the case ``nsq/client-…`` that needs these abilities."""
+    """Return the decorator of the case ``nsq/client-…`` that needs these capabilities."""
     return case(
         f"nsq/client-{subject}",
         clause=clause,

@@ -38,37 +38,37 @@ _HEADER_LENGTH, _TRACE_ID = 2, 8
 
 
 def commands(story: Story, *called: str) -> list[Commanded]:
-    """Return the commands of these names, in their order."""
+    """Return the commands with these names, in order."""
     return story.of(Commanded, lambda event: event.name in called)
 
 
 def publishes(story: Story) -> list[Commanded]:
-    """Return the publishes, in their order."""
+    """Return the publishes, in order."""
     return commands(story, *PUBLISHES)
 
 
 def subscriptions(story: Story) -> list[Commanded]:
-    """Return the subscriptions, in their order."""
+    """Return the subscriptions, in order."""
     return commands(story, *SUBSCRIPTIONS)
 
 
 def finishes(story: Story) -> list[Commanded]:
-    """Return the FINs, in their order."""
+    """Return the FIN commands, in order."""
     return commands(story, "FIN")
 
 
 def lookups(story: Story, peer: str | None = None) -> list[Requested]:
-    """Return the requests for /lookup, of one lookup server or all."""
+    """Return the requests for /lookup to one lookup server, or to all."""
     return requests(story, "/lookup", peer)
 
 
 def requests(story: Story, path: str, peer: str | None = None) -> list[Requested]:
-    """Return the requests for a path, of one lookup server or all."""
+    """Return the requests for a path to one lookup server, or to all."""
     return story.of(Requested, lambda event: event.path == path and peer in (None, event.peer))
 
 
 def node_connections(story: Story) -> list[Connected]:
-    """Return the connections to nodes, in their order."""
+    """Return the connections to nodes, in order."""
     return story.of(Connected, lambda event: event.peer.startswith(NODES))
 
 
@@ -93,37 +93,37 @@ def answers(story: Story, op: str) -> list[Answered]:
 
 
 def failures(story: Story, op: str) -> list[Failure]:
-    """Return what the driver's user was told of an operation that failed."""
+    """Return the errors of an operation that the driver's user got."""
     return [each.answer for each in answers(story, op) if isinstance(each.answer, Failure)]
 
 
 def results(story: Story, op: str) -> list[Result]:
-    """Return what the driver's user was told of an operation that went well."""
+    """Return the results of an operation that the driver's user got."""
     return [each.answer for each in answers(story, op) if isinstance(each.answer, Result)]
 
 
-def told(story: Story, name: str) -> list[Told]:
-    """Return the driver's events so called."""
+def list_told(story: Story, name: str) -> list[Told]:
+    """Return the driver's events with this name."""
     return story.of(Told, lambda event: event.event.name == name)
 
 
 def is_marked(story: Story) -> bool:
-    """Return True once the time that the script sets is over."""
+    """Return True once the period that the script sets is over."""
     return story.first(Marked) is not None
 
 
 def all_of(*questions: Callable[[Story], bool]) -> Callable[[Story], bool]:
-    """Return a question that is answered yes when all of these are."""
+    """Return a condition that holds if all of these hold."""
     return lambda story: all(question(story) for question in questions)
 
 
 def any_of(*questions: Callable[[Story], bool]) -> Callable[[Story], bool]:
-    """Return a question that is answered yes when one of these is."""
+    """Return a condition that holds if one of these holds."""
     return lambda story: any(question(story) for question in questions)
 
 
 def at_least(count: int, find: Callable[[Story], list[Commanded]]) -> Callable[[Story], bool]:
-    """Return the question whether so many commands were sent."""
+    """Return the condition that the client sent at least this number of commands."""
     return lambda story: len(find(story)) >= count
 
 
@@ -161,7 +161,7 @@ def unless(story: Story, value: str, *, seen: bool = True, note: str = "") -> Ob
 
 
 def malformed_observation(malformed: Malformed) -> Observation:
-    """Return the observation of what the protocol does not allow."""
+    """Return the observation of bytes that the protocol does not allow."""
     error = malformed.error
     difference = Difference(error.field, error.offset, error.expected, error.found)
     return observed(f"malformed:{error.field}", difference=difference)
@@ -179,7 +179,7 @@ def _unable(story: Story) -> Observation | None:
 
 
 def distinct(values: Iterable[object]) -> int:
-    """Return how many different values there are."""
+    """Return the number of different values."""
     return len(set(values))
 
 
@@ -191,16 +191,16 @@ def play(
     *,
     within: float = COURSE_S,
 ) -> Observation:
-    """Play a script until one of the questions is answered yes; its word is the observation.
+    """Play a script until a condition holds; the word of that condition is the observation.
 
-    ``otherwise`` is the word when patience is over before.
+    ``otherwise`` is the word if patience runs out first.
     """
     story = client.play(script, any_of(*ends.values()), within=within)
     return end_of(story, ends, otherwise)
 
 
 def end_of(story: Story, ends: Mapping[str, Question], otherwise: str) -> Observation:
-    """Return the word of the first question that a story answers yes."""
+    """Return the word of the first condition that holds for a story."""
     for value, question in ends.items():
         if question(story):
             return unless(story, value)
@@ -208,11 +208,11 @@ def end_of(story: Story, ends: Mapping[str, Question], otherwise: str) -> Observ
 
 
 def is_mentioned(story: Story, text: str) -> bool:
-    """Return True if the client wrote this to a log, or told its user of it in an error."""
+    """Return True if the client wrote this to a log, or into an error for its user."""
     needle = text.encode()
     if any(needle in event.data for event in story.of(Wrote)):
         return True
     return any(
         text in json.dumps(event.event.fields)
-        for event in (*told(story, "log"), *told(story, "error"))
+        for event in (*list_told(story, "log"), *list_told(story, "error"))
     )

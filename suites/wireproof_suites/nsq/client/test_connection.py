@@ -55,7 +55,7 @@ def works(story: Story) -> bool:
 
 @client_case("connection/handshake", "smart.client.handshake")
 def test_handshake(client: Client) -> Observation:
-    """A client sends the magic, then IDENTIFY, then what it is there for."""
+    """A client sends the magic, then IDENTIFY, then any other command."""
     story = client.play(Script(client.role, publishes=1), works)
     begun = story.first(Magic) is not None
     sent = [event.name for event in story.of(Commanded)]
@@ -119,7 +119,7 @@ def _is_left(story: Story) -> bool:
 
 @client_case("connection/identify/fields", "smart.client-connection.identify-fields")
 def test_identify_fields(client: Client) -> Observation:
-    """What a client says of itself with IDENTIFY has the names and types of the original."""
+    """The fields that a client sends with IDENTIFY have the names and types of the original."""
     story = client.play(Script(client.role, publishes=1), lambda s: bool(commands(s, "IDENTIFY")))
     sent = next(iter(commands(story, "IDENTIFY")), None)
     if sent is None:
@@ -290,19 +290,19 @@ def _finished_later(story: Story) -> bool:
 @client_case("connection/end", "smart.client.end", "consumer", "driver")
 def test_end(client: Client) -> Observation:
     """A consumer that its user stops ends its lookups and closes its connections."""
-    story = client.play(_stopped(), _all_closed)
+    story = client.play(_make_stop(), _all_closed)
     return unless(story, "closed" if _all_closed(story) else "kept", seen=_all_closed(story))
 
 
 @client_case("connection/end/cls", "smart.client-connection.graceful-end", "consumer", "driver")
 def test_graceful_end(client: Client) -> Observation:
     """A consumer that its user stops sends CLS before it closes the connection."""
-    story = client.play(_stopped(), _all_closed)
+    story = client.play(_make_stop(), _all_closed)
     value = "cls" if commands(story, "CLS") else "no-cls"
     return unless(story, value, seen=_all_closed(story))
 
 
-def _stopped() -> Script:
+def _make_stop() -> Script:
     rules = (once("FIN", Request("close")),)
     return Script("consumer", deliveries=(Delivery(),), rules=rules)
 

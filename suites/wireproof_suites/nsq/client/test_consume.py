@@ -23,9 +23,9 @@ from wireproof_suites.nsq.client.seen import (
     at_least,
     commands,
     finishes,
+    list_told,
     malformed_observation,
     play,
-    told,
     unless,
 )
 
@@ -92,7 +92,7 @@ def test_handed(client: Client) -> Observation:
     """The handler is given the body as it was delivered."""
     body = bytes(range(256))
     story = client.play(_one(Delivery(body)), _is_handed)
-    message = _handed(story)
+    message = _find_handed(story)
     right = message is not None and from_base64(str(message.event.fields.get("body"))) == body
     return unless(story, "as-delivered" if right else "other", seen=message is not None)
 
@@ -102,7 +102,7 @@ def test_ids_told(client: Client) -> Observation:
     """The user is told the internal id and the trace id of a message, exactly."""
     delivery = Delivery(internal_id=INTERNAL, trace_id=TRACE)
     story = client.play(_one(delivery), _is_handed)
-    message = _handed(story)
+    message = _find_handed(story)
     fields = message.event.fields if message else {}
     found = (fields.get("internal_id"), fields.get("trace_id"))
     if message is not None and None in found:
@@ -111,12 +111,12 @@ def test_ids_told(client: Client) -> Observation:
     return unless(story, value, seen=message is not None, note=f"told {found}")
 
 
-def _handed(story: Story) -> Told | None:
-    return next(iter(told(story, "message")), None)
+def _find_handed(story: Story) -> Told | None:
+    return next(iter(list_told(story, "message")), None)
 
 
 def _is_handed(story: Story) -> bool:
-    return _handed(story) is not None
+    return _find_handed(story) is not None
 
 
 @client_case("consume/handler/fails", "smart.client.handler-outcomes", "consumer", "driver")
@@ -142,8 +142,8 @@ def test_handler_touches(client: Client) -> Observation:
 def test_handler_again(client: Client) -> Observation:
     """A message that comes again with attempts 2 is given to the handler again."""
     script = _one(Delivery(), "fail")
-    story = client.play(script, lambda s: len(told(s, "message")) >= 2, within=LONG)
-    attempts = [each.event.fields.get("attempts") for each in told(story, "message")]
+    story = client.play(script, lambda s: len(list_told(s, "message")) >= 2, within=LONG)
+    attempts = [each.event.fields.get("attempts") for each in list_told(story, "message")]
     value = "handed-again" if attempts[:2] == [1, 2] else "other"
     return unless(story, value, seen=len(attempts) >= 2, note=f"attempts {attempts}")
 

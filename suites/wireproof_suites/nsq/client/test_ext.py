@@ -6,7 +6,7 @@ import pytest
 
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
-from wireproof_kit.nsq.clients.identified import identified
+from wireproof_kit.nsq.clients.identity import list_identities
 from wireproof_kit.nsq.clients.node import header_of
 from wireproof_kit.nsq.clients.script import Delivery, Refuse, Script, always
 from wireproof_kit.observation import Difference, Observation, observed
@@ -21,11 +21,11 @@ from wireproof_suites.nsq.client.seen import (
     Question,
     commands,
     failures,
+    list_told,
     message_of,
     play,
     results,
     subscriptions,
-    told,
     unless,
 )
 from wireproof_suites.nsq.client.test_order import HEAD, survival
@@ -50,15 +50,15 @@ BROKEN = {
 
 def _last_identified(story: Story) -> dict[str, JsonValue]:
     """Return what the client last said of itself; nothing if it did not."""
-    found = list(identified(story))
+    found = list(list_identities(story))
     return found[-1] if found else {}
 
 
-def _published(story: Story) -> bool:
+def _has_published(story: Story) -> bool:
     return bool(commands(story, "PUB_EXT"))
 
 
-def _publishing(message: Fields) -> Script:
+def _publish_script(message: Fields) -> Script:
     return Script("producer", extend=True, publishes=1, message=message)
 
 
@@ -98,8 +98,8 @@ def test_desired_tag(client: Client) -> Observation:
 def test_decode(client: Client, kind: str) -> Observation:
     """The handler is given the body that follows this kind of header."""
     script = Script("consumer", extend=True, deliveries=(Delivery(b"body", extend=EXTENDS[kind]),))
-    story = client.play(script, lambda s: bool(told(s, "message")))
-    message = next(iter(told(story, "message")), None)
+    story = client.play(script, lambda s: bool(list_told(s, "message")))
+    message = next(iter(list_told(story, "message")), None)
     body = from_base64(str(message.event.fields.get("body"))) if message else b""
     value = "as-delivered" if body == b"body" else "other-body"
     return unless(story, value, seen=message is not None)
@@ -110,8 +110,8 @@ def test_decode_header(client: Client) -> Observation:
     """The handler is given the names and values of a JSON header."""
     delivery = Delivery(b"body", extend=EXTENDS["json"])
     script = Script("consumer", extend=True, deliveries=(delivery,))
-    story = client.play(script, lambda s: bool(told(s, "message")))
-    message = next(iter(told(story, "message")), None)
+    story = client.play(script, lambda s: bool(list_told(s, "message")))
+    message = next(iter(list_told(story, "message")), None)
     found = message.event.fields.get("ext") if message else None
     value = "header-told" if found == HEADER else "other-header"
     return unless(story, value, seen=message is not None)
@@ -120,7 +120,7 @@ def test_decode_header(client: Client) -> Observation:
 @client_case("ext/publish/grammar", "ext.client-header.publish", "producer", "ext-producer")
 def test_grammar(client: Client) -> Observation:
     """A producer sends PUB_EXT with a header length that fits, and a JSON object as header."""
-    story = client.play(_publishing({"ext": HEADER}), _published)
+    story = client.play(_publish_script({"ext": HEADER}), _has_published)
     sent = next(iter(commands(story, "PUB_EXT")), None)
     if sent is None:
         return unless(story, "no-pub-ext", seen=False)
@@ -142,7 +142,7 @@ def test_grammar(client: Client) -> Observation:
 )
 def test_header(client: Client) -> Observation:
     """A producer sends names and values of the header and the body as its user gave them."""
-    story = client.play(_publishing({"ext": HEADER}), _published)
+    story = client.play(_publish_script({"ext": HEADER}), _has_published)
     sent = next(iter(commands(story, "PUB_EXT")), None)
     right = (
         sent is not None
@@ -166,7 +166,7 @@ def test_trace(client: Client) -> Observation:
 
 
 def _internal(client: Client, message: Fields, name: str, due: str) -> Observation:
-    story = client.play(_publishing(message), _published)
+    story = client.play(_publish_script(message), _has_published)
     sent = next(iter(commands(story, "PUB_EXT")), None)
     found = header_of(sent).get(name) if sent else None
     kind = "absent" if found is None else "string" if isinstance(found, str) else "other-type"
@@ -179,13 +179,13 @@ def _internal(client: Client, message: Fields, name: str, due: str) -> Observati
 )
 @pytest.mark.parametrize("traced", [True, False], ids=["traced", "untraced"])
 def test_receipt(client: Client, *, traced: bool) -> Observation:
-    """A producer takes the answer to PUB_EXT for success, with and without a trace id."""
+    """A producer treats the answer to PUB_EXT as success, with and without a trace id."""
     message: Fields = {"ext": HEADER, **({"trace_id": "77"} if traced else {})}
     ends: dict[str, Question] = {
         "success": lambda s: bool(results(s, "produce")),
         "failure": lambda s: bool(failures(s, "produce")),
     }
-    return play(client, _publishing(message), ends, "not-told")
+    return play(client, _publish_script(message), ends, "not-told")
 
 
 @client_case(
@@ -208,10 +208,10 @@ def test_refused(client: Client) -> Observation:
 def test_reserved(client: Client) -> Observation:
     """A producer refuses a header name of its user's that begins with ##."""
     ends: dict[str, Question] = {
-        "published": _published,
+        "published": _has_published,
         "refused": lambda s: bool(failures(s, "produce")),
     }
-    return play(client, _publishing({"ext": {"##x": "1"}}), ends, "not-told")
+    return play(client, _publish_script({"ext": {"##x": "1"}}), ends, "not-told")
 
 
 @client_case("ext/survives", "ext.client-header.broken", "consumer", "ext-consumer")

@@ -62,21 +62,21 @@ LIES = {
 @client_case("robust/frame", "smart.client-robust.frame", "consumer")
 @pytest.mark.parametrize("frame", FRAMES)
 def test_frame(client: Client, frame: str) -> Observation:
-    """A consumer survives this frame: it answers a heartbeat, or subscribes anew."""
+    """A consumer that receives this frame answers a heartbeat, or subscribes again."""
     return _survival(client, Bytes(FRAMES[frame]), Beat())
 
 
 @client_case("robust/size", "smart.client-robust.size", "consumer")
 @pytest.mark.parametrize("lie", LIES)
 def test_size(client: Client, lie: str) -> Observation:
-    """A consumer survives a frame whose size lies, and subscribes anew."""
+    """A consumer that receives a frame with a wrong size subscribes again."""
     return _survival(client, Bytes(LIES[lie]), After(0.3, (Close(),)))
 
 
 @client_case("robust/recovery", "smart.client-robust.recovery", "consumer")
 @pytest.mark.parametrize("bad", [*FRAMES, *LIES])
 def test_recovery(client: Client, bad: str) -> Observation:
-    """A consumer goes on after these bytes: it answers a heartbeat, or subscribes anew."""
+    """A consumer that receives these bytes answers a heartbeat, or subscribes again."""
     closing = (After(0.3, (Close(),)),) if bad in LIES else (Beat(),)
     return _survival(client, Bytes({**FRAMES, **LIES}[bad]), *closing)
 
@@ -99,7 +99,7 @@ def _comes_again(story: Story) -> bool:
 @client_case("robust/producer-frame", "smart.client-robust.frame", "producer")
 @pytest.mark.parametrize("frame", FRAMES)
 def test_producer_frame(client: Client, frame: str) -> Observation:
-    """A producer that is sent this frame publishes on, or publishes anew."""
+    """A producer that receives this frame goes on publishing, or connects and publishes again."""
     script = Script("producer", publishes=MANY, rules=(once("PUBLISH", Bytes(FRAMES[frame])),))
     story = client.play(script, lambda s: len(publishes(s)) >= 3, within=LONG)
     alive = len(publishes(story)) >= 3

@@ -137,7 +137,7 @@ def _original(client: Client, role: Role) -> Observation:
 @pytest.mark.parametrize("v1", [True, False], ids=["v1", "envelope"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_form(client: Client, shape: Shape, *, v1: bool) -> Observation:
-    """A client reads a lookup answer in this form, whichever it has asked for."""
+    """A client reads a lookup answer in this form, even if it asked for the other form."""
     script = Script(client.role, shape=shape, v1=v1, publishes=1)
     return play(client, script, {"found": works}, "not-found")
 
@@ -159,7 +159,7 @@ def test_topic(client: Client) -> Observation:
     """A client looks up the topic that it is to use, by GET."""
     story = client.play(Script(client.role, publishes=1), has_looked_up)
     request = next(iter(lookups(story)), None)
-    right = request is not None and request.value("topic") == story.given("topic")
+    right = request is not None and request.value("topic") == story.find_given("topic")
     method = request.method if request else "none"
     return unless(story, f"{method},{'topic' if right else 'other'}", seen=request is not None)
 
@@ -178,7 +178,7 @@ def test_listlookup_first(client: Client) -> Observation:
     "lookup/listlookup/all", "smart.client-lookup.listed", "lookup", "partition", "refresh"
 )
 def test_listlookup_all(client: Client) -> Observation:
-    """A client asks a lookup server that it knows from listlookup alone."""
+    """A client also asks a lookup server that only listlookup names."""
     story = client.play(Script(client.role, publishes=MANY), _asks_all, within=LONG)
     return unless(
         story, "asked" if lookups(story, LOOKUP_2) else "not-asked", seen=_asks_all(story)
@@ -199,7 +199,7 @@ def _asks_all(story: Story) -> bool:
     "refresh",
 )
 def test_consumer_merge(client: Client) -> Observation:
-    """A consumer subscribes to both partitions, of which each lookup server names another."""
+    """A consumer subscribes to both partitions if each lookup server names only one of them."""
     story = client.play(
         Script("consumer", leaders=TWO, known={LOOKUP_1: {0: NODE_1}, LOOKUP_2: {1: NODE_2}}),
         any_of(_subscribed_to_both, _asked_in_rounds),
@@ -234,7 +234,7 @@ def test_interval(client: Client) -> Observation:
 )
 def test_consumer_follow(client: Client) -> Observation:
     """A consumer subscribes at the new leader that a later lookup names."""
-    story = client.play(_moving("consumer"), _is_subscribed_anew, within=LONG)
+    story = client.play(_move_script("consumer"), _is_subscribed_anew, within=LONG)
     return unless(
         story,
         "followed" if _is_subscribed_anew(story) else "stayed",
@@ -247,7 +247,7 @@ def test_consumer_follow(client: Client) -> Observation:
 )
 def test_producer_follow(client: Client) -> Observation:
     """A producer publishes to the new leader that a later lookup names."""
-    story = client.play(_moving("producer"), _publishes_anew, within=LONG)
+    story = client.play(_move_script("producer"), _publishes_anew, within=LONG)
     return unless(
         story, "followed" if _publishes_anew(story) else "stayed", seen=_publishes_anew(story)
     )
@@ -256,12 +256,12 @@ def test_producer_follow(client: Client) -> Observation:
 @client_case("lookup/let-go", "smart.client.lookup-leave", "consumer", "lookup", "refresh")
 def test_let_go(client: Client) -> Observation:
     """A consumer closes its connection to a leader that lookups no longer name."""
-    story = client.play(_moving("consumer"), any_of(_has_let_go, _looks_on), within=LONG)
+    story = client.play(_move_script("consumer"), any_of(_has_let_go, _looks_on), within=LONG)
     seen = _has_let_go(story) or _looks_on(story)
     return unless(story, "closed" if _has_let_go(story) else "kept", seen=seen)
 
 
-def _moving(role: Role) -> Script:
+def _move_script(role: Role) -> Script:
     """Return a script in which the leader moves to the other node after the second lookup."""
     move = Rule("lookup", (Lead({0: NODE_2}),), first=2, last=2)
     return Script(role, publishes=MANY, rules=(move,))

@@ -76,7 +76,7 @@ def has_recovered(story: Story) -> bool:
 @client_case("lookup/listlookup/failure", "smart.client.listlookup-failure", "lookup", "partition")
 @pytest.mark.parametrize("failure", FAILURES)
 def test_listlookup_failure(client: Client, failure: str) -> Observation:
-    """A client whose listlookup fails so goes on with the configured lookup server."""
+    """A client goes on with the configured lookup server after this failure of listlookup."""
     script = Script(client.role, publishes=MANY, rules=(always("listlookup", FAILURES[failure]),))
     story = client.play(script, works, within=LONG)
     return unless(story, "went-on" if works(story) else "stopped", seen=works(story))
@@ -85,7 +85,7 @@ def test_listlookup_failure(client: Client, failure: str) -> Observation:
 @client_case("lookup/retry", "smart.client.lookup-retry", "lookup", "refresh")
 @pytest.mark.parametrize("failure", ["500", "closed"])
 def test_lookup_retry(client: Client, failure: str) -> Observation:
-    """A client whose first two lookups fail so looks up again and finds the node."""
+    """A client looks up again and finds the node after this failure of its first two lookups."""
     failing = Rule("lookup", (FAILURES[failure],), first=1, last=2)
     story = client.play(Script(client.role, publishes=MANY, rules=(failing,)), works, within=LONG)
     return unless(story, "recovered" if works(story) else "gave-up", seen=works(story))
@@ -102,7 +102,7 @@ def test_refused(client: Client) -> Observation:
 @client_case("lookup/nobody", "smart.client-lookup.nobody", "lookup", "refresh")
 @pytest.mark.parametrize("answer", NOBODY)
 def test_nobody(client: Client, answer: str) -> Observation:
-    """A client that is told of no node survives, and finds the node with a later lookup."""
+    """A client survives a lookup answer without nodes, and finds the node with a later lookup."""
     return _after(client, NOBODY[answer])
 
 
@@ -114,7 +114,7 @@ def test_broken(client: Client, answer: str) -> Observation:
 
 
 def _after(client: Client, act: Act) -> Observation:
-    """Answer the first lookup so and the later ones rightly; observe whether the client works."""
+    """Answer the first lookup with a failure and later ones correctly; observe the client."""
     # Of a lookup server that fails a client may ask the next one at once: both answer alike.
     first = tuple(once("lookup", act, peer=peer) for peer in (LOOKUP_1, LOOKUP_2))
     script = Script(client.role, publishes=MANY, rules=first)

@@ -25,9 +25,9 @@ from wireproof_suites.nsq.client.seen import (
     distinct,
     finishes,
     is_mentioned,
+    list_told,
     play,
     subscriptions,
-    told,
     unless,
 )
 
@@ -38,7 +38,7 @@ MANY_ATTEMPTS = 17
 OFFSET, SIZE = 2**40 + 7, 12345
 
 
-def _ordered(*deliveries: Delivery, handler: str = "finish", extend: bool = False) -> Script:
+def _order_script(*deliveries: Delivery, handler: str = "finish", extend: bool = False) -> Script:
     return Script("consumer", ordered=True, extend=extend, deliveries=deliveries, handler=handler)
 
 
@@ -67,13 +67,13 @@ def test_handshake(client: Client) -> Observation:
 def test_one_by_one(client: Client) -> Observation:
     """A consumer in order works with one message at a time."""
     ends: dict[str, Question] = {"all": at_least(3, finishes)}
-    return play(client, _ordered(*(Delivery(b"%d" % n) for n in range(3))), ends, "stuck")
+    return play(client, _order_script(*(Delivery(b"%d" % n) for n in range(3))), ends, "stuck")
 
 
 @client_case("order/ready", "smart.client.order-rdy", "consumer", "order")
 def test_ready(client: Client) -> Observation:
     """A consumer in order treats RDY as fixed at 1."""
-    story = client.play(_ordered(Delivery()), at_least(1, finishes))
+    story = client.play(_order_script(Delivery()), at_least(1, finishes))
     counts = {event.words[0] for event in commands(story, "RDY") if event.words}
     value = "rdy:1" if counts <= {"0", "1"} else "rdy:other"
     return unless(story, value, seen=bool(finishes(story)), note=f"RDY {sorted(counts)}")
@@ -84,9 +84,9 @@ def test_ready(client: Client) -> Observation:
 def test_place(client: Client, *, extend: bool) -> Observation:
     """The user of a consumer in order is told offset, size and body as they were delivered."""
     delivery = Delivery(b"body", offset=OFFSET, size=SIZE)
-    script = _ordered(delivery, extend=extend)
-    story = client.play(script, lambda s: bool(told(s, "message")))
-    message = next(iter(told(story, "message")), None)
+    script = _order_script(delivery, extend=extend)
+    story = client.play(script, lambda s: bool(list_told(s, "message")))
+    message = next(iter(list_told(story, "message")), None)
     fields = message.event.fields if message else {}
     if message is not None and from_base64(str(fields.get("body"))) != b"body":
         return observed("other-body")
@@ -99,7 +99,7 @@ def test_place(client: Client, *, extend: bool) -> Observation:
 @client_case("order/validate", "smart.client.order-validate", "consumer", "order", "driver")
 @pytest.mark.parametrize("what", ["internal-id", "offset"])
 def test_validate(client: Client, what: str) -> Observation:
-    """A consumer in order notices that a message comes before its time, and says so."""
+    """A consumer in order reports a message that is out of order."""
     by_id = what == "internal-id"
     deliveries = (
         Delivery(b"1", internal_id=BASE + 10, offset=1000),
@@ -112,20 +112,20 @@ def test_validate(client: Client, what: str) -> Observation:
     )
     early = str(BASE + 9 if by_id else BASE + 11)
     ends: dict[str, Question] = {
-        "noticed": lambda s: is_mentioned(s, early) or bool(told(s, "error")),
+        "noticed": lambda s: is_mentioned(s, early) or bool(list_told(s, "error")),
         "unnoticed": at_least(3, finishes),
     }
-    return play(client, _ordered(*deliveries), ends, "stopped")
+    return play(client, _order_script(*deliveries), ends, "stopped")
 
 
 @client_case("order/attempts", "smart.client.order-log", "consumer", "order", "driver")
 def test_attempts(client: Client) -> Observation:
     """A consumer in order logs a message that was attempted too often."""
     delivery = Delivery(internal_id=BASE + 5, attempts=MANY_ATTEMPTS)
-    script = _ordered(delivery, Delivery(), handler="fail")
+    script = _order_script(delivery, Delivery(), handler="fail")
     ends: dict[str, Question] = {
         "logged": lambda s: is_mentioned(s, str(BASE + 5)),
-        "unlogged": lambda s: len(told(s, "message")) >= 3 or bool(finishes(s)),
+        "unlogged": lambda s: len(list_told(s, "message")) >= 3 or bool(finishes(s)),
     }
     return play(client, script, ends, "unlogged", within=LONG)
 

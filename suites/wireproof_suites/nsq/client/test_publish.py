@@ -82,7 +82,7 @@ def test_grammar(client: Client) -> Observation:
     """A producer sends PUB with topic and partition to the node that leads the partition."""
     story = client.play(Script("producer", leaders=TWO, publishes=MANY), at_least(4, publishes))
     for event in publishes(story):
-        if event.words[:1] != (story.given("topic"),):
+        if event.words[:1] != (story.find_given("topic"),):
             return observed("other-topic", note=event.line.decode("latin-1"))
         if event.partition is None:
             return observed("no-partition", note=event.line.decode("latin-1"))
@@ -149,21 +149,21 @@ def test_told_refused(client: Client, code: str) -> Observation:
         "failure": lambda story: bool(failures(story, "produce")),
         "success": lambda story: bool(results(story, "produce")),
     }
-    return play(client, _refused(code), ends, "not-told", within=LONG)
+    return play(client, _refuse_script(code), ends, "not-told", within=LONG)
 
 
 @client_case("publish/no-retry", "smart.client.no-retry", "producer")
 @pytest.mark.parametrize("code", FINAL)
 def test_no_retry(client: Client, code: str) -> Observation:
     """A producer does not repeat a publish that was refused with this code."""
-    return play(client, _refused(code), _REPEATED, NO_MORE)
+    return play(client, _refuse_script(code), _REPEATED, NO_MORE)
 
 
 @client_case("publish/retry", "smart.client-publish.retry", "producer")
 @pytest.mark.parametrize("code", PASSING)
 def test_retry(client: Client, code: str) -> Observation:
     """A producer repeats a publish that was refused with this code."""
-    return play(client, _refused(code), _REPEATED, NO_MORE)
+    return play(client, _refuse_script(code), _REPEATED, NO_MORE)
 
 
 @client_case("publish/retry/bound", "smart.client.retry-bound", "producer")
@@ -171,14 +171,14 @@ def test_retry(client: Client, code: str) -> Observation:
 def test_retry_bound(client: Client, code: str) -> Observation:
     """A producer whose publish is always refused with this code stops repeating it."""
     ends: dict[str, Question] = {"endless": _is_endless, "bounded": _goes_on}
-    return play(client, _refused(code), ends, NO_MORE, within=LONG)
+    return play(client, _refuse_script(code), ends, NO_MORE, within=LONG)
 
 
 @client_case("publish/refresh", "smart.client.retry-refreshed", "producer", "lookup")
 @pytest.mark.parametrize("code", MOVED)
 def test_refresh(client: Client, code: str) -> Observation:
     """A producer refused with this code looks up again and publishes to the new leader."""
-    story = client.play(_moved(code), any_of(_is_published_anew, _has_failed), within=LONG)
+    story = client.play(_move_script(code), any_of(_is_published_anew, _has_failed), within=LONG)
     anew = next((event for event in publishes(story) if event.peer == NODE_2), None)
     if anew is None:
         return unless(story, "gave-up", seen=_has_failed(story))
@@ -191,17 +191,17 @@ def test_refresh(client: Client, code: str) -> Observation:
 
 @client_case("publish/refresh/ordered", "smart.client.shard-retry", "producer", "key")
 def test_refresh_ordered(client: Client) -> Observation:
-    """A publish by sharding key that meets no leader is repeated at the new one."""
-    script = _moved(MOVED[0], keys=("a",))
+    """A publish by sharding key that reaches no leader is repeated at the new leader."""
+    script = _move_script(MOVED[0], keys=("a",))
     ends: dict[str, Question] = {"again": _is_published_anew, "gave-up": _has_failed}
     return play(client, script, ends, "gave-up", within=LONG)
 
 
-def _refused(code: str) -> Script:
+def _refuse_script(code: str) -> Script:
     return Script("producer", publishes=2, rules=(always("PUBLISH", Refuse(code, "refused")),))
 
 
-def _moved(code: str, keys: tuple[str, ...] = ()) -> Script:
+def _move_script(code: str, keys: tuple[str, ...] = ()) -> Script:
     refused = Bytes(error_frame(code))
     rule = always("PUBLISH", Silence(), refused, Lead({0: NODE_2}), peer=NODE_1)
     return Script("producer", publishes=1, rules=(rule,), keys=keys, ordered=bool(keys))

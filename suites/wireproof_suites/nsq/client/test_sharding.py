@@ -1,4 +1,4 @@
-"""Publishing in order: one partition for a sharding id, and no other in its place."""
+"""Publishing in order: all messages of a sharding id go to one partition."""
 
 from collections.abc import Mapping
 
@@ -108,7 +108,7 @@ def test_spread(client: Client) -> Observation:
 
 @client_case("shard/unavailable", "smart.client.shard-unavailable", "producer", "key", "partition")
 def test_unavailable(client: Client) -> Observation:
-    """A producer whose partition is no longer named fails, and takes no other partition."""
+    """A producer whose partition is no longer named fails, and uses no other partition."""
     forget = once("PUBLISH", Forget((1,)), at=len(KEYS))
     script = Script(
         "producer",
@@ -166,7 +166,7 @@ def _asked_since(story: Story, failed: Answered) -> bool:
 
 @client_case("shard/merge", "smart.client.lookup-all", "producer", "key", "partition")
 def test_merge(client: Client) -> Observation:
-    """A producer uses both partitions, of which each lookup server names another."""
+    """A producer uses both partitions if each lookup server names only one of them."""
     known = {LOOKUP_1: {0: NODE_1}, LOOKUP_2: {1: NODE_2}}
     script = Script(
         "producer",

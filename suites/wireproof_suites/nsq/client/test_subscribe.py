@@ -32,10 +32,10 @@ from wireproof_suites.nsq.client.seen import (
     error_sent,
     failures,
     finishes,
+    list_told,
     play,
     requests,
     subscriptions,
-    told,
     unless,
 )
 
@@ -106,7 +106,7 @@ def test_grammar(client: Client) -> Observation:
     """A consumer sends SUB with topic, channel and partition."""
     story = client.play(Script("consumer"), lambda story: bool(subscriptions(story)))
     sent = next(iter(subscriptions(story)), None)
-    due = (story.given("topic"), story.given("channel"), "0")
+    due = (story.find_given("topic"), story.find_given("channel"), "0")
     value = "as-published" if sent and sent.words[:3] == due else "other"
     line = sent.line.decode("latin-1") if sent else ""
     return unless(story, value, seen=sent is not None, note=line)
@@ -152,7 +152,7 @@ def test_first_ready(client: Client) -> Observation:
 def test_error_closed(client: Client, code: str) -> Observation:
     """A consumer whose SUB is refused with this code closes the connection."""
     ends = {"closed": _has_closed, "kept": _is_kept}
-    return play(client, Script("consumer", rules=_refusing(code)), ends, "kept")
+    return play(client, Script("consumer", rules=_list_refusing(code)), ends, "kept")
 
 
 @client_case(
@@ -162,10 +162,10 @@ def test_error_closed(client: Client, code: str) -> Observation:
 def test_error_told(client: Client, code: str) -> Observation:
     """The user of a consumer is told that its SUB was refused with this code."""
     ends = {"told": _is_told, "not-told": _is_kept}
-    return play(client, Script("consumer", rules=_refusing(code)), ends, "not-told")
+    return play(client, Script("consumer", rules=_list_refusing(code)), ends, "not-told")
 
 
-def _refusing(code: str) -> tuple[Rule, ...]:
+def _list_refusing(code: str) -> tuple[Rule, ...]:
     """Return rules that refuse a SUB and ask, with a heartbeat later, whether anybody is there."""
     refused = Bytes(error_frame(code, "refused"))
     return (always("SUBSCRIBE", Silence(), refused, After(2.0, (Beat(),))),)
@@ -181,7 +181,7 @@ def _is_kept(story: Story) -> bool:
 
 
 def _is_told(story: Story) -> bool:
-    return bool(failures(story, "consume") or told(story, "error"))
+    return bool(failures(story, "consume") or list_told(story, "error"))
 
 
 @client_case("subscribe/moved", "smart.client.error-refresh", "consumer", "lookup")

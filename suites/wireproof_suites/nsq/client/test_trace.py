@@ -28,7 +28,7 @@ ANSWER = TraceResponse(2**63 + 70_000_001, 2**63 + 5, 2**63 + 70_000_002, 2**31 
 TRACED = {"trace": "1"}
 
 
-def _traced(trace_id: int) -> Script:
+def _trace_script(trace_id: int) -> Script:
     return Script("producer", publishes=1, message={"trace_id": str(trace_id)}, settings=TRACED)
 
 
@@ -40,7 +40,7 @@ def _pub_trace(story: Story) -> bool:
 @pytest.mark.parametrize("which", IDS)
 def test_id(client: Client, which: str) -> Observation:
     """A producer sends this trace id in the first 8 bytes of PUB_TRACE."""
-    story = client.play(_traced(IDS[which]), _pub_trace)
+    story = client.play(_trace_script(IDS[which]), _pub_trace)
     sent = next(iter(commands(story, "PUB_TRACE")), None)
     found = int.from_bytes(sent.body[:8], "big") if sent else -1
     if sent is not None and found != IDS[which]:
@@ -51,15 +51,15 @@ def test_id(client: Client, which: str) -> Observation:
 @client_case("trace/grammar", "smart.client.trace-publish", "producer", "trace")
 def test_grammar(client: Client) -> Observation:
     """A producer sends PUB_TRACE with topic and partition, and 8 bytes at least."""
-    story = client.play(_traced(1), _pub_trace)
+    story = client.play(_trace_script(1), _pub_trace)
     sent = next(iter(commands(story, "PUB_TRACE")), None)
-    right = sent is not None and sent.words[:2] == (story.given("topic"), "0")
+    right = sent is not None and sent.words[:2] == (story.find_given("topic"), "0")
     return unless(story, "as-published" if right else "other", seen=sent is not None)
 
 
 @client_case("trace/receipt", "smart.client-trace.receipt", "producer", "trace", "driver")
 def test_receipt(client: Client) -> Observation:
-    """The user is told internal id, trace id, offset and size as the node answered."""
+    """The user gets the internal id, trace id, offset and size that the node answered."""
     script = Script(
         "producer",
         publishes=1,
@@ -88,7 +88,7 @@ def _is_answered(story: Story) -> bool:
 
 @client_case("trace/bare-ok", "smart.client-trace.bare-ok", "producer", "trace", "driver")
 def test_bare_ok(client: Client) -> Observation:
-    """A producer takes a bare OK to PUB_TRACE for an error."""
+    """A producer treats a bare OK to PUB_TRACE as an error."""
     script = Script(
         "producer",
         publishes=1,

@@ -1,4 +1,4 @@
-"""What a target says of itself in answer to IDENTIFY."""
+"""The answer of a target to IDENTIFY."""
 
 from collections.abc import Mapping
 

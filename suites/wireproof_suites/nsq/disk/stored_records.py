@@ -37,8 +37,7 @@ def wait_for(
     """Wait until a body is in the queue, and read the queue.
 
     The length after version 0 is read as part of the body: the layout of a record without a header
-    is
-    open, and an assumed layout would shift every record after it.
+    is open, and an assumed layout would shift every record after it.
     """
     stored = DataDirectory(broker, kind=kind, length_always=False)
     return stored.wait_for(topic, body, REDELIVERY)
@@ -73,7 +72,7 @@ def indicator_of(queue: Queue, body: bytes) -> Observation:
 
 
 def layout_of(queue: Queue, body: bytes) -> Observation:
-    """Name how a message without a header stands on an ext topic's disk."""
+    """Return the layout in which a message without a header is stored on an ext topic."""
     stored = record_of(queue, body)
     if stored is None:
         return observe_stored(queue, body=body)

@@ -109,7 +109,7 @@ def test_not_to_another_tag_when_upgraded(
 @case("nsq/dispatch/left-in-partition", clause="ext.dispatch.leave", needs=NEEDS, waiting=True)
 def test_left(broker: Broker, fresh_wide_ext_topic: Topic) -> Observation:
     """In every partition a tag's messages go to the untagged client once its client has left."""
-    return _in_each(broker, fresh_wide_ext_topic, _left, due="to:untagged")
+    return _in_each(broker, fresh_wide_ext_topic, _observe_left, due="to:untagged")
 
 
 @case(
@@ -120,7 +120,7 @@ def test_left(broker: Broker, fresh_wide_ext_topic: Topic) -> Observation:
 )
 def test_left_when_upgraded(broker: Broker, fresh_wide_upgraded_topic: Topic) -> Observation:
     """On an upgraded topic a tag's messages go to the untagged client once its own has left."""
-    return _in_each(broker, fresh_wide_upgraded_topic, _left, due="to:untagged")
+    return _in_each(broker, fresh_wide_upgraded_topic, _observe_left, due="to:untagged")
 
 
 @case(
@@ -187,7 +187,7 @@ def _not_to_other(broker: Broker, topic: Topic) -> Observation:
     return channel.takers(_publish(channel), owed_to=matching, others=[other])
 
 
-def _left(broker: Broker, topic: Topic) -> Observation:
+def _observe_left(broker: Broker, topic: Topic) -> Observation:
     channel = channel_of(broker, topic)
     # A broker may keep what a departed client was sent until it times out.
     matching = channel.join("matching", tag=TAG, msg_timeout=1000)

@@ -73,7 +73,7 @@ class HistoryTarget:
 
 @dataclass(slots=True)
 class Client:
-    """A subscription and what it holds, and whether that times out soon."""
+    """A subscription: its number, its consumer, its time-out (short or not), its held messages."""
 
     number: int
     consumer: Consumer
@@ -277,7 +277,7 @@ class ChannelHistory:
         self._ground.slowest = max(self._ground.slowest, time.monotonic() - started)
 
     def _look(self, client: Client, glance: float) -> int:
-        """Take what has come to a client; return how many of it were loose."""
+        """Receive the messages that have come to a client; return how many of them were loose."""
         came = 0
         while (delivery := client.consumer.take(seconds=glance)) is not None:
             came += self._take_arrival(client, delivery)

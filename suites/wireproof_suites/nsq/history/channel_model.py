@@ -25,7 +25,7 @@ class OwedMessage:
 
 @dataclass(slots=True)
 class Member:
-    """A client: the tag it desires, how much it takes, since when it is known to take any."""
+    """A client: its desired tag, its RDY count, and since when it is known to be ready."""
 
     tag: str | None
     ready: int
@@ -66,7 +66,7 @@ class ChannelModel:
             self.loosen(body)
 
     def deliver(self, body: bytes, client: int) -> str:
-        """Say whether this client may get this message now: ``kept``, or what is wrong."""
+        """Record a delivery: return ``kept`` if the client may get it, else what is wrong."""
         owed, member = self.owed.get(body), self.members[client]
         word = KEPT if owed is None else self._judge(body, owed, member)
         if owed is not None:

@@ -1,12 +1,15 @@
 """Random histories of a channel, held to a model: nothing lost, misdelivered or out of order."""
 
+import pytest
+
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.observation import Observation
+from wireproof_kit.observation import Observation, observed
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_kit.runner.rule_machine import SHORT, Effort
-from wireproof_suites.nsq.history.channel_history import Kind, play
+from wireproof_suites.nsq.history.channel_history import SHORTEST_TIMEOUT_MS, Kind, play
 from wireproof_suites.nsq.steps.leader_changes import wait_for_leader
 
 TAGS = (None, "tagA", "tagB")
@@ -25,6 +28,26 @@ def test_plain_channel(broker: Broker, fresh_plain_topic: Topic) -> Observation:
 def test_plain_channel_with_time_outs(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """Random client activity with message timeouts on a plain channel loses no message."""
     return play(broker, fresh_plain_topic, Kind(timed=True), TIMED)
+
+
+@case("nsq/history/timed-out-twice", clause="smart.history.kept", waiting=True)
+@pytest.mark.parametrize("first", ["timed-out", "requeued"])
+def test_message_that_times_out_again(
+    broker: Broker, fresh_plain_topic: Topic, first: str
+) -> Observation:
+    """A message that came back before is not lost when it times out."""
+    soon, body = {"msg_timeout": SHORTEST_TIMEOUT_MS}, broker.unique_body()
+    with broker.subscribe(fresh_plain_topic, identify=soon) as consumer:
+        broker.publish_accepted(fresh_plain_topic, body)
+        seconds = consumer.connection.seconds(REDELIVERY) + SHORTEST_TIMEOUT_MS / 1000
+        delivery = consumer.take(body, seconds=seconds)
+        if delivery is not None and first == "requeued":
+            consumer.requeue(delivery, 0)
+        for _ in range(2):
+            if delivery is None:
+                return observed("lost", overdue=True)
+            delivery = consumer.take(body, seconds=seconds)
+        return observed("kept") if delivery else observed("lost", overdue=True)
 
 
 @case("nsq/history/tagged", clause="ext.dispatch.history", waiting=True)

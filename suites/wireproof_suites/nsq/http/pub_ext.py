@@ -43,10 +43,7 @@ def post_and_receive(
     headers: Headers = (),
     stored: Header | None = None,
 ) -> Observation:
-    """Return how a message was refused, or else how it was delivered.
-
-    ``stored`` is the header due, ``ext`` unless given; only its JSON value counts.
-    """
+    """Publish over HTTP; return the refusal, or how the message was delivered."""
     body = broker.unique_body()
     due = ext if stored is None else stored
     with broker.subscribe(topic) as consumer:
@@ -73,11 +70,7 @@ def was_taken(answer: HttpAnswer) -> bool:
 
 
 def observe_value(delivery: Delivery | None, *, due: bytes) -> Observation:
-    """Say what became of a value in the delivered header.
-
-    ``exact``, ``changed``, ``left-out``, ``no-object`` when there is no header of names;
-    ``missing`` without a delivery.
-    """
+    """Compare a value in the delivered header with the value due."""
     if delivery is None:
         return observed("missing", overdue=True)
     found, wanted = _names(delivery.header or b""), _names(due)
@@ -119,7 +112,7 @@ def observe_http_ids(
 
 
 def observe_http_next_record(first: HttpAnswer, second: HttpAnswer) -> Observation:
-    """Say where the record of trace id 2 lies: ``follows`` when at the end of that of id 1."""
+    """Compare where the second record starts with where the first ends: ``follows`` if equal."""
     for trace_id, answer in enumerate((first, second), start=1):
         seen = observe_http_trace(answer, trace_id)
         if not seen.value.startswith("http:200,trace-"):

@@ -16,9 +16,8 @@ def observe_service(
     """Compare an answer of a lookup service with its schema.
 
     ``service`` and ``service:FIELD-wrong`` are the results of the schema. ``missing``: the value
-    of
-    ``holding`` is nowhere in the answer. ``other-form``: the answer is bare but a wrapped one was
-    requested, or the other way round.
+    of ``holding`` is nowhere in the answer. ``other-form``: the answer is bare but a wrapped one
+    was requested, or the other way round.
     """
     if answer.status != 200 or answer.json is None:
         return observe_http(answer)
@@ -50,7 +49,7 @@ def observe_led(answer: HttpAnswer, topic: Topic, *, due: Mapping[int, int]) -> 
 
 
 def _list_led(data: dict[str, JsonValue], topic: str) -> Iterator[tuple[str, int]]:
-    """Yield each partition of a topic with the TCP port of the node it stands with."""
+    """Yield each partition of a topic with the TCP port of the node that lists it."""
     nodes = data.get("producers")
     for node in nodes if isinstance(nodes, list) else ():
         if not isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""Several lookup servers: listlookup names them all, and each of them serves lookups."""
+"""Several lookup servers: listlookup lists all of them, and each of them answers lookups."""
 
 import pytest
 
@@ -215,7 +215,7 @@ def test_channels_of_other_partition(
     return channels(there) if seen.value == "service" else observed("never-listed")
 
 
-@case("nsq/lookup/service-channels-none", clause="smart.lookup.services")
+@case("nsq/lookup/service-channels-none", clause="smart.lookup.services-form")
 @pytest.mark.parametrize("path", ["/topics", "/nodes"], ids=["topics", "nodes"])
 def test_service_beside_a_topic_without_channels(
     lookup: LookupClient, new_topic_name: str, path: str

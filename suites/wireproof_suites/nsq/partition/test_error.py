@@ -1,4 +1,4 @@
-"""The errors of SUB and PUB, as far as one node can give them."""
+"""The errors of SUB and PUB that one node alone can give."""
 
 from dataclasses import replace
 

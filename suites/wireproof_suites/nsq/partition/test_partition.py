@@ -334,7 +334,7 @@ def _by_turns(
 def _read_both(
     consumers: list[Consumer], bodies: list[list[bytes]], *, done: int = 0
 ) -> Observation:
-    """Read both partitions; so many messages of the first have been finished before."""
+    """Read both partitions; ``done`` messages of the first one were finished before."""
     here = read_own(consumers[0], bodies[0][done:], bodies[1])
     return both(here, read_own(consumers[1], bodies[1], bodies[0]))
 

@@ -1,4 +1,4 @@
-"""PUB after PUB under one line in one write, as producers under load send them."""
+"""Several PUB commands with the same line in one write, as busy producers send them."""
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker

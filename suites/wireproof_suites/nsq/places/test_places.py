@@ -1,7 +1,7 @@
-"""Cases that use a shared topic, repeated in its third partition and on an upgraded one.
+"""Cases that use a shared topic, repeated in its third partition and on an upgraded topic.
 
-A broker may break a rule in one partition or on one kind of topic only. What is sent and accepted
-is the same as of the case whose id begins the id.
+A broker may break a rule only in one partition or on one kind of topic. Everything sent and
+accepted is as in the case whose id begins the id.
 """
 
 from wireproof_suites.nsq.http import test_pub_ext as http_pub_ext

@@ -18,8 +18,7 @@ def attempts_seen(
 
     ``again`` gives back each delivery but the last. ``attempts:1-2-3`` are the counts in order. A
     copy with the same count is passed over, since a broker may send a message twice. If only
-    copies
-    come, the observation has the count of a copy, too.
+    copies come, the observation has the count of a copy, too.
     """
     counts: list[int] = []
     copies: list[int] = []

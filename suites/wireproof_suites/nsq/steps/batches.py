@@ -15,7 +15,7 @@ def publish_batch(broker: Broker, topic: Topic, bodies: Sequence[bytes]) -> None
     """Publish messages with MPUB, or one by one where the target does not know it.
 
     Raises:
-        ArrangementFailed: the target knows it and refuses the batch.
+        ArrangementFailed: the target knows MPUB and refuses the batch.
     """
     with broker.connect(topic=topic) as client:
         seen = observe(client.ask(mpub(topic, bodies))).value

@@ -4,7 +4,7 @@ A broker may break a rule in one partition, over one path or for the second clie
 of the tables below are chosen so that every two values of different columns meet in some row.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -142,7 +142,7 @@ def as_published(received: Received) -> Observation:
 
 
 @contextmanager
-def _consumer(broker: Broker, topic: Topic, client: str, command: str) -> Iterator[Consumer]:
+def _consumer(broker: Broker, topic: Topic, client: str, command: str) -> Generator[Consumer]:
     channel, soon = topic.channel(), {"msg_timeout": TIMEOUT_MS}
     with ExitStack() as stack:
         if client == "again":

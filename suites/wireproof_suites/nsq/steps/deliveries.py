@@ -38,10 +38,7 @@ def deliver(
     header: Header | None = None,
     exact: bool = False,
 ) -> Observation:
-    """Publish one message: how it was refused, or else how it came to a consumer.
-
-    With ``exact`` a header that is spelled otherwise is not as sent.
-    """
+    """Publish one message; return the refusal, or how the message was delivered."""
     with broker.subscribe(topic) as consumer:
         answer = broker.publish(topic, body, header)
         if not isinstance(answer, Response):
@@ -50,7 +47,7 @@ def deliver(
 
 
 def deliver_all(broker: Broker, topic: Topic, messages: Sequence[Sent]) -> Observation:
-    """Publish messages, then read them: ``delivered:as-sent``, or the first that is not."""
+    """Publish and read messages: ``delivered:as-sent``, or the first delivery that differs."""
     with broker.subscribe(topic) as consumer:
         for header, body in messages:
             broker.publish_accepted(topic, body, header)

@@ -38,7 +38,7 @@ def start_clock(broker: Broker, topic: Topic, tag: str | None = None) -> Clock:
     channels where no client accepts a message without that tag.
 
     Raises:
-        ArrangementFailed: it was not delivered in the first place.
+        ArrangementFailed: the message was not delivered, so it cannot be requeued.
     """
     consumer = broker.subscribe(topic)
     body = broker.unique_body()

@@ -153,7 +153,7 @@ class Story:
         self.topic = wait_for_leader(self.broker, cluster, cluster.move_leader(self.topic))
 
     def rest(self, consumer: Consumer) -> Observation:
-        """Take what is owed: ``all``, ``out-of-order`` on an ordered topic, or ``missing``."""
+        """Take every owed message: ``all``, ``missing``, or ``out-of-order`` on ordered topics."""
         while self.owed:
             delivery = consumer.next(wait=REDELIVERY)
             if delivery is None:
@@ -171,8 +171,7 @@ class Story:
         """Publish one more message, and take every message up to that one.
 
         ``all``: every owed message came before it. ``anew``: an owed message did not. ``missing``:
-        the
-        message itself did not come.
+        the message itself did not come.
         """
         body = self.broker.unique_body()
         answer = observe(publish_when_ready(self.broker, self.topic, body))

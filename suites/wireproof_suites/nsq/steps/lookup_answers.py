@@ -23,7 +23,7 @@ Record = dict[str, JsonValue]
 
 
 def observe_answer(answer: HttpAnswer) -> Observation:
-    """Say whether channels, partitions and producers are there: ``lookup``, ``lookup:WHAT``."""
+    """Check that channels, partitions and producers are present: ``lookup``, ``lookup:WHAT``."""
     data = _data(answer)
     if data is None:
         return observe_http(answer)
@@ -177,7 +177,10 @@ def observe_extend(answer: HttpAnswer) -> Observation:
 
 
 def observe_lists(answer: HttpAnswer) -> Observation:
-    """Name how partitions and producers stand: ``null``, ``empty``, ``filled``, ``missing``."""
+    """Return the form of partitions and producers: ``null``, ``empty``, ``filled`` or absent.
+
+    Absent lists are ``missing``.
+    """
     data = _data(answer)
     if data is None:
         return observe_http(answer)
@@ -193,8 +196,7 @@ def observe_leading(broker: Broker, topic: Topic, answer: HttpAnswer) -> Observa
     """Publish to each partition at the leader that the answer lists.
 
     ``leads``: every publish was acknowledged. ``none``: the answer lists no leader. ``no-broker``:
-    no
-    NSQ server answers at a listed address. Any other answer to a publish is the observation.
+    no NSQ server answers at a listed address. Any other answer to a publish is the observation.
     """
     if answer.status != 200:
         return observe_http(answer)
@@ -207,7 +209,7 @@ def observe_leading(broker: Broker, topic: Topic, answer: HttpAnswer) -> Observa
 
 
 def who_leads(answer: HttpAnswer) -> dict[str, str]:
-    """Return partition → address as an answer has it; empty when it is none."""
+    """Return the leader's address of each partition in an answer; empty for an invalid answer."""
     places = _places(_data(answer) or {})
     return {number: _address(record) for number, record in places.items()}
 

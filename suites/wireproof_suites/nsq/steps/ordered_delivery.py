@@ -132,7 +132,7 @@ def read_by_turns(consumers: Sequence[Consumer], bodies: Sequence[bytes]) -> Obs
 
 
 def put_back(consumer: Consumer, delivery: Delivery) -> None:
-    """Say REQ with time-out 0."""
+    """Send REQ with timeout 0."""
     consumer.requeue(delivery, 0)
 
 
@@ -261,7 +261,7 @@ def position_of(delivery: Delivery | None, answer: Answer) -> Observation:
 
 
 def place_of(delivery: Delivery, bodies: Sequence[bytes]) -> int | None:
-    """Return which of the bodies it has; one too short to be told apart only at its end."""
+    """Return the index of the body that the delivery has; a short body must be at the end."""
     for place, body in enumerate(bodies):
         if delivery.raw.endswith(body) or (len(body) > SHORT and body in delivery.raw):
             return place

@@ -1,4 +1,4 @@
-"""Experiments repeated elsewhere: in another partition of a topic, and on an upgraded topic."""
+"""Cases repeated elsewhere: in another partition of a topic, and on an upgraded topic."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping

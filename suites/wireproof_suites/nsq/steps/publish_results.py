@@ -17,7 +17,7 @@ from wireproof_kit.observation import Observation, observed
 def publish_and_receive(
     broker: Broker, topic: Topic, header: Header, *, content: bytes = b""
 ) -> Observation:
-    """Return how a message was refused, or else how it was delivered."""
+    """Publish a message; return the refusal, or how the message was delivered."""
     body = broker.unique_body() + content
     with broker.subscribe(topic) as consumer:
         answer = observe(broker.publish(topic, body, header))
@@ -29,7 +29,7 @@ def publish_and_receive(
 def observe_left_out(
     delivery: Delivery | None, *, body: bytes, kept: dict[str, str], reserved: dict[str, str]
 ) -> Observation:
-    """Return ``delivered:header-changed`` when the reserved names are left out and no more.
+    """Return ``delivered:as-sent`` when the reserved names are kept, ``header-changed`` without.
 
     A header that is corrupted instead must not look as if the target had left the names out.
     """
@@ -65,7 +65,7 @@ def is_success(answer: Observation) -> bool:
 
 
 def followed_by(first: Observation, second: Observation) -> Observation:
-    """Return two observations as one, the second behind a comma."""
+    """Join two observations with a comma."""
     return replace(
         first.then(second.value),
         overdue=first.overdue or second.overdue,

@@ -51,8 +51,7 @@ class Client:
         """Publish messages until one of them has come to this client: once, or twice if needed.
 
         While the broker may not know that this client is ready, the first message may validly go
-        to
-        another client.
+        to another client.
         """
         first = publish()
         if self.read_until(first, share=SOON):
@@ -104,7 +103,7 @@ class Channel:
         proven: bool = True,
         **identify: object,
     ) -> Client:
-        """Subscribe; unless told otherwise, show by a message of its own that it is ready."""
+        """Subscribe a client; if ``proven``, wait for a message that shows it is ready."""
         wishes = identify if tag is None else {DESIRED_TAG: tag, **identify}
         consumer = self.broker.subscribe(
             self.topic, channel=self.name, ready=ready, identify=wishes
@@ -141,10 +140,9 @@ class Channel:
         """Return the clients that got the messages: ``to:`` and their words in alphabetical order.
 
         ``missing``: a message came to no client. ``no-sentinel``: every message came to the client
-        it is
-        owed to, but another client did not get its sentinel, so nothing is known of that client.
-        After
-        one wait in vain the other waits are short, since their messages had as much time to come.
+        it is owed to, but another client did not get its sentinel, so nothing is known of that
+        client. After one wait in vain the other waits are short, since their messages had as much
+        time to come.
         """
         sentinels = [self.publish(other.tag) for other in others]
         shown = True
@@ -161,7 +159,7 @@ def channel_of(broker: Broker, topic: Topic) -> Channel:
 
 
 def both(first: Observation, second: Observation) -> Observation:
-    """Say what became of the same messages on two channels, one behind the other."""
+    """Join the observations of the same messages on two channels with a comma."""
     overdue = first.overdue or second.overdue
     return Observation(f"{first.value},{second.value}", overdue=overdue)
 

@@ -1,4 +1,4 @@
-"""Creating topics over a lookup server, and what has become of them then."""
+"""Creating topics over a lookup server, and observing the created topics."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -122,15 +122,14 @@ def observe_kind(broker: Broker, topic: Topic) -> Observation:
     """Return the kind of every partition of a topic: ``ext``, ``plain``, ``mixed`` or ``neither``.
 
     An ext topic delivers a message that was published with a header. A plain topic refuses the
-    header
-    and delivers a message without one.
+    header and delivers a message without one.
     """
     kinds = {_kind(broker, topic.at(place.partition)) for place in topic.places}
     return observed(kinds.pop() if len(kinds) == 1 else "mixed")
 
 
 def observe_count(topic: Topic, lookup: LookupClient, *, due: int) -> Observation:
-    """Compare the partitions of a topic, led and in meta, with their due number."""
+    """Compare the number of partitions of a topic, by leaders and in meta, with the number due."""
     info = lookup.lookup(topic.name)
     if info is None:
         return observed("not-led", overdue=True)
@@ -182,5 +181,5 @@ def _topic(broker: Broker, name: str, info: TopicInfo, parameters: Parameters) -
 
 
 def observe_word(answer: HttpAnswer) -> Observation:
-    """Name an answer to a POST: ``done``, or how it was refused."""
+    """Return ``done`` for a successful POST, else the word of the refusal."""
     return observed("done") if answer.status == 200 else observe_http(answer)

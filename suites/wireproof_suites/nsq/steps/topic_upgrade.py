@@ -25,9 +25,8 @@ def takes_headers(broker: Broker, topic: Topic) -> bool:
     """Wait until PUB_EXT is accepted; return False if patience runs out.
 
     The nodes of a cluster learn of an upgrade one after another. The published messages have a
-    tag,
-    so that they block no untagged client and no client with another tag, and a body that consumers
-    skip.
+    tag, so that they block no untagged client and no client with another tag, and a body that
+    consumers skip.
     """
 
     def look() -> bool | None:

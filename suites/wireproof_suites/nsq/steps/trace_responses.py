@@ -19,8 +19,7 @@ def observe_ids(answer: Answer, consumer: Consumer, body: bytes) -> Observation:
     """Compare the ids of a trace answer with the ids of the delivered message.
 
     The observation is ``true``, ``internal-id-differs``, ``trace-id-differs``, or what came
-    instead of
-    the answer or the message.
+    instead of the answer or the message.
     """
     response = read_trace(answer)
     if response is None:

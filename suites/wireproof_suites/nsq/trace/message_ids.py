@@ -1,4 +1,4 @@
-"""Whether the ids of messages, and the answers that name them, are true."""
+"""The ids of messages, and of the answers that have these ids."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -75,10 +75,8 @@ def finish_some(
     """Finish some messages and leave the others; ``finished`` if only the others come again.
 
     ``later`` makes the unfinished messages come again, and returns the consumer that gets them.
-    Their
-    return shows that finished messages could have returned, too: a finished message before the
-    last
-    unfinished one is ``again``. Copies sent before the broker had read FIN do not count.
+    Their return shows that finished messages could have returned, too: a finished message before
+    the last unfinished one is ``again``. Copies sent before the broker had read FIN do not count.
     """
     left = {body for number, body in enumerate(bodies) if number in unfinished}
     done = set(bodies) - left
@@ -105,7 +103,7 @@ def finish_some(
 
 
 def only_empty(before: Sequence[Delivery] | None) -> Observation:
-    """Say what came before a sentinel: ``empty`` messages, none (``absent``), or ``other``."""
+    """Return what came before a sentinel: ``empty`` messages, ``absent`` (none) or ``other``."""
     if before is None:
         return observed("no-sentinel", overdue=True)
     if not before:

@@ -94,7 +94,12 @@ def _comes_to_a_third(broker: Broker, holder: Consumer, held: Delivery) -> Obser
     return observed("kept") if came else observed("lost", overdue=True)
 
 
-@case("nsq/trace/not-held", clause="smart.message-id.not-held", waiting=True)
+@case(
+    "nsq/trace/not-held",
+    clause="smart.message-id.not-held",
+    waiting=True,
+    needs_of={"touch": ("touch",)},
+)
 @pytest.mark.parametrize("say", ACKNOWLEDGEMENTS.values(), ids=ACKNOWLEDGEMENTS)
 def test_of_another(broker: Broker, fresh_plain_topic: Topic, say: Acknowledge) -> Observation:
     """FIN, REQ or TOUCH from a client that does not hold the message has no effect on it."""
@@ -108,13 +113,13 @@ def test_of_another(broker: Broker, fresh_plain_topic: Topic, say: Acknowledge) 
     return acknowledge_from_another(broker, holder, held, say)
 
 
-@case("nsq/trace/touch", clause="smart.message-id.touch", waiting=True)
+@case("nsq/trace/touch", clause="smart.message-id.touch", needs=("touch",), waiting=True)
 def test_touch_alone(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """A touched message is redelivered no earlier than one full timeout after TOUCH."""
     return touch_and_wait(broker, fresh_plain_topic)
 
 
-@case("nsq/trace/touch-cut", clause="smart.message-id.touch", waiting=True)
+@case("nsq/trace/touch-cut", clause="smart.message-id.touch", needs=("touch",), waiting=True)
 @pytest.mark.parametrize("at", [9, 14, 22])
 def test_touch_cut(broker: Broker, fresh_plain_topic: Topic, at: int) -> Observation:
     """The broker accepts a TOUCH command that arrives split, also behind another command."""

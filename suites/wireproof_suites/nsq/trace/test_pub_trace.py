@@ -1,4 +1,4 @@
-"""PUB_TRACE: its body, its answer of 30 bytes, and what that says of the message."""
+"""PUB_TRACE: its body, its answer of 30 bytes, and the position in that answer."""
 
 import itertools
 

@@ -26,7 +26,7 @@ def consumer_kind(fields: Fields) -> int:
     """Read the kind of a consumer, u8.
 
     Raises:
-        Refusal: an unknown one.
+        Refusal: the kind is unknown.
     """
     kind = fields.u8()
     if kind not in (CONSUMER_KIND, GROUP_KIND):
@@ -50,7 +50,7 @@ def strategy(fields: Fields) -> int:
     """Read the kind of a polling strategy, u8.
 
     Raises:
-        Refusal: an unknown one.
+        Refusal: the kind is unknown.
     """
     kind = fields.u8()
     if not OFFSET <= kind <= NEXT:
@@ -62,7 +62,7 @@ def messages(fields: Fields) -> list[Sent]:
     """Read messages until nothing is left.
 
     Raises:
-        Refusal: one is cut, has a bad header, or no payload.
+        Refusal: a message is incomplete, has a bad header, or no payload.
     """
     found: list[Sent] = []
     while fields.left:
@@ -74,7 +74,7 @@ def message(fields: Fields) -> Sent:
     """Read a message: id u128, headers length u32, headers, payload length u32, payload.
 
     Raises:
-        Refusal: it is cut, has a bad header, or no payload.
+        Refusal: the message is incomplete, has a bad header, or no payload.
     """
     number = fields.u128()
     block = fields.take(fields.u32())
@@ -89,7 +89,7 @@ def text(data: bytes) -> str:
     """Return a name.
 
     Raises:
-        Refusal: it is no UTF-8.
+        Refusal: the name is no UTF-8.
     """
     try:
         return data.decode()

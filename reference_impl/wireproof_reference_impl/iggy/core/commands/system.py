@@ -13,7 +13,7 @@ def plain(act: Callable[[CommandContext], bytes]) -> Handler:
     """Return the handler of a command without fields."""
 
     def handler(fields: Fields) -> Action:
-        fields.nothing()
+        fields.expect_end()
         return act
 
     return handler
@@ -47,6 +47,6 @@ def get_clients(session: CommandContext) -> bytes:
 def get_client(fields: Fields) -> Action:
     """Answer with a client."""
     number = fields.u32()
-    fields.nothing()
+    fields.expect_end()
     check_client(number)
     return lambda session: bodies.client(session.server.client(number))

@@ -28,7 +28,7 @@ def _get_me(session: CommandContext) -> bytes:
 
 def _get_client(fields: Fields) -> Action:
     number = fields.u32()
-    fields.nothing()
+    fields.expect_end()
     check_client(number)
     return _or_nothing(lambda session: tagged_bodies.client(session.server.client(number)))
 

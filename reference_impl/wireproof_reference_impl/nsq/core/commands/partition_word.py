@@ -13,7 +13,7 @@ def partition_number(word: bytes, code: str) -> int:
     """Return the number in a partition word.
 
     Raises:
-        Refusal: it is no decimal number.
+        Refusal: the word is no decimal number.
     """
     try:
         return integer(word)

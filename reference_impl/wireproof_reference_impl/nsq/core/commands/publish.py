@@ -54,7 +54,7 @@ def locate(connection: Connection, to: Address, size: int) -> Located:
     """Return the partition that a publish goes to.
 
     Raises:
-        Refusal: it is not on this node, or the topic is ordered and the line names none.
+        Refusal: the partition is not on this node, or is missing for an ordered topic.
     """
     node = connection.node
     partition = node.find(to.topic, to.partition)
@@ -145,7 +145,7 @@ def check_role(partition: Partition) -> None:
     Clause: smart.cluster
 
     Raises:
-        Refusal: another node leads it, or it takes no messages at present; not fatal.
+        Refusal: another node leads the partition, or it takes no messages now; not fatal.
     """
     if not partition.leads:
         raise Refusal(error_codes.E_FAILED_ON_NOT_LEADER, fatal=False)

@@ -94,7 +94,7 @@ def find_partition(connection: Connection, words: Sequence[bytes]) -> Partition:
     Clause: smart.partition.subscribe, smart.order.partition
 
     Raises:
-        Refusal: it is no number, or there is no such topic or partition on this node.
+        Refusal: the word is no number, or this node has no such topic or partition.
     """
     rules = connection.node.behaviour.subscribe
     end = 4 if rules.partition_beside_offset else len(words)

@@ -1,4 +1,4 @@
-"""Faults that show only after a sequence of moves: what is redelivered, and before what."""
+"""Faults that show only after a sequence of moves: wrong redeliveries, and their wrong order."""
 
 from wireproof_reference_impl.nsq.delivery.in_flight import Held
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber

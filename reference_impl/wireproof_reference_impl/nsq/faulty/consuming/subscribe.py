@@ -39,9 +39,9 @@ def rule_extend(rule: Rule) -> tuple[Override, ...]:
 def lenient(
     name: str, text: str, rule: Rule, *, breaks: str, way: str, may_break: str = ""
 ) -> Preset:
-    """Return a fault whose rule admits clients that it should refuse.
+    """Return a fault whose rule admits clients that must be refused.
 
-    Its twin refuses them, and lets them join 3 s later.
+    Its late twin refuses them, and lets them join 3 s later.
     """
     return fault(
         name,

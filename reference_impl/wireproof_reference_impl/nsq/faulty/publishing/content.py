@@ -1,10 +1,9 @@
 """Faults of the content of delivered messages: header and body."""
 
 import json
-from collections.abc import Callable
+from typing import cast
 
 from wireproof_reference_impl.nsq.faulty.consuming.consume import Part, override_extend, with_body
-from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header
 from wireproof_reference_impl.nsq.preset import (
     READERS,
     Preset,
@@ -15,12 +14,6 @@ from wireproof_reference_impl.nsq.preset import (
 )
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import Message
-from wireproof_reference_impl.overrides import Override
-
-
-def _stored_header(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
-    """Return overrides that change headers when they are stored."""
-    return (storing_header(lambda header, topic: change(header)),)
 
 
 def _limited_length(most: int) -> Part:
@@ -28,18 +21,21 @@ def _limited_length(most: int) -> Part:
     return lambda version, header: packed.extend_part(version, header[:most])
 
 
-def _lowered(header: bytes) -> bytes:
+def _lower(header: bytes) -> bytes:
     try:
         fields = json.loads(header)
     except ValueError:
         return header
-    if not isinstance(fields, dict) or all(name == name.lower() for name in fields):
+    if not isinstance(fields, dict):
         return header
-    lowered = {name.lower(): value for name, value in fields.items()}
+    named = cast(dict[str, object], fields)
+    if all(name == name.lower() for name in named):
+        return header
+    lowered = {name.lower(): value for name, value in named.items()}
     return json.dumps(lowered, separators=(",", ":")).encode()
 
 
-def _changed(header: bytes) -> bytes:
+def _change(header: bytes) -> bytes:
     return header[:-3] + b"!" + header[-2:] if header.endswith(b'"}') else header
 
 
@@ -90,7 +86,7 @@ FAULTS: tuple[Preset, ...] = (
         "body-without-last-line-feed",
         "a line feed at the end of a body is removed",
         breaks=_BODY,
-        may_break="upgrade.old-messages",
+        may_break="upgrade.old-messages consume.plain-topic",
         overrides=with_body(lambda message: message.body.removesuffix(b"\n")),
     ),
     condition(
@@ -153,7 +149,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_HEADER,
         may_break=READERS,
         settings=override_extend(
-            lambda version, header: packed.extend_part(version, _lowered(header))
+            lambda version, header: packed.extend_part(version, _lower(header))
         ),
     ),
     wrong_value(
@@ -162,7 +158,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_HEADER,
         may_break=READERS,
         settings=override_extend(
-            lambda version, header: packed.extend_part(version, _changed(header))
+            lambda version, header: packed.extend_part(version, _change(header))
         ),
     ),
 )

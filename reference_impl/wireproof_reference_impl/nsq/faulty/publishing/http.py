@@ -320,6 +320,8 @@ FAULTS: tuple[Preset, ...] = (
         "a message published over HTTP goes to the first partition of the node, whatever it names",
         breaks="http.accept",
         may_break=(
+            "http.header-stored http.x-nsqext http.x-nsqext-override http.value-exact "
+            "http.trace-response parser.header-length "
             "consume.layout consume.header-intact consume.body-intact consume.attempts "
             "consume.version consume.plain-topic dispatch.to-matching smart.order.layout "
             "smart.partition.own-messages"

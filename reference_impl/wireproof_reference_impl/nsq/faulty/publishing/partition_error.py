@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from wireproof_reference_impl.nsq.core.commands import publish, sized
+from wireproof_reference_impl.nsq.core.commands import publish, sized, subscribe
 from wireproof_reference_impl.nsq.core.commands.sized import Refuse
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.delivery import subscribe_rules
@@ -21,6 +21,7 @@ from wireproof_reference_impl.nsq.preset import (
     wrong_value,
 )
 from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.nsq.wire.words import show
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 from wireproof_spec.nsq.error_codes import (
@@ -72,6 +73,14 @@ def _negative_taken(
 ) -> None:
     if size >= 0:
         original(size, limit=limit, invalid=invalid, too_big=too_big)
+
+
+def _no_blank_at_the_end(
+    original: Original, connection: Connection, words: Sequence[bytes]
+) -> None:
+    if not words[-1]:
+        raise Refusal(E_INVALID, "SUB has a blank at the end")
+    original(connection, words)
 
 
 def _only_on_plain(original: Original, connection: Connection, words: Sequence[bytes]) -> bool:
@@ -221,6 +230,12 @@ FAULTS: tuple[Preset, ...] = (
         "smart.partition.sub-bad-channel",
         said=E_BAD_TOPIC,
         text="SUB to a channel of an illegal name",
+    ),
+    condition(
+        "sub-blank-at-the-end-refused",
+        "SUB with a blank at the end of its line is refused",
+        breaks="smart.partition.subscribe-blank",
+        overrides=(around(subscribe, "_check_words", _no_blank_at_the_end),),
     ),
     condition(
         "sub-any-channel-letter",

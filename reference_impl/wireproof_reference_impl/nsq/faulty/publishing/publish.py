@@ -104,7 +104,7 @@ def _overlook(*kinds: str) -> Callable[[bytes], Fields]:
     return parse
 
 
-def _nothing(fields: Fields) -> None:
+def _do_nothing(fields: Fields) -> None:
     """Accept every header."""
 
 
@@ -224,7 +224,7 @@ FAULTS: tuple[Preset, ...] = (
         "header-judged-by-its-beginning",
         "only the first bytes of the header are validated",
         breaks=_JSON,
-        may_break="publish.header-name publish.header-strict",
+        may_break="publish.header-name publish.header-strict publish.reserved-name",
         settings=_take_wrong(_begins_well),
     ),
     wrong_value(
@@ -250,7 +250,7 @@ FAULTS: tuple[Preset, ...] = (
         "header names may contain any character",
         breaks=_NAME,
         may_break="publish.reserved-name",
-        settings={"publish.header": reader(names=_nothing)},
+        settings={"publish.header": reader(names=_do_nothing)},
     ),
     boundary(
         "name-first-character-checked",

@@ -51,7 +51,7 @@ def _invalid_for_partition(command: bytes, text: str) -> str | None:
     return error_codes.E_INVALID if text.startswith(_NO_PARTITION) else None
 
 
-def _coded(code: Callable[[bytes, str], str | None]) -> tuple[Override, ...]:
+def _change_code(code: Callable[[bytes, str], str | None]) -> tuple[Override, ...]:
     """Return overrides under which some refusals have another code."""
 
     def refuse(original: Original, connection: Connection, refusal: Refusal) -> None:
@@ -120,17 +120,17 @@ ALTERNATIVES: tuple[Preset, ...] = (
     alternative(
         "codes-by-missing-word",
         "a line without topic or channel is refused with the code for a bad one",
-        overrides=_coded(_by_word),
+        overrides=_change_code(_by_word),
     ),
     alternative(
         "codes-bad-partition-as-topic",
         "a partition that is no number is refused with E_BAD_TOPIC",
-        overrides=_coded(_topic_for_partition),
+        overrides=_change_code(_topic_for_partition),
     ),
     alternative(
         "codes-bad-partition-invalid",
         "a partition that is no number is refused with E_INVALID",
-        overrides=_coded(_invalid_for_partition),
+        overrides=_change_code(_invalid_for_partition),
     ),
     alternative(
         "codes-of-pub",

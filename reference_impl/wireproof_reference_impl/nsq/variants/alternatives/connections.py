@@ -16,7 +16,7 @@ from wireproof_spec.nsq.error_codes import (
     E_REQ_FAILED,
     E_TOUCH_FAILED,
 )
-from wireproof_spec.nsq.names import IDENTIFY, OK
+from wireproof_spec.nsq.names import HEARTBEAT, IDENTIFY, OK
 
 _BEFORE_IDENTIFY = frozenset({IDENTIFY, b"AUTH", b"NOP"})
 _HARMLESS = frozenset({E_FIN_FAILED, E_REQ_FAILED, E_TOUCH_FAILED})
@@ -48,7 +48,8 @@ def _takes_none(in_flight: InFlight, subscriber: Subscriber) -> list[Held]:
 
 
 def _answer_ok(original: Original, connection: Connection, data: bytes) -> None:
-    original(connection, OK if connection.command == IDENTIFY else data)
+    is_answer = connection.command == IDENTIFY and data != HEARTBEAT
+    original(connection, OK if is_answer else data)
 
 
 def _longer_timeout(original: Callable[..., int], value: int) -> int:

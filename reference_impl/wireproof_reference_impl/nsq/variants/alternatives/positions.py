@@ -20,10 +20,10 @@ _MILLISECOND = 1_000_000
 _EVERY_ID = count(1)
 
 
-def _placed(move: Move) -> Settings:
-    """Return settings under which offset and size of a message are told otherwise everywhere.
+def _move_positions(move: Move) -> Settings:
+    """Return settings that change offset and size of a message in every answer and delivery.
 
-    `move` is given the internal id, the offset and the size of a record.
+    `move` takes the internal id, the offset and the size of a record; it returns offset and size.
     """
 
     def traced(stored: PublishResult) -> bytes:
@@ -61,7 +61,7 @@ def _without_head(internal_id: int, offset: int, size: int) -> Place:
     return offset, size - _HEAD_BYTES
 
 
-def _padded(internal_id: int, offset: int, size: int) -> Place:
+def _pad(internal_id: int, offset: int, size: int) -> Place:
     return offset, size + 12
 
 
@@ -77,27 +77,27 @@ ALTERNATIVES: tuple[Preset, ...] = (
     alternative(
         "offsets-far-apart",
         "the offset of the next record is greater than offset plus size of the one before",
-        _placed(_far_apart),
+        _move_positions(_far_apart),
     ),
     alternative(
         "offsets-by-message",
         "offsets count messages, not bytes",
-        _placed(_by_message),
+        _move_positions(_by_message),
     ),
     alternative(
         "sizes-without-length",
         "the size of a record does not count its 4-byte length",
-        _placed(_without_length),
+        _move_positions(_without_length),
     ),
     alternative(
         "sizes-without-head",
         "the size of a record counts neither its length nor timestamp, attempts and id",
-        _placed(_without_head),
+        _move_positions(_without_head),
     ),
     alternative(
         "sizes-padded",
         "the size of a record counts 12 bytes of the queue's own behind it",
-        _placed(_padded),
+        _move_positions(_pad),
     ),
     alternative(
         "ids-by-node",

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from typing import cast
 
 from wireproof_reference_impl.nsq.core.commands import publish, publish_ext
 from wireproof_reference_impl.nsq.core.connection import Connection
@@ -36,7 +37,7 @@ def _spacious(value: object) -> str:
     return json.dumps(value, indent=1, ensure_ascii=True)
 
 
-def _respelled(data: bytes, spell: Spell) -> bytes:
+def _respell(data: bytes, spell: Spell) -> bytes:
     try:
         value = json.loads(data)
     except ValueError:
@@ -44,7 +45,7 @@ def _respelled(data: bytes, spell: Spell) -> bytes:
     return spell(value).encode("utf-8", "surrogatepass")
 
 
-def _rounded(data: bytes) -> bytes:
+def _round_numbers(data: bytes) -> bytes:
     try:
         value = json.loads(data, parse_int=float)
     except ValueError:
@@ -54,14 +55,17 @@ def _rounded(data: bytes) -> bytes:
     )
 
 
-def _stripped(data: bytes) -> bytes:
+def _strip(data: bytes) -> bytes:
     try:
         value = json.loads(data)
     except ValueError:
         return data
-    if not isinstance(value, Mapping) or not any(name.startswith(_INTERNAL) for name in value):
+    if not isinstance(value, Mapping):
         return data
-    kept = {name: each for name, each in value.items() if not name.startswith(_INTERNAL)}
+    fields = cast(Mapping[str, object], value)
+    kept = {name: each for name, each in fields.items() if not name.startswith(_INTERNAL)}
+    if len(kept) == len(fields):
+        return data
     return json.dumps(kept, separators=(",", ":"), ensure_ascii=False).encode(
         "utf-8", "surrogatepass"
     )
@@ -70,10 +74,10 @@ def _stripped(data: bytes) -> bytes:
 def _without_internal(message: Message) -> bytes:
     if message.header is None:
         return message_parts.short_extend_part(message)
-    return packed.extend_part(message.version, _stripped(message.header))
+    return packed.extend_part(message.version, _strip(message.header))
 
 
-def _storing(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
+def _store_changed(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
     """Return overrides under which headers are stored so, over TCP and over HTTP."""
 
     def entry(
@@ -98,7 +102,7 @@ def _with_header(entry: NewMessage, change: Callable[[bytes], bytes]) -> NewMess
     return entry._replace(header=changed) if len(changed) <= _MOST_STORED_BYTES else entry
 
 
-def _limited(read: header.ReadHeader) -> header.ReadHeader:
+def _limit(read: header.ReadHeader) -> header.ReadHeader:
     def limited(data: bytes) -> Header:
         if len(data) > _MOST_HEADER_BYTES:
             raise header.refuse_header("header too long")
@@ -154,12 +158,12 @@ ALTERNATIVES: tuple[Preset, ...] = (
     alternative(
         "headers-sorted",
         "headers are stored as serialized again: names sorted, markup escaped",
-        overrides=_storing(lambda data: _respelled(data, _go_map)),
+        overrides=_store_changed(lambda data: _respell(data, _go_map)),
     ),
     alternative(
         "headers-spaced",
         "headers are stored as serialized again: indented, all but ASCII escaped",
-        overrides=_storing(lambda data: _respelled(data, _spacious)),
+        overrides=_store_changed(lambda data: _respell(data, _spacious)),
     ),
     alternative(
         "headers-without-internal-names",
@@ -170,7 +174,7 @@ ALTERNATIVES: tuple[Preset, ...] = (
         "header-numbers-as-floats",
         "header values may be any JSON, and numbers keep the precision of 64-bit floats",
         {"publish.header": _ANY_VALUE},
-        overrides=_storing(_rounded),
+        overrides=_store_changed(_round_numbers),
     ),
     alternative(
         "header-values-any",
@@ -191,8 +195,8 @@ ALTERNATIVES: tuple[Preset, ...] = (
         "header-limit",
         "headers of more than 2048 bytes are refused",
         {
-            "publish.header": _limited(header.published),
-            "http.header": _limited(header.published),
+            "publish.header": _limit(header.published),
+            "http.header": _limit(header.published),
         },
     ),
     alternative(

@@ -1,6 +1,7 @@
 """Alternatives of HTTP: creation of topics, lookups, and how requests are refused."""
 
 from collections.abc import Callable
+from typing import cast
 
 from wireproof_reference_impl.nsq.http import connection as http_connection
 from wireproof_reference_impl.nsq.http import topics as standalone
@@ -39,10 +40,11 @@ def _two_partitions(original: Original, request: Request) -> object:
 def _extend_only_when_true(request: Request, data: object) -> object:
     if not (is_lookup(request) and isinstance(data, dict)):
         return data
-    found: Data = dict(data)
+    found: Data = dict(cast(Data, data))
     meta = found.get("meta")
-    if isinstance(meta, dict) and not meta.get("extend_support"):
-        found["meta"] = {name: meta[name] for name in meta if name != "extend_support"}
+    if isinstance(meta, dict) and not cast(Data, meta).get("extend_support"):
+        fields = cast(Data, meta).items()
+        found["meta"] = {name: each for name, each in fields if name != "extend_support"}
     return found
 
 

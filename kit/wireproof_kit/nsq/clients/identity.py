@@ -1,4 +1,4 @@
-"""What a client says of itself with IDENTIFY."""
+"""The fields of IDENTIFY that a client sends."""
 
 import json
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ from wireproof_kit.nsq.clients.events import Commanded
 from wireproof_spec.strict_json import JsonValue
 
 
-def identified(story: Story) -> Iterator[dict[str, JsonValue]]:
-    """Yield the fields of each IDENTIFY, those that are a JSON object."""
+def list_identities(story: Story) -> Iterator[dict[str, JsonValue]]:
+    """Yield the fields of each IDENTIFY that has a JSON object."""
     for event in story.of(Commanded, lambda event: event.name == "IDENTIFY"):
         try:
             fields: object = json.loads(event.body)

@@ -1,4 +1,4 @@
-"""The course of a recorded case with a client, one line an event, for people."""
+"""The course of a recorded case with a client as text, one line for each event."""
 
 from collections.abc import Iterator, Mapping
 
@@ -15,7 +15,7 @@ from wireproof_kit.clients.events import (
     Marked,
     Told,
 )
-from wireproof_kit.clients.story import recorded
+from wireproof_kit.clients.story import read_story
 from wireproof_kit.nsq.clients.decoder import NsqDecoder
 from wireproof_kit.nsq.clients.events import (
     Commanded,
@@ -44,8 +44,8 @@ _TEXT = 48
 
 
 def tell(transcript: TranscriptRecord) -> Iterator[str]:
-    """Yield the course of a case: time, who speaks to whom, and what is said."""
-    for event in recorded(transcript, NsqDecoder()).events:
+    """Yield the course of a case: time, sender, receiver and content."""
+    for event in read_story(transcript, NsqDecoder()).events:
         told = _tell(event)
         if told is not None:
             yield f"{event.at:7.3f} s  {told}"
@@ -53,9 +53,9 @@ def tell(transcript: TranscriptRecord) -> Iterator[str]:
 
 def _tell(event: Event) -> str | None:
     if isinstance(event, Requested | Commanded | Magic | Malformed):
-        return f"client -> {event.conn:<11} {_said(event)}"
+        return f"client -> {event.conn:<11} {_describe_sent(event)}"
     if isinstance(event, Responded | Sent):
-        return f"client <- {event.conn:<11} {_answered(event)}"
+        return f"client <- {event.conn:<11} {_describe_answer(event)}"
     if isinstance(event, Connected):
         return f"client -> {event.conn:<11} connects"
     if isinstance(event, Disconnected):
@@ -78,7 +78,7 @@ def _tell_process(event: Event) -> str | None:
     return f"kit                   {found}" if found else None
 
 
-def _said(event: Requested | Commanded | Magic | Malformed) -> str:
+def _describe_sent(event: Requested | Commanded | Magic | Malformed) -> str:
     if isinstance(event, Requested):
         pairs = [(name, value) for name, values in event.query.items() for value in values]
         query = "&".join(f"{name}={value}" for name, value in pairs)
@@ -91,7 +91,7 @@ def _said(event: Requested | Commanded | Magic | Malformed) -> str:
     return f"{words.strip()}{f' + {len(event.body)} bytes' if event.body else ''}"
 
 
-def _answered(event: Responded | Sent) -> str:
+def _describe_answer(event: Responded | Sent) -> str:
     if isinstance(event, Responded):
         head, _, body = event.data.partition(b"\r\n\r\n")
         status = head.split(b" ", 2)[1:2]

@@ -1,4 +1,4 @@
-"""What a client can do, shown by short runs against peers that do as they should."""
+"""Probes of a client's capabilities: short runs against peers that act correctly."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from wireproof_kit.nsq.clients.events import (
     Commanded,
     Requested,
 )
-from wireproof_kit.nsq.clients.identified import identified
+from wireproof_kit.nsq.clients.identity import list_identities
 from wireproof_kit.nsq.clients.script import NODE_1, NODE_2, Delivery, Role, Script
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.driver.lines import Unsupported
@@ -26,58 +26,58 @@ UNAVAILABLE = "unavailable"
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A short run: its script, when it is over, and what it shows."""
+    """A short run: its script, its end, and the capability it shows."""
 
     script: Script
     until: Callable[[Story], bool]
 
     def is_over(self, story: Story) -> bool:
-        """Return True once the run has shown what it can, or the driver cannot do its part."""
+        """Return True once the run has shown the capability, or the driver cannot do its part."""
         return self.until(story) or any(
             isinstance(event.answer, Unsupported) for event in story.of(Answered)
         )
 
 
 def commands(story: Story, names: frozenset[str]) -> list[Commanded]:
-    """Return the commands so called, in their order."""
+    """Return the commands with this name, in order."""
     return story.of(Commanded, lambda event: event.name in names)
 
 
 def lookups(story: Story) -> list[Requested]:
-    """Return the requests for /lookup, in their order."""
+    """Return the requests for /lookup, in order."""
     return story.of(Requested, lambda event: event.path == "/lookup")
 
 
-def _published(story: Story) -> bool:
+def _has_published(story: Story) -> bool:
     return len(commands(story, PUBLISHES)) >= 2
 
 
-def _finished(story: Story) -> bool:
+def _has_finished(story: Story) -> bool:
     return bool(commands(story, frozenset({"FIN"}))) and bool(commands(story, SUBSCRIPTIONS))
 
 
-def _subscribed(story: Story) -> bool:
+def _has_subscribed(story: Story) -> bool:
     return bool(commands(story, SUBSCRIPTIONS))
 
 
-def _repeated(story: Story) -> bool:
+def _has_repeated(story: Story) -> bool:
     return len(lookups(story)) >= 2
 
 
 FIRST: Mapping[Role, Experiment] = {
-    "producer": Experiment(Script("producer", publishes=2), _published),
-    "consumer": Experiment(Script("consumer", deliveries=(Delivery(), Delivery())), _finished),
+    "producer": Experiment(Script("producer", publishes=2), _has_published),
+    "consumer": Experiment(Script("consumer", deliveries=(Delivery(), Delivery())), _has_finished),
 }
 """The runs that show whether a client can be judged at all."""
 
 FURTHER: Mapping[str, tuple[Role, Experiment]] = {
     "order": (
         "consumer",
-        Experiment(Script("consumer", ordered=True), _subscribed),
+        Experiment(Script("consumer", ordered=True), _has_subscribed),
     ),
     "ext-consumer": (
         "consumer",
-        Experiment(Script("consumer", extend=True), _subscribed),
+        Experiment(Script("consumer", extend=True), _has_subscribed),
     ),
     "ext-producer": (
         "producer",
@@ -88,7 +88,7 @@ FURTHER: Mapping[str, tuple[Role, Experiment]] = {
                 publishes=2,
                 message={"ext": {"k": "v"}},
             ),
-            _published,
+            _has_published,
         ),
     ),
     "trace": (
@@ -100,27 +100,27 @@ FURTHER: Mapping[str, tuple[Role, Experiment]] = {
                 message={"trace_id": TRACE_ID},
                 settings={"trace": "1"},
             ),
-            _published,
+            _has_published,
         ),
     ),
     "key": (
         "producer",
         Experiment(
             Script("producer", ordered=True, publishes=2, keys=("a", "b"), leaders=TWO_PARTITIONS),
-            _published,
+            _has_published,
         ),
     ),
     "refresh-producer": (
         "producer",
-        Experiment(Script("producer", publishes=1), _repeated),
+        Experiment(Script("producer", publishes=1), _has_repeated),
     ),
-    "refresh-consumer": ("consumer", Experiment(Script("consumer"), _repeated)),
+    "refresh-consumer": ("consumer", Experiment(Script("consumer"), _has_repeated)),
 }
 """The runs that show a capability each, by name."""
 
 
-def shown(stories: Mapping[str, Story], name: str) -> Observation:
-    """Return what the runs show of the capability so called."""
+def observe_capability(stories: Mapping[str, Story], name: str) -> Observation:
+    """Return what the runs show of the capability with this name."""
     ask = _QUESTIONS.get(name)
     if ask is None:
         return observed(UNAVAILABLE, note=f"no run of a client shows {name}")
@@ -136,7 +136,7 @@ def _producer(stories: Mapping[str, Story]) -> bool:
 
 
 def _consumer(stories: Mapping[str, Story]) -> bool:
-    return any(map(_subscribed, _any(stories, "consumer")))
+    return any(map(_has_subscribed, _any(stories, "consumer")))
 
 
 def _driver(stories: Mapping[str, Story]) -> bool:
@@ -163,7 +163,7 @@ def _ext_consumer(stories: Mapping[str, Story]) -> bool:
     return any(
         fields.get(names.EXTEND_SUPPORT) is True
         for story in _any(stories, "ext-consumer")
-        for fields in identified(story)
+        for fields in list_identities(story)
     )
 
 
@@ -177,11 +177,11 @@ def _trace(stories: Mapping[str, Story]) -> bool:
 
 def _key(stories: Mapping[str, Story]) -> bool:
     """Return True if a driver took a sharding key; without a driver nobody can give one."""
-    return any(map(_published, (s for s in _any(stories, "key") if s.first(Greeted))))
+    return any(map(_has_published, (s for s in _any(stories, "key") if s.first(Greeted))))
 
 
 def _refresh(stories: Mapping[str, Story]) -> bool:
-    return any(map(_repeated, _any(stories, "refresh-producer", "refresh-consumer")))
+    return any(map(_has_repeated, _any(stories, "refresh-producer", "refresh-consumer")))
 
 
 _PUB_EXT = frozenset({names.PUB_EXT.decode()})
@@ -201,8 +201,8 @@ _QUESTIONS: Mapping[str, Callable[[Mapping[str, Story]], bool]] = {
 }
 
 
-def spelling(stories: Mapping[str, Story]) -> Observation:
-    """Return which spelling of the ordered subscription the client uses."""
+def observe_spelling(stories: Mapping[str, Story]) -> Observation:
+    """Return the command with which the client subscribes in order."""
     for story in _any(stories, "order"):
         for event in commands(story, ORDERED):
             return observed(f"{event.name},sent")

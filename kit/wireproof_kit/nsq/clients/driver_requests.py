@@ -1,4 +1,4 @@
-"""What the client's driver is asked for: to be opened, then to consume, or to publish in turn."""
+"""The requests to a client's driver: open, then consume, or publish messages in turn."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ PRODUCE, CONSUME = "produce", "consume"
 
 
 class Asking:
-    """The requests of one case, one after the other."""
+    """The requests of one case, in order."""
 
     def __init__(self, script: Script, *, topic: str, channel: str) -> None:
         self.settings: Fields = {}
@@ -22,7 +22,7 @@ class Asking:
         self._published = 0
 
     def next(self, event: Greeted | Answered) -> Iterator[Effect]:
-        """Return what is asked once the driver has greeted or answered."""
+        """Return the next request after the driver has greeted or answered."""
         if isinstance(event, Greeted):
             yield Ask(OPEN, {"version": VERSION, "settings": dict(self.settings)})
         elif event.op == OPEN and self._script.role == "consumer":

@@ -1,0 +1,94 @@
+"""Both halves of the pipeline on an object store: a real server of S3's protocol, on loopback."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from history_fixture import bundle, rows
+from spark_cluster import QUICK, SUBMIT_S
+from spark_servers import KEYS, Store, has_s3, object_store
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.spark,
+    pytest.mark.timeout(3000),
+    pytest.mark.skipif(not has_s3(), reason="no S3 server: `python tools/s3.py` says why"),
+]
+
+KILLS = int(os.environ.get("WIREPROOF_STORE_KILLS", "1"))
+BUNDLES = 4
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with object_store(tmp_path_factory.mktemp("store")) as started:
+        (started.bucket / "landing").mkdir()
+        for seed in range(1, BUNDLES + 1):
+            bundle(started.bucket / "landing" / f"{seed}.jsonl", seed=seed)
+        cut = started.bucket / "landing" / "cut.jsonl"
+        cut.write_bytes(bundle(started.bucket.parent / "x", seed=99).read_bytes()[:-400])
+        yield started
+
+
+def started(store: Store, *arguments: str) -> "subprocess.Popen[str]":
+    settings = [word for item in QUICK.items() for word in ("--conf", "=".join(item))]
+    words = [*arguments, "--master", "local[2]", *settings, *store.settings]
+    return subprocess.Popen(
+        [sys.executable, "-m", "wireproof", *words],
+        env={**os.environ, **KEYS},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def ended(store: Store, *arguments: str) -> tuple[int, str, str]:
+    process = started(store, *arguments)
+    out, err = process.communicate(timeout=SUBMIT_S)
+    return process.returncode, out, err
+
+
+def test_bundles_of_a_store_become_a_history_and_a_site(store: Store, tmp_path: Path) -> None:
+    """Kill the ingest in its middle first: nothing is lost, nothing is there twice."""
+    chance = random.Random(29)
+    ingest = ("ingest", "s3a://runs/landing", "--history", "s3a://runs/history")
+    for _ in range(KILLS):
+        process = started(store, *ingest)
+        until = time.monotonic() + chance.uniform(8, 25)
+        while time.monotonic() < until and process.poll() is None:
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+    code, _, err = ended(store, *ingest)
+    again, out, _ = ended(store, *ingest)
+    asked = ended(store, "aggregate", "s3a://runs/history", "--out", str(tmp_path / "site"))
+
+    assert (code, again) == (2, 2), err
+    assert "refused  s3a://runs/landing/cut.jsonl is cut off in line" in err
+    told = f"history  s3a://runs/history   0 bundles taken, {BUNDLES} there already; 0 results\n"
+    assert out == told
+    history = store.bucket / "history"
+    assert sorted(int(str(r["seed"])) for r in rows(history, "runs")) == [*range(1, BUNDLES + 1)]
+    assert len(rows(history, "results")) == 3 * BUNDLES
+    assert asked[0] == 0, asked[2]
+    assert (tmp_path / "site" / "matrix.html").exists()
+
+
+def test_without_keys_in_the_environment_nothing_is_read(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(KEYS, "AWS_SECRET_ACCESS_KEY", "another")
+
+    code, out, err = ended(store, "ingest", "s3a://runs/landing", "--history", "s3a://runs/other")
+
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1].startswith("wireproof: Spark could not answer: ")
+    assert not (store.bucket / "other").exists()

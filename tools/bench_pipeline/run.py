@@ -1,0 +1,164 @@
+"""What the pipeline costs, beside what it cost before Spark took the bundles in.
+
+    python tools/bench_pipeline/run.py [--bundles 2000] [--again STEP]...
+
+Each step's figures are kept in out/bench-pipeline/figures.json as soon as it has ended; a step
+that is there is not made again, so that a run that was broken off goes on where it was. `--again`
+forgets one, `--only` makes no other. The last table says of each bound whether it holds, or that
+its step is still to be made. Aggregation of 10 and 50 million results is `make bench-aggregate`.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+from bundles import CASES, write_bundles  # beside this file
+from measured import measure
+
+ROOT = Path(__file__).resolve().parents[2]
+OUT = ROOT / "out" / "bench-pipeline"
+FIGURES = OUT / "figures.json"
+BEFORE = "90d435e"
+"""The last commit at which one Python process took bundles into Parquet files of its own."""
+ROUNDS = 2
+OLD_INGEST = """
+import sys
+from pathlib import Path
+from wireproof_reports.pipeline.ingest import ingest
+print(ingest(sorted(Path(sys.argv[1]).glob("*.jsonl")), Path(sys.argv[2])).results)
+"""
+PLAN = """
+import sys, tempfile
+from pathlib import Path
+from wireproof_reports.pipeline import landing
+from wireproof_reports.pipeline.session import Wanted, session
+paths = [(str(path), path.stat().st_size) for path in sorted(Path(sys.argv[1]).glob("*.jsonl"))]
+for cores in (2, 8, 64):
+    wanted = Wanted("local[2]", settings={"spark.sql.leafNodeDefaultParallelism": str(cores)})
+    with session(wanted, Path(tempfile.mkdtemp()) / "log") as spark:
+        print(cores, landing.files(spark, paths).rdd.getNumPartitions())
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--bundles", type=int, default=2000)
+    parser.add_argument("--again", action="append", default=[], choices=list(STEPS))
+    parser.add_argument("--only", action="append", default=[], choices=list(STEPS))
+    told = parser.parse_args()
+    figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
+    if figures.get("bundles") != told.bundles:
+        figures = {"bundles": told.bundles, "cases": CASES}
+    for name in told.again:
+        figures.pop(name, None)
+    OUT.mkdir(parents=True, exist_ok=True)
+    for name, step in STEPS.items():
+        if name not in figures and (not told.only or name in told.only):
+            print(f"{name} …", file=sys.stderr, flush=True)
+            figures[name] = {**step(told.bundles), "load": round(os.getloadavg()[0], 1)}
+            FIGURES.write_text(json.dumps(figures, indent=1) + "\n")
+    return report(figures)
+
+
+def make_landing(bundles: int) -> Path:
+    folder = OUT / f"landing-{bundles}"
+    write_bundles(folder, bundles)
+    return folder
+
+
+def both(bundles: int) -> dict:
+    """Take all bundles in, in turn as before and as now, so that what drifts meets both."""
+    folder, tree = make_landing(bundles), before()
+    path = os.pathsep.join(str(tree / room) for room in ("spec", "reports", "kit"))
+    figures: dict[str, list[float]] = {}
+    for _ in range(ROUNDS):
+        old, new = fresh("old"), fresh("new")
+        words = [sys.executable, "-c", OLD_INGEST, str(folder), str(old)]
+        ways = {
+            "old": lambda words=words: measure(words, {"PYTHONPATH": path}),
+            "new": lambda new=new: measure(command(folder, new)),
+        }
+        for way, run in ways.items():
+            cost = run()
+            figures.setdefault(f"{way}_elapsed_s", []).append(cost.elapsed_s)
+            figures.setdefault(f"{way}_cpu_s", []).append(cost.cpu_s)
+    return figures
+
+
+def one(_bundles: int) -> dict:
+    """Take one bundle into a new history, from the shell's prompt to the next."""
+    folder = make_landing(1)
+    costs = [measure(command(folder / "00000.jsonl", fresh("one"))) for _ in range(ROUNDS)]
+    return {"elapsed_s": [cost.elapsed_s for cost in costs], "cpu_s": [c.cpu_s for c in costs]}
+
+
+def plan(bundles: int) -> dict:
+    """Say over how many tasks the bundles are spread where there are so many cores."""
+    cost = measure([sys.executable, "-c", PLAN, str(make_landing(bundles))])
+    return {"tasks_by_cores": dict(line.split() for line in cost.out.splitlines())}
+
+
+STEPS: dict[str, Callable[[int], dict]] = {"both": both, "one": one, "plan": plan}
+
+
+def command(bundles: Path, history: Path) -> list[str]:
+    words = [sys.executable, "-m", "wireproof", "ingest", str(bundles), "-q"]
+    return [*words, "--history", str(history), "--master", "local[2]"]
+
+
+def fresh(name: str) -> Path:
+    folder = OUT / name
+    shutil.rmtree(folder, ignore_errors=True)
+    return folder
+
+
+def before() -> Path:
+    """Have the code of before, out of git's own archive."""
+    folder = OUT / BEFORE
+    if not folder.exists():
+        packed = OUT / "before.tar"
+        rooms = ["spec", "reports", "kit"]
+        with packed.open("wb") as out:
+            subprocess.run(["git", "archive", BEFORE, *rooms], cwd=ROOT, stdout=out, check=True)
+        with tarfile.open(packed) as archive:
+            archive.extractall(folder, filter="data")
+    return folder
+
+
+def report(figures: dict) -> int:
+    results = figures["bundles"] * figures["cases"]
+    rows: list[tuple[str, float | None, float]] = []
+    both = figures.get("both", {})
+    least = {name: min(values) for name, values in both.items() if name != "load"}
+    if least:
+        for way in ("old", "new"):
+            cpu, elapsed = least[f"{way}_cpu_s"], least[f"{way}_elapsed_s"]
+            print(
+                f"{way}: {results / elapsed:,.0f} results/s, {1e6 * cpu / results:.0f} µs of CPU"
+            )
+    rows.append(("CPU a result, times before", ratio(least, "new_cpu_s", "old_cpu_s"), 1.3))
+    rows.append(("elapsed, times before", ratio(least, "new_elapsed_s", "old_elapsed_s"), 1 / 1.3))
+    one_s = min(figures["one"]["elapsed_s"]) if "one" in figures else None
+    rows.append(("one bundle, cold, seconds", one_s, 15.0))
+    print(f"{'bound':<32}{'found':>9}{'at most':>9}  verdict")
+    for words, found, most in rows:
+        value = "" if found is None else f"{found:.2f}"
+        verdict = "to be made" if found is None else "holds" if found <= most else "MISSED"
+        print(f"{words:<32}{value:>9}{most:>9.2f}  {verdict}")
+    if "plan" in figures:
+        print(f"tasks by cores: {figures['plan']['tasks_by_cores']}")
+    return int(any(found is not None and found > most for _, found, most in rows))
+
+
+def ratio(least: dict[str, float], above: str, below: str) -> float | None:
+    return least[above] / least[below] if least else None
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
