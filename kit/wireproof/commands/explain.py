@@ -47,6 +47,7 @@ Subject = Clause | Law | Decision | Capability | Group
 @click.argument("identifier", metavar="ID")
 def explain(identifier: str) -> None:
     """Explain a case, a clause or group of clauses, a reading or a capability."""
+    identifier = identifier.rstrip("/") or identifier
     catalogue, subject, clause = find(identifier)
     if manner().json:
         echo(json.dumps(_plain(subject, clause), indent=2, ensure_ascii=False))

@@ -26,6 +26,7 @@ from wireproof_reference_impl.nsq.faulty.frames import (
     connection,
     parser,
     parser_documents,
+    parser_history,
     parser_http,
     parser_sizes,
     parser_stream,
@@ -82,6 +83,7 @@ _FAMILIES = (
     parser_words,
     parser_documents,
     parser_stream,
+    parser_history,
     parser_http,
 )
 
