@@ -92,7 +92,8 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     named = _name_target(arguments, options)
     _refuse_afar(named, hazardous=options["hazardous"])
     _refuse_gone(options["pid"])
-    corpus = open_corpus(options["corpus"])
+    protocol = named.protocol or read_target(named.url).protocol
+    corpus = open_corpus(options["corpus"], protocol)
     seed, first = corpus.start(options["seed"], _describe_choice(options))
     deviations = _deviations(options["baseline"])
     settings = settings_for(manner())
@@ -102,7 +103,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     view = choose_fuzz_view(manner(), plan)
     ledger = FuzzLedger(
         bundle=bundle,
-        protocol=named.protocol or read_target(named.url).protocol,
+        protocol=protocol,
         url=named.url,
         given=tuple(key for key, _ in named.keys),
         seed=seed,

@@ -228,12 +228,14 @@ class Campaign:
         An exchange that contains the answer must not be shown for a finding that says it is
         missing: where one connection shows the finding, the cases are sent until they show it.
         """
-        for _ in range(RECORDINGS):
-            transcript, shown = self._record_once(cases)
-            if violated in shown or violated not in OF_ONE_CASE or len(cases) > 1:
-                return transcript
-            if self._engine is None or self.is_over():
+        transcript, shown = self._record_once(cases)
+        is_decidable = violated in OF_ONE_CASE and len(cases) == 1
+        for _ in range(RECORDINGS - 1):
+            if not is_decidable or violated in shown or self._engine is None or self.is_over():
                 break
+            transcript, shown = self._record_once(cases)
+        if not is_decidable or violated in shown:
+            return transcript
         transcript.add("note", "", note=NOT_SHOWN)
         return transcript
 

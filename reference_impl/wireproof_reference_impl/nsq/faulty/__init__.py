@@ -22,7 +22,7 @@ from wireproof_reference_impl.nsq.faulty.consuming import (
     upgrade,
 )
 from wireproof_reference_impl.nsq.faulty.frames import (
-    heartbeats,
+    connection,
     parser,
     parser_documents,
     parser_http,
@@ -32,6 +32,7 @@ from wireproof_reference_impl.nsq.faulty.frames import (
     stream,
 )
 from wireproof_reference_impl.nsq.faulty.publishing import (
+    batch,
     codes,
     content,
     http,
@@ -56,7 +57,8 @@ _FAMILIES = (
     http_trace,
     parser,
     stream,
-    heartbeats,
+    connection,
+    batch,
     subscribe,
     disk,
     upgrade,

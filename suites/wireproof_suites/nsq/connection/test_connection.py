@@ -32,12 +32,14 @@ from wireproof_suites.nsq.steps.publish_results import then_goes_on
 from wireproof_suites.nsq.steps.subscriptions import receive_all
 
 WRONG_MAGIC = b"  V9"
-UNKNOWN = {"word": b"WP_NOTHING x\n"}
+UNKNOWN = {"word": b"WP_NOTHING x\n", "begins-with-a-command": b"NOPE\n"}
 ODD_LINES = {"lower-case": b"nop\n", "nothing": b"\n"}
 # Twice as long unanswered, and the broker ends the connection: a slow machine needs room.
 HEARTBEAT_S = 3.0
 # Two heartbeats may stay without an answer; some brokers look only at every other one.
 UNANSWERED_S = 6.0
+# A client that was silent for so many intervals would have been disconnected.
+ENOUGH_HEARTBEATS = 4
 GLANCE_S = 0.1
 # A broker may round the time, but not lose it.
 LATER_MS = 1500
@@ -149,6 +151,21 @@ def test_heartbeat(broker: Broker, plain_topic: Topic) -> Observation:
 
         until(read, seconds=HEARTBEAT_S + client.seconds(ANSWER))
         seen = observed("heartbeats") if client.heartbeats else observed("none", overdue=True)
+
+        return then_goes_on(seen, client, plain_topic)
+
+
+@case("nsq/connection/heartbeat-answered", clause="smart.connection.heartbeat", waiting=True)
+def test_answered_heartbeats(broker: Broker, plain_topic: Topic) -> Observation:
+    """The broker keeps the connection of a client that answers each heartbeat with NOP."""
+    with broker.connect(identify={"heartbeat_interval": 1000}, topic=plain_topic) as client:
+
+        def read() -> bool | None:
+            client.receive_within(GLANCE_S)
+            return client.heartbeats >= ENOUGH_HEARTBEATS or client.has_ended or None
+
+        enough = until(read, seconds=2 * UNANSWERED_S + client.seconds(ANSWER))
+        seen = observed("heartbeats") if enough else observed("none", overdue=True)
 
         return then_goes_on(seen, client, plain_topic)
 
