@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import count
 from time import time_ns
+from typing import cast
 from zlib import crc32
 
 from wireproof_reference_impl.iggy import control
@@ -102,8 +103,7 @@ def _read_if_any(original: Original, partition: Partition, start: int, count: in
 
 def _read_shown(original: Original, partition: Partition, start: int, count: int) -> object:
     shown_until = (time_ns() - _HIDDEN_NS) // _MICROSECOND_NS
-    found = original(partition, start, count)
-    assert isinstance(found, list)
+    found = cast(list[Message], original(partition, start, count))
     return [each for each in found if each.timestamp <= shown_until]
 
 
@@ -193,12 +193,10 @@ def _check_header(header: HeaderValue) -> None:
 
 
 def _check_headers(original: Original, block: object) -> object:
-    found = original(block)
-    assert found is None or isinstance(found, dict)
-    headers: Headers = found or {}
-    for each in headers.values():
+    headers = cast(Headers | None, original(block))
+    for each in (headers or {}).values():
         _check_header(each)
-    return found
+    return headers
 
 
 def _keep_last(original: Original, block: bytes) -> object:
