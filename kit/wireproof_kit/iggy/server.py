@@ -17,7 +17,8 @@ from wireproof_kit.iggy.wire.http import HttpClient, JsonPolled, json_polled, me
 from wireproof_kit.iggy.wire.payloads import POLLING, Polling
 from wireproof_kit.observation import Observation
 from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY, Patience, Wait
-from wireproof_kit.wire.http import Address, Query, TransferResult
+from wireproof_kit.wire.address import Address
+from wireproof_kit.wire.http import Query, TransferResult
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_kit.wire.waiting import until

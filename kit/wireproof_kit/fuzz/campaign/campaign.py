@@ -141,7 +141,8 @@ class Campaign:
             return None
         engine.close()
         if violated in (FILES, MEMORY):
-            trouble = watch.repeat_cases(violated, cases, self._send) if watch else None
+            brief = [case for case in cases if not case.is_held]  # they are repeated many times
+            trouble = watch.repeat_cases(violated, brief, self._send) if watch and brief else None
             return Anomaly(trouble, tuple(cases), cases[-1]) if trouble else None
         # Who looks for a death or a hang asks the bystanders, and need not wait for answers; but
         # some die of what they deliver, and only when somebody receives it.

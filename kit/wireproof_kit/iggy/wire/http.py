@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from wireproof_kit.wire.address import Address
 from wireproof_kit.wire.http import (
     TOKEN,
-    Address,
     Headers,
     Query,
     TransferResult,

@@ -103,7 +103,7 @@ def _read_if_any(original: Original, partition: Partition, start: int, count: in
 
 def _read_shown(original: Original, partition: Partition, start: int, count: int) -> object:
     shown_until = (time_ns() - _HIDDEN_NS) // _MICROSECOND_NS
-    found = cast(list[Message], original(partition, start, count))
+    found = cast(Sequence[Message], original(partition, start, count))
     return [each for each in found if each.timestamp <= shown_until]
 
 
@@ -193,10 +193,10 @@ def _check_header(header: HeaderValue) -> None:
 
 
 def _check_headers(original: Original, block: object) -> object:
-    headers = cast(Headers | None, original(block))
-    for each in (headers or {}).values():
+    found = cast(Headers | None, original(block))
+    for each in (found or {}).values():
         _check_header(each)
-    return headers
+    return found
 
 
 def _keep_last(original: Original, block: bytes) -> object:
