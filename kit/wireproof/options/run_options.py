@@ -131,6 +131,9 @@ def _course_options() -> Iterator[click.Option]:
 
 def _file_options() -> Iterator[click.Option]:
     yield click.Option(
+        ["--failures-only"], is_flag=True, help="Print no lines for cases that are in order."
+    )
+    yield click.Option(
         ["--bundle"], type=_FILE, metavar="FILE", help="Bundle; default out/run-TIME.jsonl."
     )
     yield click.Option(["--html"], type=_FILE, metavar="FILE", help="Also write an HTML page.")

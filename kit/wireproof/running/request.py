@@ -59,6 +59,7 @@ class RunParameters(TypedDict):
     pcap: Path | None
     pcap_all: Path | None
     dry_run: bool
+    failures_only: bool
 
 
 def collect_narrowed(
