@@ -81,6 +81,12 @@ def _target_options() -> Iterator[click.Option]:
         help="Use this topic; create none of its kind.",
     )
     yield _claim_option()
+    yield click.Option(
+        ["--pid"],
+        type=click.IntRange(1),
+        metavar="PID",
+        help="The broker's process: its end is a crash, though another may follow at once.",
+    )
     yield click.Option(["--restart"], metavar="CMD", help="Command that restarts a dead target.")
     yield click.Option(["--hazardous"], is_flag=True, help="Allow crash cases on remote targets.")
 
