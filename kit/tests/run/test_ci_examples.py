@@ -207,6 +207,12 @@ def test_the_container_file_has_only_known_instructions() -> None:
     assert words.count("ENTRYPOINT") == words.count("CMD") == 1
 
 
+@pytest.mark.parametrize("protocol", ["nsq", "iggy"])
+def test_the_wheel_has_the_dissector(protocol: str, binaries: Path) -> None:
+    found = binaries.parent.glob(f"lib/*/site-packages/**/wireproof-{protocol}.lua")
+    assert len(list(found)) == 1
+
+
 def test_what_the_container_runs_by_itself_judges_the_references(
     binaries: Path, tmp_path: Path
 ) -> None:
