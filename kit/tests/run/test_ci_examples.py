@@ -150,7 +150,7 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
         "BROKER_URL": f"nsq://127.0.0.1:{tcp}?http=127.0.0.1:{http}",
         "SELECTION": SELECTION,
         "PROFILE": "must",
-        "WIREPROOF": "wireproof",
+        "WIREPROOF": "wireproof",  # installed already, from the wheel
         "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
     }
     pid = tmp_path / "broker.pid"

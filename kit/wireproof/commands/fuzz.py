@@ -34,11 +34,11 @@ from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.protocols import list_with_fuzzing, read_target
 from wireproof_kit.targets.process import find_process
 from wireproof_kit.verdicts.deviations import Deviation, read_deviations
+from wireproof_spec.extras import install_command
 
 TIME_S = 60.0
 WITHOUT_SCAPY = (
-    "left out, since scapy is not installed: the frames that it makes, captures of findings; "
-    "pip install 'wireproof[pcap]'"
+    "left out, since scapy is not installed: the frames that it makes, captures of findings"
 )
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -117,7 +117,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     )
     view.begin(named.url, seed, bundle, first)
     if not pcap.is_installed():
-        echo(f"wireproof: {WITHOUT_SCAPY}", err=True)
+        echo(f"wireproof: {WITHOUT_SCAPY}; {install_command('pcap')}", err=True)
     if left_behind := corpus.left_behind(seed, _describe_choice(options)):
         echo(f"wireproof: {left_behind}", err=True)
     interruption = Interruption(has_begun=True, notice=b"")
