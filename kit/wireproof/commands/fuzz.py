@@ -31,14 +31,14 @@ from wireproof_kit.fuzz.campaign.batches import BATCH
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import TargetChoice, run_workers
 from wireproof_kit.fuzz.driver import Choice
-from wireproof_kit.fuzz.oracle.process import usage
 from wireproof_kit.protocols import list_with_fuzzing, read_target
+from wireproof_kit.targets.process import find_process
 from wireproof_kit.verdicts.deviations import Deviation, read_deviations
+from wireproof_spec.extras import install_command
 
 TIME_S = 60.0
 WITHOUT_SCAPY = (
-    "left out, since scapy is not installed: the frames that it makes, captures of findings; "
-    "pip install 'wireproof[pcap]'"
+    "left out, since scapy is not installed: the frames that it makes, captures of findings"
 )
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -92,7 +92,8 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     """
     named = _name_target(arguments, options)
     _refuse_afar(named, hazardous=options["hazardous"])
-    _refuse_gone(options["pid"])
+    if options["pid"] is not None:
+        find_process(options["pid"])
     protocol = named.protocol or read_target(named.url).protocol
     corpus = open_corpus(options["corpus"], protocol)
     seed, first = corpus.start(options["seed"], _describe_choice(options))
@@ -117,7 +118,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     )
     view.begin(named.url, seed, bundle, first)
     if not pcap.is_installed():
-        echo(f"wireproof: {WITHOUT_SCAPY}", err=True)
+        echo(f"wireproof: {WITHOUT_SCAPY}; {install_command('pcap')}", err=True)
     if left_behind := corpus.left_behind(seed, _describe_choice(options)):
         echo(f"wireproof: {left_behind}", err=True)
     interruption = Interruption(has_begun=True, notice=b"")
@@ -150,15 +151,6 @@ def _refuse_afar(named: NamedTarget, *, hazardous: bool) -> None:
         raise UsageFault(
             f"{target.url} is not on this machine's loopback, and fuzzing may kill what it is "
             "pointed at, fill its disk and leave topics behind; give --hazardous if it may"
-        )
-
-
-def _refuse_gone(pid: int | None) -> None:
-    """Refuse a process that cannot be watched: nothing would climb in it."""
-    if pid is not None and usage(pid) is None:
-        raise UsageFault(
-            f"--pid {pid}: expected a process of this machine whose /proc entry can be read, "
-            "found none"
         )
 
 
