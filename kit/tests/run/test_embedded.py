@@ -8,7 +8,11 @@ from contextlib import closing
 
 import pytest
 
-from wireproof_kit.targets.embedded import reference_url, start_reference
+from wireproof_kit.targets.embedded import (
+    reference_arguments,
+    reference_url,
+    start_reference,
+)
 
 pytestmark = pytest.mark.process
 
@@ -35,6 +39,17 @@ def test_what_a_reference_does_not_have_is_not_in_its_url(
     said: dict[str, str | list[str] | None], url: str
 ) -> None:
     assert reference_url("nsq", {**TCP, **said}) == url
+
+
+def test_a_reference_may_say_its_url_itself() -> None:
+    said = {"http": "127.0.0.1:2", "url": "oms+http://127.0.0.1:2"}
+    assert reference_url("oms", said) == "oms+http://127.0.0.1:2"
+
+
+def test_only_a_reference_that_stores_gets_a_folder() -> None:
+    assert "--data" in reference_arguments("iggy", "/d", [])
+    assert reference_arguments("oms", "/d", ["--fault", "x"])[-2:] == ["--fault", "x"]
+    assert "--data" not in reference_arguments("oms", "/d", [])
 
 
 @pytest.mark.parametrize("protocol", ["nsq", "iggy"])

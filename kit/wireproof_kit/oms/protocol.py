@@ -24,5 +24,6 @@ KIT = KitPart(
     arguments=("capture", "document_name"),
     example="oms+file:messages.jsonl",
     schemes=("oms+file",),
+    reference=("--http", "127.0.0.1:0"),
     several={"document_name": _document_names},
 )
