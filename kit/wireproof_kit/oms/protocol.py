@@ -1,4 +1,4 @@
-"""What the kit knows of OpenMessaging documents."""
+"""What the kit knows of OpenMessaging: documents, and systems behind adapters."""
 
 from collections.abc import Sequence
 
@@ -8,6 +8,10 @@ from wireproof_kit.targets.target import Target
 
 
 def _open_session(target: Target, options: SessionOptions) -> Session:
+    if target.path is None:
+        from wireproof_kit.oms.adapter.session import open_session as open_adapter
+
+        return open_adapter(target, options)
     from wireproof_kit.oms.session import open_session
 
     return open_session(target, options)
@@ -21,9 +25,10 @@ def _document_names(target: Target) -> Sequence[str]:
 
 KIT = KitPart(
     open_session=_open_session,
-    arguments=("capture", "document_name"),
+    arguments=("capture", "document_name", "system"),
     example="oms+file:messages.jsonl",
-    schemes=("oms+file",),
+    schemes=("oms+file", "oms+exec", "oms+http"),
     reference=("--http", "127.0.0.1:0"),
+    needs={"system": "adapter"},
     several={"document_name": _document_names},
 )
