@@ -52,7 +52,7 @@ def test_only_a_reference_that_stores_gets_a_folder() -> None:
     assert "--data" not in reference_arguments("oms", "/d", [])
 
 
-@pytest.mark.parametrize("protocol", ["nsq", "iggy"])
+@pytest.mark.parametrize("protocol", ["nsq", "iggy", "oms"])
 def test_a_reference_ends_with_whoever_started_it_even_when_that_is_killed(protocol: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", STARTER, protocol], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -67,7 +67,7 @@ def test_a_reference_ends_with_whoever_started_it_even_when_that_is_killed(proto
             os.close(ended)
 
 
-@pytest.mark.parametrize("protocol", ["nsq", "iggy"])
+@pytest.mark.parametrize("protocol", ["nsq", "iggy", "oms"])
 def test_ctrl_c_at_the_terminal_does_not_reach_a_reference(protocol: str) -> None:
     """A terminal interrupts every process of its session's foreground group."""
     with closing(start_reference(protocol)) as reference:
