@@ -39,6 +39,8 @@ class Link(Protocol):
 
     name: str
     """The command or the address, as an error names it."""
+    answer_within_s: float
+    """How long an answer may take, as far as is known of the adapter by now."""
 
     @property
     def hello(self) -> Hello:
@@ -68,6 +70,7 @@ class ExecLink:
 
     def __init__(self, command: str) -> None:
         self.name = command
+        self.answer_within_s = ANSWER_WITHIN_S
         self._driver = Driver.start(split_command(command), within=START_WITHIN_S)
 
     @property
@@ -93,6 +96,7 @@ class HttpLink:
 
     def __init__(self, address: Address, *, name: str) -> None:
         self.name = name
+        self.answer_within_s = ANSWER_WITHIN_S
         self._address = address
         self._pool = ConnectionPool(address)
         self._numbers = itertools.count(1)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from wireproof_kit.drivers.driver import ANSWER_WITHIN_S
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.oms.adapter.exchange import Exchange, describe
 from wireproof_kit.oms.adapter.messages import (
@@ -155,8 +154,8 @@ class Destination:
         if hold_ms is not None:
             fields["hold_ms"] = hold_ms
         called, called_ms = time.monotonic(), kit_ms()
-        within = ANSWER_WITHIN_S + (hold_ms or 0) / 1000
-        answer = self.system.exchange.ask(op, fields, schema="oms/adapter-sent", within=within)
+        held_s = (hold_ms or 0) / 1000
+        answer = self.system.exchange.ask(op, fields, schema="oms/adapter-sent", waits=held_s)
         times = (called, time.monotonic(), called_ms, kit_ms())
         if not isinstance(answer, Result):
             return Sent(in_base64(data), "refused", *times, why=describe(answer))
@@ -185,9 +184,8 @@ class Consumer:
             "max": most,
             "timeout_ms": max(int(within * 1000), 0),
         }
-        limit = ANSWER_WITHIN_S + within
         told = self.system.exchange.demand(
-            "receive", fields, schema="oms/adapter-received", within=limit
+            "receive", fields, schema="oms/adapter-received", waits=within
         )
         at, at_ms = time.monotonic(), kit_ms()
         messages = cast(list[dict[str, JsonValue]], told["messages"])
