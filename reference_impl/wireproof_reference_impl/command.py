@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -11,12 +12,13 @@ from typing import NoReturn
 
 from wireproof_reference_impl.addresses import BadOption
 from wireproof_reference_impl.loops import libuv_loop
-from wireproof_reference_impl.preset import Preset, format_preset
+from wireproof_reference_impl.preset import Preset, describe_preset, format_preset
 from wireproof_reference_impl.shell import Shell
 
 Presets = tuple[Mapping[str, Preset], Mapping[str, Preset]]
 """Faults and variants by name."""
 
+WIDEST = 99
 _ANY_PORT = "default %(default)s; port 0 picks a free port"
 
 
@@ -162,6 +164,11 @@ def _words(error: Exception) -> str:
 
 
 def _print_list(presets: Mapping[str, Preset], variants: Mapping[str, Preset]) -> int:
+    """Print paragraphs at a terminal; elsewhere lines of columns, for a program to read."""
+    width = shutil.get_terminal_size().columns - 1
     for preset in presets.values():
-        print(format_preset(preset, variants))
+        if sys.stdout.isatty():
+            print(describe_preset(preset, variants, min(width, WIDEST)), end="\n\n")
+        else:
+            print(format_preset(preset, variants))
     return 0
