@@ -16,6 +16,9 @@ COMMANDS = {
     "client": CommandEntry(
         "wireproof.commands.client:client", "Judge a client by what it does to the kit's peers."
     ),
+    "adapter": CommandEntry(
+        "wireproof.commands.adapter:adapter", "Check the adapter of a system without a wire."
+    ),
     "judge": CommandEntry(
         "wireproof.commands.judge:judge", "Judge a bundle again, without a broker."
     ),

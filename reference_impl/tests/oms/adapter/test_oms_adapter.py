@@ -147,6 +147,24 @@ def test_transactions_end_once(client: Client) -> None:
         assert cast(Object, answer["error"])["code"] == "1404"
 
 
+def test_every_answer_fits_its_schema(client: Client) -> None:
+    asked: list[tuple[str, Object, str]] = [
+        ("send", {"message": message(partition=1)}, "sent"),
+        ("prepare", {"message": message(transactionId="t")}, "sent"),
+        ("commit", {"transactionId": "t"}, "transaction"),
+        ("receive", {"destination": "q", "group": "g", "max": 9, "timeout_ms": 0}, "received"),
+        ("clock", {}, "clock"),
+    ]
+    for op, fields, schema in asked:
+        request: Object = {"id": 1, "op": op, **fields}
+        assert [*json_schema.check("oms/adapter-request", request)] == []
+        assert [*json_schema.check(f"oms/adapter-{schema}", client.ok(op, **fields))] == []
+
+
+def test_who_came_too_late_for_the_greeting_may_ask_for_it(client: Client) -> None:
+    assert client.ok("hello") == client.adapter.hello()
+
+
 @pytest.mark.parametrize(
     ("op", "fields", "what"),
     [
