@@ -60,6 +60,11 @@ def test_a_past_that_does_not_kill_again_has_no_culprits() -> None:
     assert PastSearch(Fresh(1)).culprits([]) == ()
 
 
+def test_a_death_that_needs_very_many_cases_is_not_explained_by_them() -> None:
+    assert len(PastSearch(Fresh(256)).culprits(past(8000, 4))) == 256
+    assert PastSearch(Fresh(300)).culprits(past(8000, 4)) == ()
+
+
 def test_a_death_that_takes_its_time_is_waited_for() -> None:
     assert PastSearch(Fresh(9, takes_s=5.0), wait_s=4.0).culprits(past(600, 20)) == ()
     search = PastSearch(Fresh(9, takes_s=5.0), wait_s=6.0)

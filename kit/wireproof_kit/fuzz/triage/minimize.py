@@ -22,8 +22,11 @@ TIMES = 5
 FEWER_TIMES = 3
 PATIENT = frozenset({HUNG, NO_ANSWER, NOT_CLOSED})
 """An answer that does not come costs all patience each time: fewer runs confirm these."""
-ALONE = 256
-"""Cases of a batch that are tried one by one before it is halved."""
+ALONE = 64
+"""Cases of a batch that are tried one by one before it is halved.
+
+Measured on a busy machine, all 256 took longer than the search may take.
+"""
 COSTLY = frozenset({DEAD, HUNG, ROUND_TRIP})
 FEW = 16
 """Cases at most that are blamed for memory: what many leave together may be kept lawfully."""

@@ -14,6 +14,8 @@ from typing import Final, Protocol
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 
+MOST_CULPRITS: Final = 256
+"""Cases at most that explain a death; of more nobody can tell which of them do."""
 LEAST_SENT: Final = 512
 """Cases that are sent at least, however few kinds of them are left."""
 
@@ -49,7 +51,8 @@ class PastSearch:
         total = max(len(few), LEAST_SENT)
         kinds = self._halve(few, total)
         again = self._fill(kinds, total) if len(kinds) < len(few) else few
-        return tuple(self._shortest(again))
+        shortest = self._shortest(again)
+        return tuple(shortest) if len(shortest) <= MOST_CULPRITS else ()
 
     def _latest(self, past: list[Case]) -> list[Case]:
         """Return the latest cases that still kill a target, at most twice as many as it takes."""
