@@ -28,6 +28,7 @@ from wireproof.view.output import echo
 from wireproof_kit import pcap
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.campaign.batches import BATCH
+from wireproof_kit.fuzz.campaign.last_words import check_log
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import TargetChoice, run_workers
 from wireproof_kit.fuzz.driver import Choice
@@ -73,6 +74,8 @@ class FuzzOptions(TypedDict):
     states: tuple[str, ...]
     pid: int | None
     restart: str | None
+    log: Path | None
+    log_command: str | None
     corpus: Path | None
     baseline: Path | None
     bundle: Path | None
@@ -94,6 +97,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     _refuse_afar(named, hazardous=options["hazardous"])
     if options["pid"] is not None:
         find_process(options["pid"])
+    _check_logs(named, options)
     protocol = named.protocol or read_target(named.url).protocol
     corpus = open_corpus(options["corpus"], protocol)
     seed, first = corpus.start(options["seed"], _describe_choice(options))
@@ -154,6 +158,17 @@ def _refuse_afar(named: NamedTarget, *, hazardous: bool) -> None:
         )
 
 
+def _check_logs(named: NamedTarget, options: FuzzOptions) -> None:
+    """Refuse a log that cannot be read, two sources, and a log of the embedded reference."""
+    log, command = options["log"], options["log_command"]
+    if log is not None and command is not None:
+        raise UsageFault("expected --log or --log-command, found both")
+    if named.protocol and (log is not None or command is not None):
+        raise UsageFault("the embedded reference writes no log; leave out --log and --log-command")
+    if log is not None:
+        check_log(log)
+
+
 def _plan(
     named: NamedTarget, options: FuzzOptions, seed: int, first: int, corpus: Corpus
 ) -> WorkerPlan:
@@ -186,6 +201,8 @@ def _place(named: NamedTarget, options: FuzzOptions, seed: int) -> TargetChoice:
         protocol=named.protocol or "",
         extra=_split_options(options["reference_option"]),
         restart=options["restart"],
+        log=options["log"],
+        log_command=options["log_command"],
         pid=options["pid"],
         token=f"f{seed}",
         timeout_s=options["timeout"],
@@ -271,6 +288,14 @@ def _options() -> Generator[click.Option]:
         ["--pid"], type=count, metavar="PID", help="Watch memory and open files of this process."
     )
     yield click.Option(["--restart"], metavar="CMD", help="Command that restarts a dead target.")
+    yield click.Option(
+        ["--log"], type=file, metavar="FILE", help="The target's log; quoted when it dies."
+    )
+    yield click.Option(
+        ["--log-command"],
+        metavar="CMD",
+        help="Command that prints the target's log while it runs.",
+    )
     yield click.Option(
         ["--corpus"],
         type=file,

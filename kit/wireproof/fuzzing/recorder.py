@@ -245,6 +245,7 @@ class FuzzLedger:
             next_batch=min((each.batch for each in told), default=0),
             workers=self.workers,
             unwatched_s=since_unwatched(told),
+            deaths=tuple(sorted(at_s for each in told for at_s in each.deaths)),
             coverage=self.coverage.as_json(),
         )
 
