@@ -1,6 +1,7 @@
 """Publishing in order: all messages of a sharding id go to one partition."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from wireproof_kit.clients.events import Answered
 from wireproof_kit.clients.story import Story
@@ -37,6 +38,7 @@ TWO = {0: NODE_1, 1: NODE_2}
 MANY = 200
 LONG = 25.0
 ROUNDS = 3
+REFRESH_S = 8.0
 CHANGES = 5
 """So many changes of partition, each with a lookup before it, are no chance."""
 
@@ -139,7 +141,9 @@ def test_incomplete(client: Client) -> Observation:
 @client_case("shard/refresh", "smart.client.shard-refresh", "producer", "key", "partition")
 def test_refresh(client: Client) -> Observation:
     """A producer whose partition is missing looks up again around the failed publish."""
-    story = client.play(_incomplete(), _looks_up_after_failing, within=LONG)
+    # The next lookup by the interval is far away: one that comes has been asked for.
+    script = replace(_incomplete(), settings={"lookup_interval_ms": "60000"})
+    story = client.play(script, _looks_up_after_failing, within=REFRESH_S)
     seen = _looks_up_after_failing(story)
     return unless(story, "looked-up" if seen else "did-not", seen=seen)
 
