@@ -30,6 +30,7 @@ from wireproof_suites.nsq.client.seen import (
     play,
     publishes,
     results,
+    shown,
     unless,
 )
 
@@ -86,7 +87,7 @@ def test_moved(client: Client) -> Observation:
 def _stability(story: Story) -> Observation:
     used = _by_key(story)
     value = "stable" if all(len(each) <= 1 for each in used.values()) else "changing"
-    return unless(story, value, seen=_has_gone_well(ROUNDS * len(KEYS))(story))
+    return shown(story, value, seen=_has_gone_well(ROUNDS * len(KEYS))(story))
 
 
 @client_case("shard/metainfo", "smart.client.shard-metainfo", "producer", "key", "partition")
