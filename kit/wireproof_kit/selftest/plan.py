@@ -63,9 +63,10 @@ class TrialResult(msgspec.Struct, frozen=True):
 
     ``red`` maps each failed clause to the first case that failed; ``survived`` are the clauses
     that the fault must break but no case found broken; ``spared`` counts cases not run since
-    their clause had failed already. ``trouble`` says why the trial could not be run. ``idle``
-    says that no candidate of a corner did anything there. ``shown`` are, of a trial that is legal,
-    the readings bound and the accepted patterns of must cases that were seen.
+    their clause had failed already. ``trouble`` says why the trial could not be run. ``idle`` is
+    True if the fault was limited to circumstances (such as one partition) that no case brought
+    about. ``shown`` are, for a legal variant, the readings that it follows and the accepted
+    observations of must cases that it showed.
     """
 
     trial: Trial

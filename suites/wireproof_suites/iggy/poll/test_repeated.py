@@ -150,7 +150,7 @@ def test_json_changed_later(server: Server, topic: Topic) -> Observation:
     waiting=True,
 )
 def test_json_unknown_state_later(server: Server, topic: Topic) -> Observation:
-    """Repeated HTTP polls of messages in undefined states return the same result."""
+    """Repeated HTTP polls return the same messages, also where a state is an undefined number."""
     server.send_accepted(topic, *make_numbered(5))
     fewer = observe_fewer_json(server.get_until(topic, 5), 5)
     if fewer is not None:

@@ -63,7 +63,7 @@ def test_json_width_later(server: Server, topic: Topic) -> Observation:
 
 @case("iggy/poll/again-later/repeated-id", clause="iggy.poll.again", waiting=True)
 def test_repeated_id_later(server: Server, topic: Topic) -> Observation:
-    """Repeated polls of messages sent with one id return those of the first poll for seconds."""
+    """After messages were sent with one id, later polls return no others than the first."""
     for each in OF_ONE_ID:
         server.send(topic, each)
     first = server.poll_until(topic, len(OF_ONE_ID))

@@ -141,7 +141,7 @@ def test_incomplete(client: Client) -> Observation:
 
 @client_case("shard/refresh", "smart.client.shard-refresh", "producer", "key", "partition")
 def test_refresh(client: Client) -> Observation:
-    """A producer whose partition is missing looks up again around the failed publish."""
+    """A producer that knows no node of its partition looks up again before it gives up."""
     # The next lookup by the interval is far away: one that comes has been asked for.
     script = replace(_incomplete(), settings={"lookup_interval_ms": "60000"})
     story = client.play(script, _looks_up_after_failing, within=REFRESH_S)

@@ -113,7 +113,7 @@ def test_ext_null_and_request_header(broker: Broker, ext_topic: Topic) -> Observ
 
 @case("nsq/http/ext-missing-request-header", clause="ext.http.ext-missing")
 def test_request_header_without_ext(broker: Broker, ext_topic: Topic) -> Observation:
-    """POST /pub_ext with an X-NSQEXT- request header but no ext is refused or delivered."""
+    """POST /pub_ext with an X-NSQEXT- header but no ext parameter is refused or delivered."""
     headers = [(X_NSQEXT + "K", "v")]
 
     return post_and_receive(broker, ext_topic, ext=None, headers=headers, stored={"k": "v"})
