@@ -17,8 +17,8 @@ from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.target import AddressTarget
 from wireproof_kit.fuzz.campaign.workers import Status
 from wireproof_kit.fuzz.driver import Choice, FuzzSession, FuzzSessionOptions
-from wireproof_kit.fuzz.oracle.process import read_start_time, usage
 from wireproof_kit.protocols import read_target
+from wireproof_kit.targets.process import read_start_time, usage
 
 PLAN = WorkerPlan(Choice(1))
 TARGET = read_target("nsq://127.0.0.1:1")

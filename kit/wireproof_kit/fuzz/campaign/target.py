@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.campaign.last_words import LastWords
 from wireproof_kit.fuzz.driver import FuzzSession, FuzzSessionOptions
-from wireproof_kit.fuzz.oracle.process import read_start_time
 from wireproof_kit.processes.forked_broker import BrokerClient
 from wireproof_kit.protocols import kit_part, read_target
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.embedded import EmbeddedReference, await_ready, start_child
+from wireproof_kit.targets.process import read_start_time
 from wireproof_kit.targets.target import Target
 
 UP_WITHIN_S = 30.0

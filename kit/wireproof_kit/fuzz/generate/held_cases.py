@@ -32,7 +32,7 @@ class HeldCases:
         Every other case sends nothing: then the state alone, and time, are what is tried.
         """
         state = self._beating.get(case.state)
-        if state is None or len(case.steps) > 1:
+        if state is None or len(case.steps) != 1:
             return case
         if self._idle and source.below(2):
             state = source.one_of(self._idle)

@@ -160,6 +160,14 @@ def unless(story: Story, value: str, *, seen: bool = True, note: str = "") -> Ob
     return observed(value, overdue=True, note=note)
 
 
+def shown(story: Story, value: str, *, seen: bool, note: str = "") -> Observation:
+    """Return the observation as `unless`, but only if the story is complete.
+
+    For values that an incomplete story has too: nothing was done wrong where nothing was done.
+    """
+    return unless(story, value if seen else "incomplete", seen=seen, note=note)
+
+
 def malformed_observation(malformed: Malformed) -> Observation:
     """Return the observation of bytes that the protocol does not allow."""
     error = malformed.error

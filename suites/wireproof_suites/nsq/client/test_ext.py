@@ -25,6 +25,7 @@ from wireproof_suites.nsq.client.seen import (
     message_of,
     play,
     results,
+    shown,
     subscriptions,
     unless,
 )
@@ -78,7 +79,7 @@ def _identify(client: Client, *, extend: bool) -> Observation:
     story = client.play(Script("consumer", extend=extend), lambda s: bool(subscriptions(s)))
     last = _last_identified(story)
     value = "extend" if last.get(names.EXTEND_SUPPORT) is True else "plain"
-    return unless(story, value, seen=bool(subscriptions(story)))
+    return shown(story, value, seen=bool(subscriptions(story)))
 
 
 @client_case(

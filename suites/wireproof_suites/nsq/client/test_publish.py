@@ -33,6 +33,7 @@ from wireproof_suites.nsq.client.seen import (
     play,
     publishes,
     results,
+    shown,
     unless,
 )
 
@@ -88,7 +89,7 @@ def test_grammar(client: Client) -> Observation:
             return observed("no-partition", note=event.line.decode("latin-1"))
         if TWO.get(event.partition) != event.peer:
             return observed("other-node", note=event.line.decode("latin-1"))
-    return unless(story, "to-the-leader", seen=len(publishes(story)) >= 4)
+    return shown(story, "to-the-leader", seen=len(publishes(story)) >= 4)
 
 
 @client_case("publish/spread", "smart.client.any-partition", "producer", "partition")
@@ -104,7 +105,7 @@ def test_reuse(client: Client) -> Observation:
     """A producer publishes ten messages over fewer than ten connections."""
     story = client.play(Script("producer", publishes=MANY), at_least(10, publishes))
     used = distinct(event.conn for event in publishes(story)[:10])
-    return unless(story, "reused" if used < 10 else "one-each", seen=len(publishes(story)) >= 10)
+    return shown(story, "reused" if used < 10 else "one-each", seen=len(publishes(story)) >= 10)
 
 
 @client_case("publish/wait", "smart.client.wait-response", "producer", "driver")
@@ -117,7 +118,7 @@ def test_wait(client: Client) -> Observation:
     answer = next(iter(answers(story, "produce")), None)
     sent = story.first(Sent, lambda event: event.data == b"OK")
     early = answer is not None and (sent is None or story.index(answer) < story.index(sent))
-    return unless(story, "early" if early else "waited", seen=answer is not None)
+    return shown(story, "early" if early else "waited", seen=answer is not None)
 
 
 @client_case("publish/told/success", "smart.client.wait-response", "producer", "driver")

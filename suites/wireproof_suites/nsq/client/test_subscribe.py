@@ -35,6 +35,7 @@ from wireproof_suites.nsq.client.seen import (
     list_told,
     play,
     requests,
+    shown,
     subscriptions,
     unless,
 )
@@ -78,7 +79,7 @@ def test_connections(client: Client) -> Observation:
     story = client.play(_four(), _finishes_all)
     used = distinct(event.conn for event in subscriptions(story))
     value = "one-each" if used == len(subscriptions(story)) else "shared"
-    return unless(story, value, seen=_finishes_all(story))
+    return shown(story, value, seen=_finishes_all(story))
 
 
 @client_case("subscribe/same-node", "smart.client-connection.same-node", "consumer", "partition")
@@ -121,7 +122,7 @@ def test_command(client: Client) -> Observation:
     return unless(story, sent.name if sent else "none", seen=sent is not None)
 
 
-@client_case("subscribe/ready", "smart.client.ready", "consumer")
+@client_case("subscribe/ready", "smart.client.ready", "consumer", "partition")
 def test_ready(client: Client) -> Observation:
     """A consumer sends RDY after its SUB was answered OK, not before."""
     script = Script("consumer", rules=(once("SUBSCRIBE", Delay(0.7)),))
@@ -129,7 +130,7 @@ def test_ready(client: Client) -> Observation:
     ready = next(iter(commands(story, "RDY")), None)
     answer = story.first(Sent, lambda event: event.data == b"OK" and _is_on_sub(story, event))
     value = "before-ok" if comes_before(ready, answer, story) else "after-ok"
-    return unless(story, value, seen=ready is not None)
+    return shown(story, value, seen=ready is not None)
 
 
 def _is_on_sub(story: Story, event: Sent) -> bool:
@@ -214,4 +215,4 @@ def test_moved_refreshed(client: Client) -> Observation:
         story.index(each) > story.index(error) for each in requests(story, "/lookup")
     )
     seen = any(event.peer == NODE_2 for event in subscriptions(story))
-    return unless(story, "looked-up" if again else "guessed", seen=seen)
+    return shown(story, "looked-up" if again else "guessed", seen=seen)
