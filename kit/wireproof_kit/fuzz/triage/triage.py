@@ -37,7 +37,7 @@ SHARE: Final = 0.5
 """The part of a campaign after which anomalies like a confirmed finding are only counted."""
 FREE_S: Final = 20.0
 """Seconds of triage before that part matters; the first findings of a campaign come at once."""
-PAST_S: Final = 60.0
+PAST_S: Final = 90.0
 """Seconds at most to find the cause of a death in all that was sent before."""
 PAST_WAIT_S: Final = 15.0
 """Seconds at most that a replay of the past waits for the target to die, when all is sent."""
@@ -201,7 +201,7 @@ class Triage:
     def _search_past(self) -> bool:
         """Look for the cause of a death in all that was sent before; return True if found."""
         campaign = self.campaign
-        if self.past_failures >= PAST_TRIES or self._has_spent_its_share():
+        if self.past_failures >= PAST_TRIES:
             return False
         self.until = time.monotonic() + PAST_S
         search = PastSearch(self, min(campaign.history.up_s, PAST_WAIT_S))
