@@ -25,16 +25,19 @@ _ANY_PORT = "default %(default)s; port 0 picks a free port"
 class Parser(argparse.ArgumentParser):
     """Reads the options that every reference server has; a bad option is a `BadOption`.
 
-    These are the addresses, faults and variants, lists of both, and how the server announces
-    that it is ready.
+    These are the addresses (HTTP only, if no `tcp` is given), faults and variants, lists of both,
+    and how the server announces that it is ready.
     """
 
-    def __init__(self, protocol: str, description: str, *, tcp: str, http: str) -> None:
+    def __init__(
+        self, protocol: str, description: str, *, http: str, tcp: str | None = None
+    ) -> None:
         super().__init__(
             prog=f"wireproof serve {protocol}", description=description, allow_abbrev=False
         )
         add = self.add_argument
-        add("--tcp", metavar="HOST:PORT", default=tcp, help=_ANY_PORT)
+        if tcp is not None:
+            add("--tcp", metavar="HOST:PORT", default=tcp, help=_ANY_PORT)
         add("--http", metavar="HOST:PORT", default=http, help=_ANY_PORT)
         add(
             "--fault",
@@ -146,7 +149,8 @@ def announce(
     if as_json:
         print(json.dumps(fields, separators=(",", ":")), flush=True)
         return
-    print(f"{what} on {fields['tcp']}, HTTP on {fields['http']}", flush=True)
+    tcp = f"{fields['tcp']}, " if "tcp" in fields else ""
+    print(f"{what} on {tcp}HTTP on {fields['http']}", flush=True)
     for name in further:
         if fields.get(name):
             print(f"{name}: {fields[name]}", flush=True)

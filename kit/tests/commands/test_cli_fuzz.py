@@ -189,7 +189,7 @@ def test_a_corpus_that_is_damaged_is_refused_before_anything_is_sent(found: Path
 
 def test_a_corpus_of_another_protocol_is_refused(found: Path) -> None:
     said = wireproof("fuzz", "--reference", "iggy", "--corpus", "corpus", cwd=found).refused()
-    assert "is it another's corpus" in said
+    assert "expected a corpus of iggy, found one of nsq" in said
 
 
 def _next_month() -> str:

@@ -1,4 +1,7 @@
-"""The samples of the README are what a run shows today, as far as the law decides it."""
+"""The samples of the README are what a run shows today, as far as the law decides it.
+
+`make readme` writes them anew.
+"""
 
 import re
 from pathlib import Path

@@ -210,7 +210,8 @@ def _format_accepted(law: Law) -> Iterator[str]:
 
 
 def _decision(decision: Decision, protocol: str) -> Iterator[str]:
-    yield from wrap_after_heading("reading", f'{decision.id}   the text: "{decision.text}"')
+    yield f"reading  {decision.id}"
+    yield from _row("question", decision.text)
     yield from _row("concerns", ", ".join(decision.scope))
     for option in decision.option:
         peers = ", ".join(option.peers) or "no peer known"

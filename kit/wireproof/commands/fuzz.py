@@ -94,7 +94,8 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     _refuse_afar(named, hazardous=options["hazardous"])
     if options["pid"] is not None:
         find_process(options["pid"])
-    corpus = open_corpus(options["corpus"])
+    protocol = named.protocol or read_target(named.url).protocol
+    corpus = open_corpus(options["corpus"], protocol)
     seed, first = corpus.start(options["seed"], _describe_choice(options))
     deviations = _deviations(options["baseline"])
     settings = settings_for(manner())
@@ -104,7 +105,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     view = choose_fuzz_view(manner(), plan)
     ledger = FuzzLedger(
         bundle=bundle,
-        protocol=named.protocol or read_target(named.url).protocol,
+        protocol=protocol,
         url=named.url,
         given=tuple(key for key, _ in named.keys),
         seed=seed,
