@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What `make test-clients` needs: clients, or pynsq for that client alone, which needs no Go.
 CLIENTS ?= clients
 
-.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges hostile
+.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges hostile readme
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -101,6 +101,10 @@ bench-reference:
 	@$(BIN)/python reference_impl/bench/bench_reference.py
 	@$(BIN)/python reference_impl/bench/bench_suites.py
 
+readme:
+	@$(PYTHON) tools/setup.py dev
+	@$(PYTHON) tools/readme.py
+
 mutation:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/python tools/mutation/run.py
@@ -146,6 +150,7 @@ help:
 	@echo "make mutation   mutants of the reference's cores, judged by the suites"
 	@echo "make edges    interrupts, deaths, baselines, and targets that lie or sulk, timed"
 	@echo "make hostile   time and memory of each command on each hostile bundle"
+	@echo "make readme   write the samples of README.md anew, from real runs"
 	@echo "make bench    speed of generated codecs and queue directories beside code by hand and construct"
 	@echo "make bench-reference   speed of the reference beside servers that do next to nothing"
 	@echo "make check    lint, types, import contracts"
