@@ -70,7 +70,7 @@ def run(
     *,
     presets: Callable[[], Presets],
 ) -> int:
-    """Read the options, then list or serve; return the exit code, 2 for a bad option.
+    """Read the options, list the faults or serve; return the exit code, 2 for a bad option.
 
     `presets` returns the faults and variants. It is called only to list them, because importing
     them all would delay every other start.

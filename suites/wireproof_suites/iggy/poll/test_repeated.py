@@ -76,7 +76,7 @@ def test_later(server: Server, topic: Topic, sent: tuple[SentMessage, ...]) -> O
 
 @case("iggy/poll/again-later/changed", clause="iggy.poll.again", needs=("control",), waiting=True)
 def test_changed_later(server: Server, topic: Topic) -> Observation:
-    """Repeated polls over seconds return messages with changed state or payload the same way."""
+    """Messages whose state or payload was changed on the server read the same at each poll."""
     fewer = observe_fewer(server.sent_and_polled(topic, *make_numbered(5)), 5)
     if fewer is not None:
         return fewer

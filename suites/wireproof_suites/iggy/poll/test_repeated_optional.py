@@ -91,7 +91,7 @@ def test_json_repeated_id_later(server: Server, topic: Topic) -> Observation:
 @case("iggy/json/again-later/posted", clause="iggy.poll.again", needs=("http",), waiting=True)
 @pytest.mark.parametrize("posted", POSTED.values(), ids=POSTED)
 def test_posted_later(server: Server, topic: Topic, posted: dict[str, object]) -> Observation:
-    """Posted empty headers or payloads are refused, or polled the same way for seconds."""
+    """Posted empty headers or payloads are refused, or read the same at each later poll."""
     is_taken = is_success(server.post(topic, message(PAYLOAD), posted))
     server.send_accepted(topic, message(SENTINEL))
     due = 3 if is_taken else 1

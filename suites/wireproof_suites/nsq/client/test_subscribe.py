@@ -115,7 +115,7 @@ def test_grammar(client: Client) -> Observation:
 
 @client_case("subscribe/command", "smart.client-trace.no-command", "consumer")
 def test_command(client: Client) -> Observation:
-    """A consumer uses SUB on a topic without order, traced or not."""
+    """A consumer of an unordered topic sends SUB, whether its messages are traced or not."""
     script = Script("consumer", settings={"trace": "1"}, consume={"trace": True})
     story = client.play(script, lambda story: bool(subscriptions(story)))
     sent = next(iter(subscriptions(story)), None)
