@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What `make test-clients` needs: clients, or pynsq for that client alone, which needs no Go.
 CLIENTS ?= clients
 
-.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types imports selftest matrix flips crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges
+.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types imports selftest matrix flips crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges hostile
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -82,7 +82,12 @@ connections:
 edges:
 	@$(PYTHON) tools/setup.py dev
 	@WIREPROOF_BAD_LINE=ext $(BIN)/python -m pytest -q -s -o timeout=1200 kit/tests/run/test_never_green.py -k "lies or bad_line"
+	@WIREPROOF_HOSTILE=whole $(BIN)/python -m pytest -q -o timeout=1200 kit/tests/commands/test_hostile_bundles.py
 	@WIREPROOF_INTERRUPTS=20 WIREPROOF_DEATHS=10 WIREPROOF_SELECTIONS=10 $(BIN)/python -m pytest -q -o timeout=600 kit/tests/edges
+
+hostile:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python kit/bench/hostile_corpus.py $(ARGS)
 
 bench:
 	@$(PYTHON) tools/setup.py dev
@@ -147,6 +152,7 @@ help:
 	@echo "make bench-fuzz   the fuzzer beside boofuzz and raw senders"
 	@echo "make mutation   mutants of the reference's cores, judged by the suites"
 	@echo "make edges    interrupts, deaths, baselines, and targets that lie or sulk, timed"
+	@echo "make hostile   time and memory of each command on each hostile bundle"
 	@echo "make bench    speed of generated codecs and queue directories beside code by hand and construct"
 	@echo "make bench-reference   speed of the reference beside servers that do next to nothing"
 	@echo "make check    lint, types, import contracts"

@@ -13,7 +13,7 @@ def test_dictionary(capture: Capture, document_name: str) -> Observation:
 
 @case("oms/extension-header/value", clause="oms.extension-header.value")
 def test_value(capture: Capture, document_name: str) -> Observation:
-    """Every attribute of the extension header is a String, a Binary or a Numeric value."""
+    """Every value in the extension header is a String, a Binary or a Numeric value."""
     return capture.observe(document_name, "oms.extension-header.value")
 
 
