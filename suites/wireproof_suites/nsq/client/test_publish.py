@@ -1,5 +1,7 @@
 """Publishing: what a producer sends, to whom, and what it makes of the answer."""
 
+from dataclasses import replace
+
 import pytest
 
 from wireproof_kit.clients.story import Story
@@ -179,7 +181,9 @@ def test_retry_bound(client: Client, code: str) -> Observation:
 @pytest.mark.parametrize("code", MOVED)
 def test_refresh(client: Client, code: str) -> Observation:
     """A producer refused by a node that does not lead looks up the leader and publishes there."""
-    story = client.play(_move_script(code), any_of(_is_published_anew, _has_failed), within=LONG)
+    # The next lookup by the interval is far away: one that comes has been asked for.
+    script = replace(_move_script(code), settings={"lookup_interval_ms": "60000"})
+    story = client.play(script, any_of(_is_published_anew, _has_failed), within=LONG)
     anew = next((event for event in publishes(story) if event.peer == NODE_2), None)
     if anew is None:
         return unless(story, "gave-up", seen=_has_failed(story))
