@@ -42,7 +42,7 @@ from wireproof_kit.fuzz.send.engine import Engine
 from wireproof_kit.fuzz.send.pipeline import is_pipeable
 from wireproof_kit.protocols import read_target
 from wireproof_kit.targets.embedded import EmbeddedReference
-from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.address import Address
 
 HOME = Path(__file__).parents[2]
 BOOFUZZ = "boofuzz==0.4.2"

@@ -37,7 +37,7 @@ from wireproof_kit.fuzz.generate.values import Drawer
 from wireproof_kit.fuzz.oracle.process import usage
 from wireproof_kit.fuzz.triage.confirm import SilentListener
 from wireproof_kit.protocols import read_target
-from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.address import Address
 
 OURS_S = 60.0
 """Seconds that ours has for a fault; not found counts as that."""

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -11,28 +12,32 @@ from typing import NoReturn
 
 from wireproof_reference_impl.addresses import BadOption
 from wireproof_reference_impl.loops import libuv_loop
-from wireproof_reference_impl.preset import Preset, format_preset
+from wireproof_reference_impl.preset import Preset, describe_preset, format_preset
 from wireproof_reference_impl.shell import Shell
 
 Presets = tuple[Mapping[str, Preset], Mapping[str, Preset]]
 """Faults and variants by name."""
 
+WIDEST = 99
 _ANY_PORT = "default %(default)s; port 0 picks a free port"
 
 
 class Parser(argparse.ArgumentParser):
     """Reads the options that every reference server has; a bad option is a `BadOption`.
 
-    These are the addresses, faults and variants, lists of both, and how the server announces
-    that it is ready.
+    These are the addresses (HTTP only, if no `tcp` is given), faults and variants, lists of both,
+    and how the server announces that it is ready.
     """
 
-    def __init__(self, protocol: str, description: str, *, tcp: str, http: str) -> None:
+    def __init__(
+        self, protocol: str, description: str, *, http: str, tcp: str | None = None
+    ) -> None:
         super().__init__(
             prog=f"wireproof serve {protocol}", description=description, allow_abbrev=False
         )
         add = self.add_argument
-        add("--tcp", metavar="HOST:PORT", default=tcp, help=_ANY_PORT)
+        if tcp is not None:
+            add("--tcp", metavar="HOST:PORT", default=tcp, help=_ANY_PORT)
         add("--http", metavar="HOST:PORT", default=http, help=_ANY_PORT)
         add(
             "--fault",
@@ -144,7 +149,8 @@ def announce(
     if as_json:
         print(json.dumps(fields, separators=(",", ":")), flush=True)
         return
-    print(f"{what} on {fields['tcp']}, HTTP on {fields['http']}", flush=True)
+    tcp = f"{fields['tcp']}, " if "tcp" in fields else ""
+    print(f"{what} on {tcp}HTTP on {fields['http']}", flush=True)
     for name in further:
         if fields.get(name):
             print(f"{name}: {fields[name]}", flush=True)
@@ -158,6 +164,11 @@ def _words(error: Exception) -> str:
 
 
 def _print_list(presets: Mapping[str, Preset], variants: Mapping[str, Preset]) -> int:
+    """Print paragraphs at a terminal; elsewhere lines of columns, for a program to read."""
+    width = shutil.get_terminal_size().columns - 1
     for preset in presets.values():
-        print(format_preset(preset, variants))
+        if sys.stdout.isatty():
+            print(describe_preset(preset, variants, min(width, WIDEST)), end="\n\n")
+        else:
+            print(format_preset(preset, variants))
     return 0

@@ -140,6 +140,7 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     given_by: str = ""
     left_out: str = ""
     role: str = ""
+    optional: bool = False
     witnesses: tuple[str, ...] = ()
 
 
@@ -415,6 +416,8 @@ def _origin_faults(catalogue: Catalogue, clause: Clause) -> Iterator[str]:
     if (clause.origin == "premise") != (clause.premise is not None):
         found = f"names the premise {clause.premise}" if clause.premise else "names no premise"
         yield f"clause {clause.id} has origin {clause.origin} and {found}"
+    if is_above_origin(clause):
+        yield f"clause {clause.id} is {clause.level}, more than its origin {clause.origin} bears"
     published = {group.document for group in catalogue.groups}
     if (clause.origin == "base") == (clause.document in published):
         yield f"clause {clause.id} has origin {clause.origin} and quotes {clause.document}"

@@ -302,7 +302,8 @@ class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
 class SentRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """Bytes that a finding's case sends on connection ``conn``, and how they are written.
 
-    ``manner`` is whole, split, bytewise, together, half-close or slow; ``cuts`` are offsets.
+    ``manner`` is whole, split, bytewise, together, half-close, slow or hold; ``cuts`` are
+    offsets.
     """
 
     conn: Count = 0

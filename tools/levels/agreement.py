@@ -1,12 +1,14 @@
 """How far our levels agree with levels that others assigned from the published texts alone.
 
-    .venv/bin/python tools/levels/agreement.py ASSIGNMENT.jsonl [ASSIGNMENT.jsonl ...]
+    .venv/bin/python tools/levels/agreement.py [--all-origins] [--below ID] ASSIGNMENT.jsonl ...
 
 An assignment is a file of JSON lines, ``{"id": CLAUSE, "level": must|should|may|none}``; an
-assignment may have more fields. It is compared on the clauses of origin text. Our level observed
-counts as none: the text does not bind. For each file, and for each pair of files, the tool prints
-Cohen's kappa without weights, the number of clauses compared, and below it each clause on which
-the two differ. Clauses of ours without an assignment are counted, and ids that we do not have.
+assignment may have more fields. It is compared on the clauses of origin text, with
+``--all-origins`` on all clauses, with ``--below oms`` on those of document 003 only. Our level
+observed counts as none: the text does not bind. For each file, and for each pair of files, the
+tool prints Cohen's kappa without weights, the number of clauses compared, and below it each clause
+on which the two differ. Clauses of ours without an assignment are counted, and ids that we do not
+have.
 """
 
 import argparse
@@ -17,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.catalogue import is_below, load_catalogue
 from wireproof_spec.protocol import protocols
 
 LEVELS = ("must", "should", "may", "none")
@@ -29,13 +31,13 @@ class BadAssignment(Exception):
     """A file that is no assignment; ``str()`` says where and why."""
 
 
-def our_levels() -> dict[str, str]:
-    """Return the level of each clause of origin text, observed as none."""
+def our_levels(*, all_origins: bool = False, below: str = "") -> dict[str, str]:
+    """Return the level of each clause of origin text, or of any origin; observed as none."""
     return {
         clause.id: "none" if clause.level == "observed" else clause.level
         for protocol in protocols()
         for clause in load_catalogue(protocol).clauses()
-        if clause.origin == "text"
+        if (all_origins or clause.origin == "text") and is_below(clause.id, below)
     }
 
 
@@ -96,13 +98,16 @@ def main(arguments: Sequence[str]) -> int:
         description="How far our levels agree with those of assignments made from the texts."
     )
     parser.add_argument("assignment", nargs="+", type=Path, help="file of JSON lines: id, level")
-    files: list[Path] = parser.parse_args(arguments).assignment
+    parser.add_argument("--all-origins", action="store_true", help="not only origin text")
+    parser.add_argument("--below", default="", metavar="ID", help="only clauses below this id")
+    options = parser.parse_args(arguments)
+    files: list[Path] = options.assignment
     try:
         assigned = {path.stem: read_assignment(path) for path in files}
     except (BadAssignment, OSError) as error:
         print(f"agreement: {error}", file=sys.stderr)
         return 2
-    ours = our_levels()
+    ours = our_levels(all_origins=options.all_origins, below=options.below)
     for name, levels in assigned.items():
         print("\n".join(compare(("ours", name), ours, levels)))
     for one, other in combinations(assigned, 2):

@@ -13,7 +13,7 @@ from wireproof_spec.record import CaseRecord
 
 pytestmark = pytest.mark.process
 
-CASES = 20
+CASES = 21
 
 
 def judged(folder: Path, target: str, *arguments: str) -> Done:
@@ -50,8 +50,8 @@ def test_each_document_has_a_verdict_for_each_clause(faulty: tuple[Done, Path]) 
     others = {name for name, record in found.items() if record.verdict != "pass"} - failing
     assert not others
     assert "3 documents in 2 files" in done.out
-    assert "oms.message 31/33 must" not in done.out
-    assert "oms.message 32/33 must" in done.out
+    assert "oms.message 28/30 must" not in done.out
+    assert "oms.message 29/30 must" in done.out
 
 
 def test_a_failure_tells_the_place_what_was_due_and_what_stands_there(
@@ -154,10 +154,10 @@ def test_messages_without_extension_header_leave_its_clauses_out_by_name(tmp_pat
 @pytest.mark.parametrize(
     "data", [b"", b"{", b"\x00\x01", b"key: value\n"], ids=["empty", "cut", "binary", "yaml"]
 )
-def test_what_is_no_json_fails(tmp_path: Path, data: bytes) -> None:
+def test_what_is_no_json_is_undecided_and_never_green(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "m.json").write_bytes(data)
     done = judged(tmp_path, "m.json")
-    assert done.code == 1
+    assert done.code == 3
     assert "FAIL oms/message/wrapper/m.json" in done.out
     assert "m.json line 1, column 1" in " ".join(done.out.split()) or data == b"{"
 
@@ -194,7 +194,6 @@ def test_what_says_nothing_about_documents_is_refused(tmp_path: Path) -> None:
     assert "says nothing about documents" in judged(tmp_path, "m.json", "--http", "h:1").refused()
     topic = judged(tmp_path, "m.json", "--topic", "ext_topic=t")
     assert "says nothing about documents" in topic.refused()
-    assert "selects no case" in wireproof("run", "--reference", "oms", cwd=tmp_path).refused()
 
 
 def test_a_behavioural_clause_says_what_it_waits_for(tmp_path: Path) -> None:

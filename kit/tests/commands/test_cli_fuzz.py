@@ -148,11 +148,23 @@ def test_who_cannot_be_reached_is_no_finding(tmp_path: Path) -> None:
         ("--reference", "oms"),
         ("nsq://127.0.0.1:1", "--pid", "99999999"),
         ("oms+file:x",),
+        ("--reference", "nsq", "--reference-option", "--fault 'open"),
         (),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: tuple[str, ...], tmp_path: Path) -> None:
     assert wireproof("fuzz", *arguments, cwd=tmp_path).refused()
+
+
+@pytest.mark.parametrize("given", [("--dialect deployed",), ("--dialect", "deployed")])
+def test_an_option_of_the_reference_has_a_value(given: tuple[str, ...], tmp_path: Path) -> None:
+    options = [word for each in given for word in ("--reference-option", each)]
+
+    done = wireproof("fuzz", "--reference", "nsq", "--cases", "5", *options, cwd=tmp_path)
+
+    assert done.code == 0, done.out + done.err
+    (bundle,) = (read_bundle(path) for path in tmp_path.glob("out/*.jsonl"))
+    assert bundle.header.target.fingerprint["version"].startswith("0.3")
 
 
 def test_a_corpus_that_is_damaged_is_refused_before_anything_is_sent(found: Path) -> None:
@@ -167,7 +179,7 @@ def test_a_corpus_that_is_damaged_is_refused_before_anything_is_sent(found: Path
 
 def test_a_corpus_of_another_protocol_is_refused(found: Path) -> None:
     said = wireproof("fuzz", "--reference", "iggy", "--corpus", "corpus", cwd=found).refused()
-    assert "is it another's corpus" in said
+    assert "expected a corpus of iggy, found one of nsq" in said
 
 
 def _next_month() -> str:

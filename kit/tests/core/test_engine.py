@@ -316,7 +316,7 @@ def test_a_group_is_waited_for_in_vain_a_few_times_at_most(runs: int, *, in_roun
     session.patience = Patience(answer=1.0, push=15.0, redelivery=15.0, in_rounds=in_rounds)
 
     def waits(broker: Transcript) -> Observation:
-        broker.waited(8.0)
+        broker.add_wait(8.0)
         return observed("bad")
 
     record = engine(session, repeats=5).run(case(waits, arguments=("broker",)))

@@ -58,6 +58,13 @@ def test_ours_are_the_clauses_of_origin_text(tool: ModuleType) -> None:
     assert set(ours.values()) <= set(tool.LEVELS)
 
 
+def test_ours_are_the_clauses_of_all_origins_below_an_id(tool: ModuleType) -> None:
+    ours = tool.our_levels(all_origins=True, below="oms.message")
+    clauses = {clause.id: clause for clause in load_catalogue("oms").clauses()}
+    assert ours.keys() == {name for name, each in clauses.items() if each.group == "oms.message"}
+    assert {clauses[name].origin for name in ours} == {"base"}
+
+
 def write(path: Path, rows: Sequence[dict[str, str]]) -> str:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return str(path)

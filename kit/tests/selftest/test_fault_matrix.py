@@ -28,36 +28,6 @@ VARIANTS = list_trials("nsq", VARIANT)
 SAMPLE = sample_trials((*FAULTS, *VARIANTS, *random_mixes(VARIANTS, seed=SEED)), seed=SEED)
 FEW = tuple({(trial.kind, trial.way): trial for trial in reversed(SAMPLE)}.values())
 KINDS = {"must": 3, "should": 1}
-SHORT_OF_FAULTS = {
-    "smart.cluster.gone-lookup",
-    "smart.cluster.gone-writes",
-    "smart.cluster.not-leader-stored",
-    "smart.cluster.unwritable-read",
-    "smart.connection.batch-refused",
-    "smart.connection.batch-taken",
-    "smart.connection.heartbeat",
-    "smart.connection.identify",
-    "smart.connection.identify-refused",
-    "smart.connection.ready",
-    "smart.connection.ready-again",
-    "smart.connection.requeue",
-    "smart.connection.unknown-command",
-    "smart.lookup.ping",
-    "smart.lookup.services",
-    "smart.message-id.again",
-    "smart.message-id.not-held",
-    "smart.message-id.touch",
-    "smart.order.attempts",
-    "smart.order.left",
-    "smart.order.publish-partition",
-    "smart.partition.stored-once",
-    "smart.trace.errors",
-    "smart.trace.offset",
-}
-"""Clauses that revision 2 split off or raised, and that still lack kinds of fault.
-
-The set may only shrink: the test fails as well when a clause in it has its faults.
-"""
 WAYS = {"missing", "boundary", "wrong-value", "extra", "condition", "late"}
 
 
@@ -98,7 +68,7 @@ def test_every_tested_clause_has_its_kinds_of_fault() -> None:
         for clause in load_catalogue("nsq").for_target(is_client=False).clauses()
         if clause.status == "tested" and len(ways[clause.id]) < KINDS.get(clause.level, 0)
     }
-    assert short == SHORT_OF_FAULTS
+    assert short == set()
 
 
 def test_every_fault_says_in_what_way_it_is_wrong() -> None:

@@ -69,7 +69,8 @@ def test_what_is_legal_meets_every_case_or_a_third_of_the_functions() -> None:
 def test_a_mix_meets_fewer_than_half_of_the_functions_and_every_clause() -> None:
     instances = [item for item in collect("nsq") if not item.is_for_clients]
     functions = {(item.mark.id, item.clause.id) for item in instances}
-    trials = [Trial(f"mix-{number}", MIX, (), every=False) for number in range(30)]
+    # One mix in four meets a function: after 30 one of 600 is missing now and then.
+    trials = [Trial(f"mix-{number}", MIX, (), every=False) for number in range(60)]
     met = [cases_of(trial, instances) for trial in trials]
     for items in met:
         assert len(functions) / 3 < len(items) < len(functions) / 2

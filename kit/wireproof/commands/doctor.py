@@ -24,6 +24,7 @@ from wireproof_kit.protocols import kit_part, known_protocols, read_target
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.version import KIT_VERSION
+from wireproof_kit.wire.address import format_address
 from wireproof_spec.catalogue import load_catalogue
 
 EXAMPLES = (
@@ -159,7 +160,7 @@ def _loopback() -> Finding:
 
 
 def _target(target: Target) -> Iterator[Finding]:
-    place = f"{target.host}:{target.port}" if target.host else target.url
+    place = format_address((target.host, target.port)) if target.host else target.url
     advice = "is the broker running, is the port right, does a firewall stand between?"
     if target.host:
         yield _reach("target", target.host, target.port, shown=target.url, advice=advice)

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import shlex
 from collections.abc import Generator
 from datetime import date
 from pathlib import Path
@@ -92,7 +93,8 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     named = _name_target(arguments, options)
     _refuse_afar(named, hazardous=options["hazardous"])
     _refuse_gone(options["pid"])
-    corpus = open_corpus(options["corpus"])
+    protocol = named.protocol or read_target(named.url).protocol
+    corpus = open_corpus(options["corpus"], protocol)
     seed, first = corpus.start(options["seed"], _describe_choice(options))
     deviations = _deviations(options["baseline"])
     settings = settings_for(manner())
@@ -102,7 +104,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     view = choose_fuzz_view(manner(), plan)
     ledger = FuzzLedger(
         bundle=bundle,
-        protocol=named.protocol or read_target(named.url).protocol,
+        protocol=protocol,
         url=named.url,
         given=tuple(key for key, _ in named.keys),
         seed=seed,
@@ -186,17 +188,28 @@ def _plan(
 
 
 def _place(named: NamedTarget, options: FuzzOptions, seed: int) -> TargetChoice:
-    more = options["reference_option"]
     return TargetChoice(
         url="" if named.protocol else named.url,
         keys=named.keys,
         protocol=named.protocol or "",
-        extra=more,
+        extra=_split_options(options["reference_option"]),
         restart=options["restart"],
         pid=options["pid"],
         token=f"f{seed}",
         timeout_s=options["timeout"],
     )
+
+
+def _split_options(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words of each given option and its value, as a shell would split them.
+
+    Raises:
+        UsageFault: a quotation mark is not closed.
+    """
+    try:
+        return tuple(word for each in given for word in shlex.split(each))
+    except ValueError as error:
+        raise UsageFault(f"--reference-option {' '.join(given)!r}: {error}".lower()) from error
 
 
 def _describe_choice(options: FuzzOptions) -> str:
@@ -293,8 +306,8 @@ def _options() -> Generator[click.Option]:
     yield click.Option(
         ["--reference-option"],
         multiple=True,
-        metavar="OPTION",
-        help="Option for the reference broker; repeatable.",
+        metavar="'OPTION [VALUE]'",
+        help="Option of `serve` for the reference, with its value; repeatable.",
     )
     yield from key_options("address")
 

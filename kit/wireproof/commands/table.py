@@ -67,4 +67,8 @@ COMMANDS = {
         "wireproof.commands.migrate:migrate", "Turn a history of Parquet files into Delta tables."
     ),
     "doctor": CommandEntry("wireproof.commands.doctor:doctor", "Check this machine and a target."),
+    "help": CommandEntry("wireproof.commands.help:show_help", "Show the help of a command."),
+    "completion": CommandEntry(
+        "wireproof.commands.completion:completion", "Write the script that completes in a shell."
+    ),
 }

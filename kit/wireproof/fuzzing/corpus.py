@@ -24,6 +24,8 @@ class _Stopped(msgspec.Struct, frozen=True):
     interrupted: bool
     wanted: str
     kit: str
+    protocol: str = ""
+    """Empty in a corpus of an older kit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,18 @@ class Corpus:
     """The corpus folder, if the user named one."""
 
     folder: Path | None = None
+    protocol: str = ""
+
+    def check(self) -> None:
+        """Check that the corpus is one of this protocol.
+
+        Raises:
+            UsageFault: a campaign against another protocol left it.
+        """
+        stopped = self._read_stopped()
+        if stopped is not None and stopped.protocol not in ("", self.protocol):
+            words = f"expected a corpus of {self.protocol}, found one of {stopped.protocol}"
+            raise UsageFault(f"--corpus {self.folder}: {words}; name another folder")
 
     def start(self, seed: int | None, wanted: str) -> tuple[int, int]:
         """Return the seed and the batch to begin with: where an interrupted campaign stopped."""
@@ -71,7 +85,7 @@ class Corpus:
     def stop(self, seed: int, batch: int, *, interrupted: bool, wanted: str) -> None:
         """Store the position at which the campaign stopped."""
         if self.folder is not None:
-            stopped = _Stopped(seed, batch, interrupted, wanted, KIT_VERSION)
+            stopped = _Stopped(seed, batch, interrupted, wanted, KIT_VERSION, self.protocol)
             (self.folder / STATE).write_bytes(msgspec.json.encode(stopped))
 
     def _findings(self) -> Iterator[FindingRecord]:
@@ -103,15 +117,17 @@ class Corpus:
             raise UsageFault(words) from error
 
 
-def open_corpus(folder: Path | None) -> Corpus:
-    """Open the corpus folder; create it if needed.
+def open_corpus(folder: Path | None, protocol: str) -> Corpus:
+    """Open the corpus folder of a protocol; create it if needed.
 
     Raises:
-        UsageFault: that cannot be done.
+        UsageFault: that cannot be done, or the corpus is one of another protocol.
     """
     if folder is not None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageFault(f"--corpus {folder}: cannot be used ({error.strerror})") from error
-    return Corpus(folder)
+    corpus = Corpus(folder, protocol)
+    corpus.check()
+    return corpus

@@ -10,7 +10,7 @@ import msgspec
 
 from wireproof.fuzzing.corpus import Corpus
 from wireproof.view.fuzzing import Conclusion, FuzzView, since_unwatched
-from wireproof_kit.bundle.file import BundleWriter, remove_empty
+from wireproof_kit.bundle.file import BundleWriter
 from wireproof_kit.errors import KitError
 from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.records import finding_case
@@ -115,7 +115,6 @@ class FuzzLedger:
             KitError: nothing could be done, for the reason a worker gave.
         """
         if self._writer is None or self.header is None:
-            remove_empty(self.bundle)
             if interrupted and not self.failures:
                 return INTERRUPTED
             raise KitError(self.failures[0] if self.failures else TOO_SHORT)
@@ -134,7 +133,7 @@ class FuzzLedger:
         )
         self._writer.close(footer)
         batch = campaign.next_batch
-        with self._note_unwritable():
+        with self._note_unwritable(f"--corpus {self.corpus.folder}"):
             self.corpus.stop(self.seed, batch, interrupted=interrupted, wanted=self.wanted)
         findings = tuple(self.findings.values())
         failures = tuple(self.failures)
@@ -169,19 +168,21 @@ class FuzzLedger:
         self.findings[record.id] = record
         if self._writer is not None and self.header is not None:
             self._writer.add(record)
-            left_out = write_files(self.bundle, record, self.header)
+            left_out: tuple[str, ...] = ()
+            with self._note_unwritable(str(folder_of(self.bundle))):
+                left_out = write_files(self.bundle, record, self.header)
             self.view.show_finding(record, left_out)
         if record.shown:
-            with self._note_unwritable():
+            with self._note_unwritable(f"--corpus {self.corpus.folder}"):
                 self.corpus.keep(record)
 
     @contextmanager
-    def _note_unwritable(self) -> Generator[None]:
-        """Note an unwritable corpus and continue: the bundle has the findings as well."""
+    def _note_unwritable(self, folder: str) -> Generator[None]:
+        """Note an unwritable folder and continue: the bundle has the findings as well."""
         try:
             yield
         except OSError as error:
-            words = f"--corpus {self.corpus.folder}: cannot be written ({error.strerror})"
+            words = f"{folder}: cannot be written ({error.strerror})"
             self.failures += [] if words in self.failures else [words]
 
     def _finish(self, news: Ended) -> None:

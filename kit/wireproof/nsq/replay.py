@@ -236,7 +236,7 @@ def _round(steps: Steps, topics: Topics, occasion: Occasion) -> Round:
 def _links(steps: Steps, made: Sequence[Topic], occasion: Occasion) -> NodeLinks:
     """Return connections that are not open yet, each to the node that leads the topic it uses."""
     target = occasion.target
-    http = address_of(target.http or f"{target.host}:{target.port + 1}")
+    http = address_of(target.http) if target.http else (target.host, target.port + 1)
     lookup = next(iter(lookup_addresses(target)), None)
     streams: dict[str, bytes] = defaultdict(bytes)
     for step in steps:

@@ -2,8 +2,9 @@
 
 `valid` makes documents that a schema allows, from the few keywords that ours use. `invalid` makes
 such a document and breaks one keyword of it: a value of another type or out of its range, a name
-taken away or one with a value that the schema does not allow. What no schema can see (names
-twice, spelling, blanks) is a matter of the text: `texts` writes a value in many legal ways.
+taken away or one with a value that the schema does not allow. A schema holds rules
+of level must and should alike. What no schema can see (names twice, spelling, blanks) is a matter
+of the text: `texts` writes a value in many legal ways.
 """
 
 import json

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.wire.address import format_address
 
 FILES = ("cacert", "cert", "key")
 ON_FILES = "+file"
@@ -206,7 +207,7 @@ def host_and_port(text: str, key: str) -> str:
     whole = text if "://" in text else f"http://{text}"
     parts = urlsplit(whole)
     host, port = _address(text, parts.hostname, _port(whole), of=key)
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return format_address((host, port))
 
 
 def _documents(url: str, scheme: str) -> Target:

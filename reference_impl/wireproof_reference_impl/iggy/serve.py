@@ -86,7 +86,7 @@ def _behaviour(options: ServeOptions) -> Behaviour:
         return of_dialect(options.generation, options.dialect)
     from wireproof_reference_impl.iggy.presets import build, overrides
 
-    apply(overrides(options.faults))
+    apply(overrides(options.faults, options.variants))
     return build(
         options.generation,
         options.dialect,

@@ -1,6 +1,6 @@
 """Rules of the extension header: it is one dictionary, and its attributes have their types."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -17,12 +17,7 @@ from wireproof_spec.oms.rule_result import (
     make_result,
 )
 from wireproof_spec.oms.types import (
-    DICTIONARY,
     KEY_VALUE,
-    LIST,
-    NULL,
-    NUMBER,
-    kind_of,
     literal,
     members,
     misfit,
@@ -93,9 +88,6 @@ AFTER_DUE = "after-due-time"
 FaultsOf = Callable[[str, str, JsonValue], Iterable[Breach]]
 """Returns the faults of one attribute, by its name, pointer and value."""
 
-_NO_VALUE_AT_ALL = (NULL, LIST, DICTIONARY)
-"""What no attribute of any type may be; the rule on values tells of it, not that on types."""
-
 
 def dictionary(document: Document) -> RuleResult:
     """Check that the extension header is one dictionary."""
@@ -108,7 +100,7 @@ def dictionary(document: Document) -> RuleResult:
 
 
 def value(document: Document) -> RuleResult:
-    """Check that every value is String, Binary or Numeric."""
+    """Check that every value is String, Binary or Numeric; known attributes have own rules."""
     return _each(document, _value_faults)
 
 
@@ -174,22 +166,24 @@ def _each(document: Document, faults_of: FaultsOf) -> RuleResult:
 
 
 def _value_faults(name: str, pointer: str, value: JsonValue) -> Iterable[Breach]:
-    # A boolean or NaN where a number is due breaks the rule on numbers.
-    if _is_numeric(name) and kind_of(value) not in _NO_VALUE_AT_ALL:
+    # Many writers say null for "not set", which is milder than a value of a wrong type.
+    if name in ATTRIBUTES and value is not None:
         return ()
     return no_values(pointer, value)
 
 
 def _number_faults(name: str, pointer: str, value: JsonValue) -> Iterable[Breach]:
-    if not _is_numeric(name) or kind_of(value) in _NO_VALUE_AT_ALL:
-        return ()
-    return misfits(pointer, value, ATTRIBUTES[name])
+    return _type_faults(pointer, value, ATTRIBUTES.get(name), (Type.LONG, Type.INTEGER))
 
 
 def _text_faults(name: str, pointer: str, value: JsonValue) -> Iterable[Breach]:
-    is_text = ATTRIBUTES.get(name) is Type.STRING
-    return misfits(pointer, value, Type.STRING) if is_text and kind_of(value) == NUMBER else ()
+    return _type_faults(pointer, value, ATTRIBUTES.get(name), (Type.STRING,))
 
 
-def _is_numeric(name: str) -> bool:
-    return ATTRIBUTES.get(name) in (Type.LONG, Type.INTEGER)
+def _type_faults(
+    pointer: str, value: JsonValue, wanted: Type | None, judged: Container[Type]
+) -> Iterable[Breach]:
+    """Yield the breach of a value that is not of its type, if the type is a judged one."""
+    if wanted is None or wanted not in judged or value is None:
+        return ()
+    return misfits(pointer, value, wanted)

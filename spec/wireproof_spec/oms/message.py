@@ -56,12 +56,34 @@ def version(document: Document) -> RuleResult:
 
 def header(document: Document) -> RuleResult:
     """Check that the header is present and a KeyValue."""
-    return _key_value(document, names.HEADER, known=HEADER_ATTRIBUTES)
+    return _key_value(document, names.HEADER)
 
 
 def properties(document: Document) -> RuleResult:
     """Check that the properties are present and a KeyValue, which may be empty."""
-    return _key_value(document, names.PROPERTIES, known=())
+    return _key_value(document, names.PROPERTIES)
+
+
+def value(document: Document) -> RuleResult:
+    """Check that each value in header and properties is String, Binary or Numeric.
+
+    Attributes of the header have their own rules.
+    """
+    parts = {names.HEADER: HEADER_ATTRIBUTES, names.PROPERTIES: {}}
+    held = [
+        (f"{WRAPPER_POINTER}/{name}", below(document.message, name), known)
+        for name, known in parts.items()
+    ]
+    if not any(isinstance(found, dict) for _, found, _ in held):
+        return RuleResult(UNREADABLE)
+    return make_result(
+        fault
+        for pointer, found, known in held
+        if isinstance(found, dict)
+        for name, place, value in members(pointer, found)
+        if name not in known
+        for fault in no_values(place, value)
+    )
 
 
 def data(document: Document) -> RuleResult:
@@ -144,16 +166,13 @@ def _qos_faults(pointer: str, value: JsonValue) -> Iterable[Breach]:
     return ()
 
 
-def _key_value(document: Document, name: str, *, known: Iterable[str]) -> RuleResult:
-    """Check a required KeyValue; its `known` names are checked by their own rules."""
+def _key_value(document: Document, name: str) -> RuleResult:
+    """Check that a required KeyValue is a dictionary."""
     found = below(document.message, name)
     pointer = f"{WRAPPER_POINTER}/{name}"
     if found is Gap.LOST:
         return RuleResult(UNREADABLE)
-    if isinstance(found, Gap) or not isinstance(found, dict):
-        return make_result(document.dictionary_faults(pointer, found, KEY_VALUE))
-    others = [each for each in members(pointer, found) if each[0] not in known]
-    return make_result(fault for _, place, value in others for fault in no_values(place, value))
+    return make_result(document.dictionary_faults(pointer, found, KEY_VALUE))
 
 
 def _gap(gap: Gap) -> RuleResult:

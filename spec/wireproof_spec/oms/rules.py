@@ -22,6 +22,7 @@ RULES: dict[str, Rule] = {
     "oms.message.version": message.version,
     "oms.message.header": message.header,
     "oms.message.properties": message.properties,
+    "oms.message.value": message.value,
     "oms.message.data": message.data,
     "oms.message.message-id": message.message_id,
     "oms.message.born-timestamp": message.born_timestamp,

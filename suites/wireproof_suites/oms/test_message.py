@@ -29,6 +29,12 @@ def test_properties(capture: Capture, document_name: str) -> Observation:
     return capture.observe(document_name, "oms.message.properties")
 
 
+@case("oms/message/value", clause="oms.message.value")
+def test_value(capture: Capture, document_name: str) -> Observation:
+    """Every value in the header and properties is a String, a Binary or a Numeric value."""
+    return capture.observe(document_name, "oms.message.value")
+
+
 @case("oms/message/data", clause="oms.message.data")
 def test_data(capture: Capture, document_name: str) -> Observation:
     """The data of a message, if present, is of type Binary."""

@@ -15,6 +15,13 @@ NEEDS = ("delivery-count", "nack")
 UNTOLD = "untold"
 
 
+@case("oms/delivery-count/again", clause="oms.delivery-count.again", needs=("nack",), waiting=True)
+def test_again(system: System) -> Observation:
+    """A message whose consumption fails twice is delivered three times."""
+    deliveries = take_again(system, 3)
+    return deliveries if isinstance(deliveries, Observation) else observed("delivered")
+
+
 @case("oms/delivery-count/present", clause="oms.delivery-count.present", needs=NEEDS, waiting=True)
 def test_present(system: System) -> Observation:
     """A message that is delivered again has a deliveryCount, an Integer."""

@@ -68,6 +68,18 @@ def test_delay_time(system: System) -> Observation:
 
 
 @case(
+    "oms/round-trip/priority",
+    clause="oms.round-trip.unchanged",
+    needs=("priority",),
+    waiting=True,
+)
+@pytest.mark.parametrize("priority", range(names.LOWEST_PRIORITY, names.HIGHEST_PRIORITY + 1))
+def test_priority(system: System, priority: int) -> Observation:
+    """A priority from 1 to 10 arrives unchanged."""
+    return compare_trip(system, {names.PRIORITY: priority})
+
+
+@case(
     "oms/round-trip/correlation-id",
     clause="oms.round-trip.correlation-id",
     needs=("correlation-id",),

@@ -10,10 +10,10 @@ from wireproof_spec.oms import names
 from wireproof_suites.oms.steps import LATE_S, missing
 
 NEEDS = ("transaction", "transaction-id")
-CLAUSE = "oms.transaction.same-id"
+SAME_ID, ROLLED_BACK = "oms.transaction.same-id", "oms.transaction.rolled-back"
 
 
-@case("oms/transaction/committed", clause=CLAUSE, needs=NEEDS, waiting=True)
+@case("oms/transaction/committed", clause=SAME_ID, needs=NEEDS, waiting=True)
 def test_committed(system: System) -> Observation:
     """The transactionId is the same in the prepare, in the commit and at the consumer."""
     destination, consumer = system.warm_destination()
@@ -37,7 +37,7 @@ def test_committed(system: System) -> Observation:
     return observed("other-id" if other else "same-id", note="; ".join(other))
 
 
-@case("oms/transaction/prepared", clause=CLAUSE, needs=NEEDS, waiting=True)
+@case("oms/transaction/prepared", clause=ROLLED_BACK, needs=NEEDS, waiting=True)
 def test_prepared(system: System) -> Observation:
     """A prepared message is not delivered before its transaction is committed."""
     destination, consumer = system.warm_destination()
@@ -51,7 +51,7 @@ def test_prepared(system: System) -> Observation:
     return observed("delivered" if prepared.key in found else "absent")
 
 
-@case("oms/transaction/rolled-back", clause=CLAUSE, needs=NEEDS, waiting=True)
+@case("oms/transaction/rolled-back", clause=ROLLED_BACK, needs=NEEDS, waiting=True)
 def test_rolled_back(system: System) -> Observation:
     """A message that was rolled back is not delivered."""
     destination, consumer = system.warm_destination()

@@ -141,7 +141,8 @@ class Campaign:
             return None
         engine.close()
         if violated in (FILES, MEMORY):
-            trouble = watch.repeat_cases(violated, cases, self._send) if watch else None
+            brief = [case for case in cases if not case.is_held]  # they are repeated many times
+            trouble = watch.repeat_cases(violated, brief, self._send) if watch and brief else None
             return Anomaly(trouble, tuple(cases), cases[-1]) if trouble else None
         # Who looks for a death or a hang asks the bystanders, and need not wait for answers; but
         # some die of what they deliver, and only when somebody receives it.
@@ -228,12 +229,14 @@ class Campaign:
         An exchange that contains the answer must not be shown for a finding that says it is
         missing: where one connection shows the finding, the cases are sent until they show it.
         """
-        for _ in range(RECORDINGS):
-            transcript, shown = self._record_once(cases)
-            if violated in shown or violated not in OF_ONE_CASE or len(cases) > 1:
-                return transcript
-            if self._engine is None or self.is_over():
+        transcript, shown = self._record_once(cases)
+        is_decidable = violated in OF_ONE_CASE and len(cases) == 1
+        for _ in range(RECORDINGS - 1):
+            if not is_decidable or violated in shown or self._engine is None or self.is_over():
                 break
+            transcript, shown = self._record_once(cases)
+        if not is_decidable or violated in shown:
+            return transcript
         transcript.add("note", "", note=NOT_SHOWN)
         return transcript
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from wireproof_kit.fuzz.campaign.batches import Meanwhile
-from wireproof_kit.fuzz.case import Case, Slow
+from wireproof_kit.fuzz.case import Case, Hold, Slow
 from wireproof_kit.fuzz.driver import End, FuzzSession, Generation, Trouble
 from wireproof_kit.fuzz.oracle.rules import DEAD, DELIVERY, HUNG, LINGERS, NO_ANSWER, NOT_CLOSED
 from wireproof_kit.fuzz.send import pump
@@ -27,6 +27,8 @@ from wireproof_kit.wire.transcript import Transcript
 SIDE_BY_SIDE = 32
 BRIEF = 0.25
 """The fraction of the patience that an answer gets while only a crash or a hang matters."""
+MOST_HELD = 16
+"""Cases at most whose connections are held open beside the traffic of a campaign."""
 SILENCES = 3
 """After this many missing answers in one batch, the rest of the batch is not sent."""
 LAST_S = 1.0
@@ -69,6 +71,7 @@ class Engine:
     _meanwhile: Meanwhile = field(default_factory=lambda: iter(()))
     _unfinished: list[Conversation] = field(default_factory=list[Conversation])
     _ended: dict[End, Case] = field(default_factory=dict[End, Case])
+    _held: list[tuple[Conversation, Case]] = field(default_factory=list[tuple[Conversation, Case]])
 
     def __post_init__(self) -> None:
         self.sorter = Sorter(self.fuzz_session.oracle, self.generation, self.renaming)
@@ -112,6 +115,8 @@ class Engine:
         found: list[Anomaly] = []
         stored: list[bytes] = []
         single = list(batch.single)
+        if meanwhile is not None:
+            single = self._hold(batch)
         self._meanwhile = meanwhile or iter(())
         self._perform_piped(batch.piped, found, stored, single)
         in_lane = len(found)
@@ -121,6 +126,7 @@ class Engine:
         self._perform_single(alone, found, stored, side_by_side=1)
         beside = [case for case in single if _is_slow(case)] if quiet else single
         self._perform_single(beside, found, stored)
+        self._attend_held(found, stored)
         found = [
             Anomaly(each.trouble, whole, each.case and batch.original(each.case), each.answer)
             for each in found
@@ -136,6 +142,24 @@ class Engine:
         if trouble is None:
             return found
         return self._suspect_noticed(trouble, batch, found, in_lane)
+
+    def _hold(self, batch: SortedBatch) -> list[Case]:
+        """Start the cases that are held, as far as there is room; return the other single ones."""
+        for case in batch.single:
+            if not case.is_held:
+                continue
+            if len(self._held) < MOST_HELD and not self._is_cut():
+                self._held.append((self._start(case), batch.original(case)))
+            else:
+                self.counts.left += 1
+        return [case for case in batch.single if not case.is_held]
+
+    def _attend_held(self, found: list[Anomaly], stored: list[bytes]) -> None:
+        """Conclude the held cases that are over; the others stay open beside the next batch."""
+        pump.glance([conversation for conversation, _ in self._held])
+        for each in [each for each in self._held if each[0].over]:
+            self._held.remove(each)
+            self._conclude(each[0], found, stored)
 
     def _suspect_noticed(
         self, trouble: Trouble, batch: SortedBatch, found: list[Anomaly], in_lane: int
@@ -153,6 +177,7 @@ class Engine:
         suspects = [each.case for each in found[:in_lane] if each.case is not None]
         suspects += [batch.original(conversation.case) for conversation in late]
         if trouble.violated in (DEAD, HUNG) or self._silences >= SILENCES:
+            suspects += [case for _, case in self._held]
             others = [case for case in whole if all(case is not each for each in suspects)]
             return [Anomaly(trouble, (*suspects, *others), first, likely=len(suspects))]
         return [Anomaly(trouble, whole, first), *found]
@@ -186,7 +211,10 @@ class Engine:
         return self.fuzz_session.health.check() is None
 
     def close(self) -> None:
-        """Close the connections of all pipelines."""
+        """Close the connections of all pipelines and held cases."""
+        for conversation, _ in self._held:
+            conversation.close()
+        self._held.clear()
         for pipeline in self._pipelines.values():
             pipeline.close()
         self._pipelines.clear()
@@ -365,4 +393,4 @@ class Engine:
 
 
 def _is_slow(case: Case) -> bool:
-    return any(isinstance(step.style, Slow) for step in case.steps)
+    return any(isinstance(step.style, Slow | Hold) for step in case.steps)

@@ -60,15 +60,19 @@ class CulpritSearch:
         """Return the fewest cases that cause the anomaly again; none if it does not come again."""
         if anomaly.case is not None and self.shows((anomaly.case,)):
             return (anomaly.case,)
+        held = [case for case in anomaly.batch if case.is_held]
+        others = [case for case in anomaly.batch if not case.is_held]
         if self.violated in COSTLY:
+            if held and self.shows(held):
+                return self._fewest(held)  # all at once: each alone takes as long as all of them
             # To see that a case does no harm takes no time; to see that one does takes a restart.
             # Those that were under way come first.
-            for case in anomaly.batch[:ALONE]:
+            for case in others[:ALONE]:
                 if self.shows((case,)):
                     return (case,)
-        if not self.shows(anomaly.batch):
+        if not others or not self.shows(others):
             return ()
-        fewest = self._fewest(list(anomaly.batch))
+        fewest = self._fewest(others)
         return () if self.violated == MEMORY and len(fewest) > FEW else fewest
 
     def smallest(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:

@@ -217,11 +217,13 @@ class Triage:
         generation = self.campaign.batches.generation
         if generation is None or len(cases) != 1 or search.violated in (MEMORY, FILES):
             return cases
-        for general in general_forms(cases[0], generation):
+        found = cases[0]
+        for general in general_forms(found, generation):
             if search.shows((general,)):
-                return (general,)
-        whole = from_the_start(cases[0], generation)
-        return (whole,) if whole is not None and search.shows((whole,)) else cases
+                found = general
+                break
+        whole = from_the_start(found, generation)
+        return (whole,) if whole is not None and search.shows((whole,)) else (found,)
 
     def _minimize(self, search: CulpritSearch, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Minimize cases while enough time is left to confirm them."""

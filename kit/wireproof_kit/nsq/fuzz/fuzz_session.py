@@ -34,7 +34,7 @@ from wireproof_kit.nsq.session import NsqSession, open_session
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
-from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.address import Address
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.nsq import limits, names
 from wireproof_spec.nsq.command import command_line

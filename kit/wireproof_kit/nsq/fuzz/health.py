@@ -29,7 +29,7 @@ from wireproof_kit.nsq.fuzz.answers import (
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.runner.patience import machine_load
-from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.address import Address
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command import command_line
 from wireproof_spec.nsq.limits import MAX_RDY_COUNT

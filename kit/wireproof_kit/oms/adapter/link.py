@@ -9,8 +9,9 @@ from wireproof_kit.drivers.child import split_command
 from wireproof_kit.drivers.driver import ANSWER_WITHIN_S, START_WITHIN_S, Driver
 from wireproof_kit.errors import TargetSilent, TargetUnreachable
 from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.address import Address
 from wireproof_kit.wire.connection import accepts
-from wireproof_kit.wire.http import Address, ConnectionPool, request_bytes
+from wireproof_kit.wire.http import ConnectionPool, request_bytes
 from wireproof_spec.driver.lines import (
     CLOSE,
     OPEN,

@@ -14,6 +14,7 @@ from wireproof_reference_impl.nsq.faulty.consuming import (
     consume,
     disk,
     dispatch,
+    dispatch_tags,
     order,
     order_layout,
     order_subscribe,
@@ -22,9 +23,10 @@ from wireproof_reference_impl.nsq.faulty.consuming import (
     upgrade,
 )
 from wireproof_reference_impl.nsq.faulty.frames import (
-    heartbeats,
+    connection,
     parser,
     parser_documents,
+    parser_history,
     parser_http,
     parser_sizes,
     parser_stream,
@@ -32,6 +34,7 @@ from wireproof_reference_impl.nsq.faulty.frames import (
     stream,
 )
 from wireproof_reference_impl.nsq.faulty.publishing import (
+    batch,
     codes,
     content,
     http,
@@ -52,11 +55,13 @@ _FAMILIES = (
     consume,
     content,
     dispatch,
+    dispatch_tags,
     http,
     http_trace,
     parser,
     stream,
-    heartbeats,
+    connection,
+    batch,
     subscribe,
     disk,
     upgrade,
@@ -78,6 +83,7 @@ _FAMILIES = (
     parser_words,
     parser_documents,
     parser_stream,
+    parser_history,
     parser_http,
 )
 

@@ -24,6 +24,11 @@ NOTED = around(Partition, "open_channel", _note_calls)
 """The override without which nothing is known here."""
 
 
+def partition_of(channel: Channel) -> Partition:
+    """Return the partition that a channel belongs to."""
+    return _PARTITIONS[channel]
+
+
 def other_clients(channel: Channel) -> Sequence[Subscriber]:
     """Return the clients of the other channels of the partition."""
     others = (each for each in _PARTITIONS[channel].channels.values() if each is not channel)

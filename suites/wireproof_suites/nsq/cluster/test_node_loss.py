@@ -59,7 +59,7 @@ def test_publish_with_a_node_gone(
     found = cluster.next_leader(topic)
     if found is None:
         return observed("not-named", overdue=True)
-    tale = story(broker, found)
+    tale = story(broker, found, in_use=False)
     consumer = tale.consumer()
     body = broker.unique_body()
     answer = observe(publish_when_ready(broker, found, body))

@@ -146,10 +146,11 @@ def test_read_an_unwritable_partition(
 ) -> Observation:
     """A partition that is not writable still delivers the messages acknowledged before."""
     topic = fresh_plain_topic
-    consumer = broker.subscribe(topic)
+    consumer = broker.subscribe(topic, ready=0)
     body = broker.unique_body()
     broker.publish_accepted(topic, body)
     cluster.make_unwritable(topic)
+    consumer.connection.send(frames.rdy(1))
     delivery = consumer.next(body)
     return observed("delivered") if delivery else observed("missing", overdue=True)
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
+from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.faulty.neighbours import NOTED, partition_of
 from wireproof_reference_impl.nsq.preset import (
     MOVED,
     Preset,
@@ -38,7 +40,7 @@ class Role(NamedTuple):
     """The role of a node for a partition when a publish arrives.
 
     `followed` and `led`: it has been a follower or the leader. `barred`: the partition was not
-    writable at some time.
+    writable at some time. `alone`: no other node copies the partition now.
     """
 
     command: bytes
@@ -47,6 +49,7 @@ class Role(NamedTuple):
     followed: bool
     led: bool
     barred: bool
+    alone: bool
 
 
 Judge = Callable[[Role], bool]
@@ -70,6 +73,7 @@ class _Roles:
             partition in self._followed,
             partition in self._led,
             partition in self._barred,
+            not partition.followers,
         )
 
     def make_noting(self) -> tuple[Override, ...]:
@@ -133,6 +137,34 @@ def _refuse(refuses: Judge, code: str) -> tuple[Override, ...]:
     return (*roles.make_noting(), around(publish, "check_role", check_role))
 
 
+def _passing_on() -> tuple[Override, ...]:
+    """Return overrides under which a follower that refuses messages gives them to the leader."""
+    leaders: WeakValueDictionary[tuple[str, int], Partition] = WeakValueDictionary()
+
+    def lead(
+        original: Original, partition: Partition, *, writable: bool, followers: Sequence[Partition]
+    ) -> None:
+        leaders[partition.topic.name, partition.number] = partition
+        original(partition, writable=writable, followers=followers)
+
+    def store(
+        original: Original,
+        connection: Connection,
+        partition: Partition,
+        entries: Sequence[NewMessage],
+    ) -> object:
+        leader = leaders.get((partition.topic.name, partition.number))
+        if leader is not None and leader.leads and not partition.leads:
+            leader.publish(entries, connection.now_ns)
+        return original(connection, partition, entries)
+
+    return (around(Partition, "lead", lead), around(publish, "store", store))
+
+
+def _when_writable(original: Original, channel: Channel) -> object:
+    return partition_of(channel).writable and original(channel)
+
+
 def _in_the_first_here(
     original: Original, connection: Connection, to: publish.Address, size: int
 ) -> object:
@@ -144,6 +176,10 @@ def _in_the_first_here(
 
 def _is_new(role: Role) -> bool:
     return role.leads and role.followed
+
+
+def _is_left_alone(role: Role) -> bool:
+    return _is_new(role) and role.alone
 
 
 def _is_old(role: Role) -> bool:
@@ -250,6 +286,27 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_WRITES,
         may_break=MOVED,
         overrides=_refuse(_is_new, error_codes.E_PUB_FAILED),
+    ),
+    missing(
+        "survivor-unwritable",
+        "a node that became leader because another was lost refuses messages as not writable",
+        breaks="smart.cluster.gone-writes",
+        may_break=MOVED,
+        overrides=_refuse(_is_left_alone, error_codes.E_FAILED_ON_NOT_WRITABLE),
+    ),
+    extra(
+        "follower-refuses-and-passes-on",
+        "a follower refuses a publish and passes the message on to the leader all the same",
+        breaks="smart.cluster.not-leader-stored",
+        may_break=f"{MOVED} smart.partition.stored-once",
+        overrides=_passing_on(),
+    ),
+    missing(
+        "unwritable-delivers-nothing",
+        "a partition that is not writable delivers no message",
+        breaks="smart.cluster.unwritable-read",
+        may_break=f"{MOVED} {_AGAIN}",
+        overrides=(NOTED, around(Channel, "may_send", _when_writable)),
     ),
     extra(
         "old-leader-goes-on",

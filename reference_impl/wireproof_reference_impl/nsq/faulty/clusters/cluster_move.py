@@ -8,6 +8,16 @@ from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.cluster import copies
 from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic, PartitionReplicas
 from wireproof_reference_impl.nsq.cluster.member import Member
+from wireproof_reference_impl.nsq.lookup_changes import (
+    LOOKERS,
+    Data,
+    Record,
+    is_for_writing,
+    partitions,
+)
+from wireproof_reference_impl.nsq.lookupd import api
+from wireproof_reference_impl.nsq.lookupd.api import Question
+from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.preset import (
     MOVED,
     Preset,
@@ -185,6 +195,24 @@ def _port(node: object) -> object:
     return cast(dict[str, object], node).get("tcp_port") if isinstance(node, dict) else None
 
 
+def _lost_nodes_listed() -> Override:
+    """Return the override under which producers are told the last node of each partition."""
+    listed: dict[str, dict[str, Record]] = {}
+
+    def find(
+        original: Original, question: Question, server: LookupServer, request: Request
+    ) -> object:
+        found = original(question, server, request)
+        if not is_for_writing(request):
+            return found
+        data = cast(Data, found)
+        led = listed.setdefault(request.text("topic"), {})
+        led.update(partitions(data))
+        return {**data, "partitions": led or data["partitions"]}
+
+    return around(api, "find", find)
+
+
 FAULTS: tuple[Preset, ...] = (
     wrong_value(
         "lookup-swaps-nodes",
@@ -308,5 +336,12 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_IDS,
         may_break=MOVED,
         settings={"cluster.next_id": _middle_id},
+    ),
+    missing(
+        "lookup-lists-lost-nodes",
+        "lookups with access=w return the last node of a partition although that node is lost",
+        breaks="smart.cluster.gone-lookup",
+        may_break=f"{LOOKERS} smart.cluster.disabled-lookup smart.lookup.unknown-topic",
+        overrides=(_lost_nodes_listed(),),
     ),
 )

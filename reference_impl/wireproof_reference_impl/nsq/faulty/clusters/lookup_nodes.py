@@ -1,9 +1,11 @@
 """Faults of the partitions and nodes that a lookup server lists."""
 
+from collections.abc import Callable
 from typing import cast
 
 from wireproof_reference_impl.nsq.lookup_changes import (
     LOOKERS,
+    Change,
     Data,
     Record,
     change_some,
@@ -19,6 +21,7 @@ from wireproof_reference_impl.nsq.lookup_changes import (
     only_producers,
     producers,
 )
+from wireproof_reference_impl.nsq.lookupd import api
 from wireproof_reference_impl.nsq.preset import (
     Preset,
     boundary,
@@ -27,7 +30,8 @@ from wireproof_reference_impl.nsq.preset import (
     missing,
     wrong_value,
 )
-from wireproof_reference_impl.nsq.requests.http_request import Request
+from wireproof_reference_impl.nsq.requests.http_request import Answer, Request, plain
+from wireproof_reference_impl.overrides import replace_function
 
 
 def _last_as_first(led: dict[str, Record]) -> dict[str, Record]:
@@ -40,6 +44,7 @@ _PRODUCERS = "smart.lookup.producers"
 _LEADER = "smart.lookup.leader"
 _SERVICES = "smart.lookup.services"
 _FORM = "smart.lookup.services-form"
+_SERVICE_PATHS = ("/topics", "/channels", "/nodes")
 
 
 def _are_nodes(request: Request) -> bool:
@@ -80,6 +85,26 @@ class _AnyPartition:
         return {"channels": list(told)}
 
 
+def _cut(value: object) -> object:
+    return value[:8] if isinstance(value, str) else value
+
+
+def _change_lists(change: Callable[[list[object]], list[object]]) -> Change:
+    """Return the change of every list of an answer."""
+
+    def change_data(data: Data) -> object:
+        return {
+            name: change(cast(list[object], value)) if isinstance(value, list) else value
+            for name, value in data.items()
+        }
+
+    return change_data
+
+
+def _otherwise(body: bytes, *, v1: bool) -> Answer:
+    return plain(b"PONG", v1=v1)
+
+
 FAULTS: tuple[Preset, ...] = (
     extra(
         "nodes-lead-everything",
@@ -117,6 +142,31 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_SERVICES,
         may_break=f"{_FORM} smart.lookup.tombstone",
         settings=change_some(lambda data: {**data, "producers": []}, _are_nodes),
+    ),
+    wrong_value(
+        "topics-and-channels-cut",
+        "the lists of topics and of channels truncate names to 8 letters",
+        breaks=_SERVICES,
+        may_break=_FORM,
+        settings=change_some(
+            _change_lists(lambda names: list(map(_cut, names))),
+            lambda request: request.path in _SERVICE_PATHS,
+        ),
+    ),
+    condition(
+        "services-for-v1-only",
+        "the lists of topics, channels and nodes are empty in the older style",
+        breaks=_SERVICES,
+        may_break=f"{_FORM} smart.lookup.tombstone",
+        settings=change_some(
+            _change_lists(lambda values: []), lambda r: r.path in _SERVICE_PATHS and not r.v1
+        ),
+    ),
+    wrong_value(
+        "ping-answered-otherwise",
+        "GET /ping is answered with another text than OK",
+        breaks="smart.lookup.ping",
+        overrides=(replace_function(api, "plain", _otherwise),),
     ),
     missing(
         "nodes-without-tombstones",

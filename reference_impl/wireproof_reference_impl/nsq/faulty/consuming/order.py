@@ -156,6 +156,27 @@ def _next_of(place_of: Callable[[int], int]) -> tuple[Override, ...]:
     return (around(Channel, "pick", pick),)
 
 
+def _counted_twice(held: Held, why: Return) -> Held:
+    held.attempts += 1
+    return held
+
+
+def _counted_to_three(held: Held, why: Return) -> Held:
+    held.attempts = min(held.attempts, 2)
+    return held
+
+
+def _lost_when_left(
+    original: Original, channel: Channel, held: Sequence[Held], now_ns: int
+) -> None:
+    original(channel, () if channel.ordered else held, now_ns)
+
+
+def _newest_first_when_returned(original: Original, channel: Channel, waiting: int) -> object:
+    returned = channel.ordered and channel.returned
+    return waiting - 1 if returned else original(channel, waiting)
+
+
 _ONE = "smart.order.one-in-flight"
 _RDY = "smart.order.rdy"
 _AGAIN = "smart.order.again"
@@ -168,7 +189,8 @@ _MUST = "smart.order.is-must"
 _PLAIN = "smart.order.plain-topic"
 _PARTITION = "smart.order.partition"
 _HISTORY = "smart.history.order smart.history.kept"
-_READ = f"{_POSITION} {_INCREASING} smart.order.ext-place smart.order.attempts"
+_ATTEMPTS = "smart.order.attempts"
+_READ = f"{_POSITION} {_INCREASING} smart.order.ext-place {_ATTEMPTS}"
 
 
 FAULTS: tuple[Preset, ...] = (
@@ -241,6 +263,39 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_LEFT,
         may_break=f"{_ONE} {_INCREASING} {_HISTORY} {_IN_ORDER}",
         overrides=overtaken_after(Return.LEFT),
+    ),
+    missing(
+        "order-left-lost",
+        "on an ordered channel, a message is lost when its client disconnects",
+        breaks=_LEFT,
+        may_break=f"{_ONE} {_RDY} {_AGAIN} {_IN_ORDER} {_INCREASING} {_HISTORY} {_PARTITION} "
+        "smart.order.plain-topic",
+        overrides=(around(Channel, "give_back", _lost_when_left),),
+    ),
+    wrong_value(
+        "order-left-newest-first",
+        "on an ordered channel, the newest message is delivered before one whose client "
+        "disconnected",
+        breaks=_LEFT,
+        may_break=f"{_ONE} {_INCREASING} {_HISTORY} {_IN_ORDER}",
+        overrides=(
+            *overtaken_after(Return.LEFT),
+            around(Channel, "pick", _newest_first_when_returned),
+        ),
+    ),
+    wrong_value(
+        "attempts-counted-twice",
+        "a message that is requeued or times out counts as delivered once more than it was",
+        breaks=_ATTEMPTS,
+        may_break="consume.attempts consume.plain-topic consume.layout",
+        overrides=coming_back(_counted_twice),
+    ),
+    boundary(
+        "attempts-counted-to-three",
+        "the number of attempts of a message that comes again is never more than 3",
+        breaks=_ATTEMPTS,
+        may_break="consume.attempts",
+        overrides=coming_back(_counted_to_three),
     ),
     boundary(
         "order-overtaken-the-second-time",

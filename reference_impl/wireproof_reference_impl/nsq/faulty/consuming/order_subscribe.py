@@ -1,7 +1,10 @@
 """Faults of the rules for who may, and who must, subscribe in order."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from wireproof_reference_impl.nsq.core.commands import publish
+from wireproof_reference_impl.nsq.core.commands.publish import Address
+from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.delivery import subscribe_rules
 from wireproof_reference_impl.nsq.delivery.subscribe_rules import SubscribeRequest, order_rule
 from wireproof_reference_impl.nsq.faulty.errors import answered_with_a_response
@@ -13,7 +16,8 @@ from wireproof_reference_impl.nsq.preset import (
     wrong_value,
 )
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_reference_impl.nsq.wire.words import show
+from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 from wireproof_spec.nsq.error_codes import E_INVALID, E_SUB_ORDER_IS_MUST
 from wireproof_spec.nsq.names import SUB_ORDER, SUB_ORDERED
 
@@ -80,6 +84,22 @@ _COMMAND = "smart.order.command"
 _HISTORY = "smart.history.order smart.history.kept"
 
 
+def _not_when_ordered(
+    original: Original, connection: Connection, words: Sequence[bytes]
+) -> object:
+    topic = connection.node.topics.get(show(words[1]))
+    return original(connection, words) if topic is None or not topic.ordered else False
+
+
+def _first_when_ordered(
+    original: Original, connection: Connection, to: Address, size: int
+) -> object:
+    topic = connection.node.topics.get(to.topic)
+    if topic is not None and topic.ordered and to.partition is None:
+        to = Address(to.topic, min(topic.partitions))
+    return original(connection, to, size)
+
+
 FAULTS: tuple[Preset, ...] = (
     missing(
         "order-not-a-must",
@@ -133,5 +153,14 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_COMMAND,
         may_break=f"{_IN_ORDER} {_AGAIN} {_INCREASING} {_POSITION} {_HISTORY}",
         overrides=_rule(_no_known_channel),
+    ),
+    missing(
+        "order-partition-not-needed",
+        "a publish to an ordered topic that names no partition goes to the first one",
+        breaks="smart.order.publish-partition",
+        overrides=(
+            around(publish, "needs_partition", _not_when_ordered),
+            around(publish, "locate", _first_when_ordered),
+        ),
     ),
 )

@@ -1,17 +1,14 @@
-"""Faults of message ids, of FIN and TOUCH, and of heartbeats."""
+"""Faults of message ids, and of FIN and TOUCH."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from weakref import WeakSet
 
-from wireproof_reference_impl.json_text import compact_json
-from wireproof_reference_impl.nsq.core.channel import Channel
-from wireproof_reference_impl.nsq.core.commands import identify
+from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.delivery import message_parts
-from wireproof_reference_impl.nsq.delivery.in_flight import Held, InFlight
+from wireproof_reference_impl.nsq.delivery.in_flight import Held, InFlight, NotInFlight
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
-from wireproof_reference_impl.nsq.faulty.errors import answered_with_a_response
 from wireproof_reference_impl.nsq.preset import (
-    READERS,
     TRACED,
     Preset,
     boundary,
@@ -22,12 +19,12 @@ from wireproof_reference_impl.nsq.preset import (
 )
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import Message
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
-from wireproof_spec.nsq import names
-from wireproof_spec.nsq.names import HEARTBEAT, IDENTIFY, MPUB
+from wireproof_spec.nsq.error_codes import E_FIN_FAILED, E_INVALID, E_REQ_FAILED, E_TOUCH_FAILED
+from wireproof_spec.nsq.names import NOP, TOUCH
 
 _U63 = 1 << 63
-_KNOWN = {name for name in vars(names).values() if isinstance(name, bytes)}
 
 
 def _head(trace_id: Callable[[Message, int], int]) -> tuple[Override, ...]:
@@ -117,34 +114,54 @@ def _not_beyond_1_s(
     original(in_flight, internal_id, subscriber, now_ns=now_ns, most_ns=1_000_000_000)
 
 
-def _without_heartbeats(frame_type: int, data: bytes) -> bytes:
-    return b"" if data == HEARTBEAT else packed.frame(frame_type, data)
-
-
-def _in_a_response(is_meant: Callable[[bytes], bool]) -> tuple[Override, ...]:
-    """Return overrides under which some commands are refused without an error frame."""
-    return (answered_with_a_response(lambda command, code: is_meant(command)),)
-
-
-def _at_once_below_2_s(
-    original: Original, channel: Channel, held: Held, now_ns: int, *, delay_ns: int
+def _most_of_the_time_gone(
+    original: Original,
+    in_flight: InFlight,
+    internal_id: int,
+    subscriber: Subscriber,
+    *,
+    now_ns: int,
+    most_ns: int,
 ) -> None:
-    original(channel, held, now_ns, delay_ns=delay_ns if delay_ns >= 2_000_000_000 else 0)
+    # Tests use time-outs of one second.
+    original(in_flight, internal_id, subscriber, now_ns=now_ns - 800_000_000, most_ns=most_ns)
 
 
-def _below_99(original: Original) -> Callable[..., object]:
-    def sample_rate(value: int) -> object:
-        return original(value if value < 99 else value + 1)
+def _refused_after_nop() -> Override:
+    """Return the override under which TOUCH directly after NOP is refused."""
+    after_nop: WeakSet[Connection] = WeakSet()
 
-    return sample_rate
+    def run_command(original: Original, connection: Connection, words: Sequence[bytes]) -> None:
+        if words[0] == TOUCH and connection in after_nop:
+            raise Refusal(E_INVALID, "cannot TOUCH after NOP")
+        (after_nop.add if words[0] == NOP else after_nop.discard)(connection)
+        original(connection, words)
+
+    return around(Connection, "run_command", run_command)
 
 
-def _one_more(original: Original, channel: Channel, subscriber: Subscriber, count: int) -> None:
-    original(channel, subscriber, count + (count > 0))
+def _dropped_by_others(
+    original: Original, in_flight: InFlight, internal_id: int, subscriber: Subscriber
+) -> object:
+    try:
+        return original(in_flight, internal_id, subscriber)
+    except NotInFlight:
+        held = in_flight.held.get(internal_id)
+        if held is not None and held.subscriber is not None:
+            original(in_flight, internal_id, held.subscriber)
+        raise
 
 
-def _with_compression(fields: Mapping[str, object]) -> bytes:
-    return compact_json({**fields, "deflate": True})
+def _closes_when_not_held(command: bytes, code: str, fatal: bool) -> bool:
+    return fatal or code in (E_FIN_FAILED, E_REQ_FAILED, E_TOUCH_FAILED)
+
+
+def _time_of_the_first(message: Message, attempts: int) -> int:
+    return message.trace_id or (0 if attempts == 1 else message.timestamp_ns)
+
+
+def _marked_again(message: Message, attempts: int) -> int:
+    return message.trace_id or int(attempts > 1)
 
 
 def _every_tenth_ahead(number: int) -> int:
@@ -159,6 +176,9 @@ _ANY = "smart.trace.any-id"
 _INTERNAL = "smart.trace.internal-id"
 _HALVES = "smart.message-id.halves"
 _FINISH = "smart.message-id.finish"
+_NOT_HELD = "smart.message-id.not-held"
+_TOUCH = "smart.message-id.touch"
+_AGAIN = "smart.message-id.again"
 _GROW = "smart.message-id.increasing"
 _BATCH = "smart.trace.batch"
 
@@ -167,77 +187,41 @@ FAULTS: tuple[Preset, ...] = (
     missing(
         "finish-by-anybody",
         "FIN finishes a message that is in flight to another client",
-        breaks="smart.message-id.not-held",
+        breaks=_NOT_HELD,
         may_break="smart.order.one-in-flight",
         overrides=(around(InFlight, "finish", _by_anybody),),
+    ),
+    condition(
+        "put-back-by-anybody",
+        "REQ of a message that is in flight to another client is refused, and drops the message",
+        breaks=_NOT_HELD,
+        may_break="smart.order.one-in-flight",
+        overrides=(around(InFlight, "take", _dropped_by_others),),
+    ),
+    wrong_value(
+        "not-held-closes",
+        "FIN, REQ and TOUCH of a message that the client does not hold close the connection",
+        breaks=_NOT_HELD,
+        settings={"output.fatal": _closes_when_not_held},
     ),
     missing(
         "touch-not-heeded",
         "TOUCH does not extend the time-out of a message",
-        breaks="smart.message-id.touch",
+        breaks=_TOUCH,
         overrides=(around(InFlight, "touch", _not_beyond_1_s),),
     ),
-    missing(
-        "no-heartbeats",
-        "the broker sends no heartbeats",
-        breaks="smart.connection.heartbeat",
-        may_break="upgrade.open-subscription",
-        settings={"output.frame": _without_heartbeats},
-    ),
-    boundary(
-        "put-back-comes-at-once",
-        "REQ ignores delays below 2 s",
-        breaks="smart.connection.requeue",
-        overrides=(around(Channel, "put_back", _at_once_below_2_s),),
-    ),
-    boundary(
-        "nothing-in-a-response",
-        "an empty line and a wrong magic are refused in a response frame instead of an error "
-        "frame",
-        breaks="smart.connection.odd-command smart.connection.wrong-magic",
-        overrides=_in_a_response(lambda command: not command),
-    ),
     wrong_value(
-        "unknown-in-a-response",
-        "an unknown command is refused in a response frame instead of an error frame",
-        breaks="smart.connection.unknown-command",
-        may_break="smart.connection.odd-command smart.connection.wrong-magic",
-        overrides=_in_a_response(lambda command: command not in _KNOWN),
+        "touch-takes-time-away",
+        "TOUCH grants a message 800 ms less than its time-out",
+        breaks=_TOUCH,
+        may_break="smart.order.one-in-flight",
+        overrides=(around(InFlight, "touch", _most_of_the_time_gone),),
     ),
-    boundary(
-        "identify-sample-rate-below-99",
-        "IDENTIFY with sample_rate 99, the highest legal value, is refused",
-        breaks="smart.connection.identify",
-        overrides=(Override(identify, "_sample_rate", _below_99),),
-    ),
-    boundary(
-        "ready-allows-one-more",
-        "a client may hold one message more than its RDY count",
-        breaks="smart.connection.ready",
-        may_break=(
-            f"{TRACED} {READERS} smart.history.kept dispatch.history smart.partition.own-messages"
-        ),
-        overrides=(around(Channel, "set_ready", _one_more),),
-    ),
-    extra(
-        "identify-tells-of-compression",
-        "the answer to IDENTIFY lists a compression that the client did not request",
-        breaks="smart.connection.identify-told",
-        settings={"output.identify_json": _with_compression},
-    ),
-    wrong_value(
-        "unidentified-without-a-code",
-        "an IDENTIFY is refused in a response frame instead of an error frame",
-        breaks="smart.connection.identify-refused",
-        may_break="smart.connection.identify-odd smart.connection.identify-refused-limits",
-        overrides=_in_a_response(lambda command: command == IDENTIFY),
-    ),
-    wrong_value(
-        "batch-without-a-code",
-        "a batch is refused in a response frame instead of an error frame",
-        breaks="smart.connection.batch-refused",
-        may_break="smart.connection.batch-of-none",
-        overrides=_in_a_response(lambda command: command == MPUB),
+    condition(
+        "touch-refused-after-nop",
+        "TOUCH directly after NOP is refused",
+        breaks=_TOUCH,
+        overrides=(_refused_after_nop(),),
     ),
     wrong_value(
         "id-low-half-little-endian",
@@ -266,9 +250,23 @@ FAULTS: tuple[Preset, ...] = (
     condition(
         "id-of-untraced-counts-deliveries",
         "the low half of an untraced message's id is the number of times it came again",
-        breaks="smart.message-id.again",
+        breaks=_AGAIN,
         may_break="smart.partition.stored-once",
         overrides=_head(lambda message, attempts: message.trace_id or attempts - 1),
+    ),
+    wrong_value(
+        "id-of-untraced-is-the-time",
+        "the low half of an untraced message's id is its time stamp once it comes again",
+        breaks=_AGAIN,
+        may_break="smart.partition.stored-once",
+        overrides=_head(_time_of_the_first),
+    ),
+    extra(
+        "id-of-untraced-marked",
+        "the low half of an untraced message's id is 1 once it comes again",
+        breaks=_AGAIN,
+        may_break="smart.partition.stored-once",
+        overrides=_head(_marked_again),
     ),
     boundary(
         "finish-not-from-2-to-the-63",

@@ -16,6 +16,8 @@ from wireproof_reference_impl.nsq.faulty.shared_overrides import (
 from wireproof_reference_impl.nsq.faulty.together import TOGETHER
 from wireproof_reference_impl.nsq.preset import (
     CONDITION,
+    PUBLISHERS,
+    READERS,
     TRACED,
     WRONG_VALUE,
     Preset,
@@ -117,6 +119,21 @@ def _twice_in_a_row(connection: Connection, entries: Sequence[NewMessage]) -> Se
     return [*entries, *entries] if more_waits else entries
 
 
+def _last_in_a_row(connection: Connection, entries: Sequence[NewMessage]) -> Sequence[NewMessage]:
+    is_last = connection.command == PUB and connection.place == len(connection.buffer)
+    in_a_row = is_last and connection.buffer.count(b"PUB ") > 1
+    return [*entries, *entries] if in_a_row else entries
+
+
+def _every_fifth_twice(
+    original: Original, partition: Partition, entries: Sequence[NewMessage], now_ns: int
+) -> object:
+    stored = original(partition, entries, now_ns)
+    if len(entries) == 1 and partition.log.count % 6 == 5:
+        original(partition, entries, now_ns)
+    return stored
+
+
 def _last_byte_lost_above_4096(data: bytes) -> bytes:
     return data[:-1] if len(data) > 4096 else data
 
@@ -153,6 +170,20 @@ FAULTS: tuple[Preset, ...] = (
         breaks="smart.partition.stored-once",
         may_break=f"{_PUBLISH} {_OWN}",
         overrides=(change_stored(_twice_in_a_row),),
+    ),
+    boundary(
+        "publish-last-in-a-row-stored-twice",
+        "the last PUB of several in the same write is stored twice",
+        breaks="smart.partition.stored-once",
+        may_break=f"{_PUBLISH} {_OWN}",
+        overrides=(change_stored(_last_in_a_row),),
+    ),
+    extra(
+        "publish-every-fifth-stored-twice",
+        "every fifth single message of a partition is stored twice",
+        breaks="smart.partition.stored-once",
+        may_break=f"{_STRAYED} {_TRACED_STRAYED} {READERS} {PUBLISHERS}",
+        overrides=(around(Partition, "publish", _every_fifth_twice),),
     ),
     _stray(
         "partition-first-for-all",

@@ -6,6 +6,7 @@ from struct import pack
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.commands.publish import split_traced
+from wireproof_reference_impl.nsq.faulty.errors import code_refusals
 from wireproof_reference_impl.nsq.preset import (
     Preset,
     boundary,
@@ -17,7 +18,8 @@ from wireproof_reference_impl.nsq.preset import (
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import PublishResult
 from wireproof_reference_impl.overrides import Override, replace_function
-from wireproof_spec.nsq.names import OK
+from wireproof_spec.nsq.error_codes import E_PUB_FAILED
+from wireproof_spec.nsq.names import OK, PUB_TRACE
 
 _U63 = 1 << 63
 _U64 = 1 << 64
@@ -97,6 +99,10 @@ def _room_for_the_id(size: int) -> bool:
 def _id_for_nothing(data: bytes) -> tuple[int, bytes]:
     """Store the trace id as the message if nothing follows it."""
     return split_traced(data)[0], data[8:] or data
+
+
+def _other_code(command: bytes, code: str) -> str:
+    return E_PUB_FAILED if command == PUB_TRACE else code
 
 
 _LAYOUT = "smart.trace.layout"
@@ -260,6 +266,20 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_OFFSET,
         may_break=f"disk.position {_ORDERED}",
         settings=_answer_with(lambda stored: _response(stored, offset=0)),
+    ),
+    boundary(
+        "pub-trace-offset-falls",
+        "the offset in the answer to PUB_TRACE decreases from each record to the next",
+        breaks=_OFFSET,
+        may_break=f"disk.position {_ORDERED}",
+        settings=_answer_with(lambda stored: _response(stored, offset=(1 << 30) - stored.offset)),
+    ),
+    wrong_value(
+        "pub-trace-other-codes",
+        "PUB_TRACE refuses bad sizes and unknown topics with other codes than PUB",
+        breaks="smart.trace.errors",
+        may_break="smart.trace.short smart.trace.batch",
+        overrides=(code_refusals(_other_code),),
     ),
     extra(
         "pub-trace-short-taken",
