@@ -30,7 +30,7 @@ class Unsupported(Exception):
         self.what = what
 
 
-class Asker(Protocol):
+class Caller(Protocol):
     """Who asked, and gets the answer, now or later."""
 
     client: str
