@@ -17,18 +17,18 @@ from wireproof_reference_impl.oms.clock import MILLISECOND_NS, ServerClock
 from wireproof_reference_impl.oms.core.broker import Broker, Received
 from wireproof_reference_impl.oms.core.due_queue import DueQueue
 from wireproof_reference_impl.oms.core.refusal import Refusal
+from wireproof_spec.driver.lines import CLOSE, NAME, OPEN, VERSION
 from wireproof_spec.oms.names import ATTRIBUTES
 from wireproof_spec.strict_json import JsonValue
 
 Fields = Mapping[str, JsonValue]
 
-PROTOCOL: Final = "wireproof-driver"
-VERSION: Final = 1
-NAME: Final = "wireproof reference"
+REFERENCE: Final = "wireproof reference"
 CAPABILITIES: Final = ("partitions", "transaction", "nack", "advance", "hold", "compression")
 
 _MOST_TIMEOUT_MS = 600_000
-_MOST_MESSAGES = 10_000
+_MOST_MESSAGES = 1_000
+"""As many as the schema of an answer allows."""
 
 
 class Deferred(Struct, frozen=True):
@@ -58,9 +58,9 @@ class Adapter:
     def hello(self) -> dict[str, JsonValue]:
         """Return the greeting: who this is, and what it claims."""
         return {
-            "hello": PROTOCOL,
+            "hello": NAME,
             "versions": [VERSION],
-            "name": NAME,
+            "name": REFERENCE,
             "version": self._version,
             "operations": [*OPERATIONS],
             "claims": [*ATTRIBUTES, *CAPABILITIES],
@@ -212,7 +212,7 @@ Handler = Callable[[Adapter, Request, Caller, int], Fields | None]
 
 OPERATIONS: Final[Mapping[str, Handler]] = {
     "hello": Adapter.greet,
-    "open": Adapter.open,
+    OPEN: Adapter.open,
     "create_destination": Adapter.create_destination,
     "send": Adapter.send,
     "prepare": Adapter.prepare,
@@ -222,5 +222,5 @@ OPERATIONS: Final[Mapping[str, Handler]] = {
     "ack": Adapter.acknowledge,
     "nack": Adapter.reject,
     "clock": Adapter.tell_time,
-    "close": Adapter.close,
+    CLOSE: Adapter.close,
 }
