@@ -88,16 +88,17 @@ def attributes_of(document: Attributes) -> Attributes:
 
 
 def make_document(
-    destination: str, attributes: Attributes, header: Attributes, data: bytes
+    destination: str, attributes: Attributes | None, header: Attributes, data: bytes
 ) -> dict[str, JsonValue]:
-    """Return a message in its document form."""
+    """Return a message in its document form; without an extension header if there is None."""
     message: dict[str, JsonValue] = {
         names.VERSION: VERSION,
         names.HEADER: {names.DESTINATION: destination, **header},
-        names.EXTENSION_HEADER: dict(attributes),
         names.PROPERTIES: {},
         names.DATA: in_base64(data),
     }
+    if attributes is not None:
+        message[names.EXTENSION_HEADER] = dict(attributes)
     return {names.MESSAGE: message}
 
 

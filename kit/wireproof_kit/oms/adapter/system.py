@@ -135,14 +135,14 @@ class Destination:
 
     def send(
         self,
-        attributes: Attributes = NOTHING,
+        attributes: Attributes | None = NOTHING,
         *,
         header: Attributes = NOTHING,
         body: bytes | None = None,
         op: str = "send",
         hold_ms: int | None = None,
     ) -> Sent:
-        """Send a message, by default with a body of its own.
+        """Send a message, by default with a body of its own and an empty extension header.
 
         Raises:
             TargetUnreachable, TargetSilent: the adapter does not answer as it should.
