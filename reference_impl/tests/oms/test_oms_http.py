@@ -6,8 +6,8 @@ import pytest
 from oms_client import FIRST_NS, Client
 
 from wireproof_reference_impl.oms.adapter.exact_json import exact_json
-from wireproof_reference_impl.oms.adapter.requests import MOST_REQUEST_BYTES
 from wireproof_reference_impl.oms.http import HttpConnection
+from wireproof_spec.driver.lines import MAX_LINE_BYTES
 from wireproof_spec.strict_json import JsonValue
 
 
@@ -82,7 +82,7 @@ def test_a_lost_connection_takes_no_message() -> None:
         (b"POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\nx", b"400"),
         (b"nonsense\r\n\r\n", b"400"),
         (
-            b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (MOST_REQUEST_BYTES + 1),
+            b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (MAX_LINE_BYTES + 1),
             b"413",
         ),
     ],

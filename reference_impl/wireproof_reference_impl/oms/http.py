@@ -15,7 +15,8 @@ from wireproof_reference_impl.http_stream import (
 )
 from wireproof_reference_impl.oms.adapter.adapter import Adapter
 from wireproof_reference_impl.oms.adapter.exact_json import exact_json
-from wireproof_reference_impl.oms.adapter.requests import MOST_REQUEST_BYTES, Malformed
+from wireproof_reference_impl.oms.adapter.requests import Malformed
+from wireproof_spec.driver.lines import MAX_LINE_BYTES
 from wireproof_spec.strict_json import JsonValue
 
 _JSON: Final = "application/json"
@@ -104,8 +105,8 @@ class HttpConnection:
             self._output.append(CONTINUE)
 
     def _check_length(self, length: int) -> None:
-        if length > MOST_REQUEST_BYTES:
-            text = f"expected a body of at most {MOST_REQUEST_BYTES} bytes"
+        if length > MAX_LINE_BYTES:
+            text = f"expected a body of at most {MAX_LINE_BYTES} bytes"
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
 
     def _finish(self, body: bytes, now_ns: int) -> None:

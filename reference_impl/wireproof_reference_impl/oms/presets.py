@@ -7,6 +7,7 @@ from wireproof_reference_impl.oms.faulty import (
     attributes,
     counting,
     delay,
+    documents,
     expiry,
     headers,
     message,
@@ -33,6 +34,7 @@ FAULTS: Mapping[str, Preset] = {
         transactions,
         store,
         message,
+        documents,
     )
     for preset in family.FAULTS
 }

@@ -8,8 +8,9 @@ from oms_client import FIRST_NS, Client, Object, message
 
 from wireproof_reference_impl.oms.adapter.exact_json import exact_json
 from wireproof_reference_impl.oms.adapter.lines import LineConnection
-from wireproof_reference_impl.oms.adapter.requests import MOST_REQUEST_BYTES, Malformed
+from wireproof_reference_impl.oms.adapter.requests import Malformed
 from wireproof_spec import json_schema
+from wireproof_spec.driver.lines import MAX_LINE_BYTES
 from wireproof_spec.strict_json import JsonValue
 
 FIRST_MS = FIRST_NS // 1_000_000
@@ -252,7 +253,7 @@ def test_lines_come_in_pieces_and_end_with_the_stream() -> None:
 
 @pytest.mark.parametrize(
     ("data", "words"),
-    [(b"hello\n", "expected JSON"), (b"x" * (MOST_REQUEST_BYTES + 1), "bytes in a line")],
+    [(b"hello\n", "expected JSON"), (b"x" * (MAX_LINE_BYTES + 1), "bytes in a line")],
 )
 def test_a_line_that_is_no_request_ends_the_adapter(data: bytes, words: str) -> None:
     connection = LineConnection(Client().adapter)

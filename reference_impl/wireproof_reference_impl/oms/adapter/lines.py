@@ -5,7 +5,8 @@ from typing import Final
 
 from wireproof_reference_impl.oms.adapter.adapter import Adapter
 from wireproof_reference_impl.oms.adapter.exact_json import exact_json
-from wireproof_reference_impl.oms.adapter.requests import MOST_REQUEST_BYTES, Malformed
+from wireproof_reference_impl.oms.adapter.requests import Malformed
+from wireproof_spec.driver.lines import MAX_LINE_BYTES
 from wireproof_spec.strict_json import JsonValue
 
 LOCAL_CLIENT: Final = "127.0.0.1:0"
@@ -34,8 +35,8 @@ class LineConnection:
             self._ask(line, now_ns)
         if not data:
             self.closed = True
-        elif len(self._input) > MOST_REQUEST_BYTES:
-            self._end(f"expected at most {MOST_REQUEST_BYTES} bytes in a line")
+        elif len(self._input) > MAX_LINE_BYTES:
+            self._end(f"expected at most {MAX_LINE_BYTES} bytes in a line")
 
     def answer(self, answer: Mapping[str, JsonValue], now_ns: int) -> None:
         """Write an answer."""

@@ -12,9 +12,6 @@ from wireproof_spec.oms.names import Kind
 from wireproof_spec.strict_json import JsonFault, JsonValue
 from wireproof_spec.wire_error import WireError
 
-MOST_REQUEST_BYTES: Final = 4 << 20
-"""As long as a line of the driver protocol may be."""
-
 MOST_ID: Final = (1 << 53) - 1
 
 
@@ -30,7 +27,7 @@ class Unsupported(Exception):
         self.what = what
 
 
-class Asker(Protocol):
+class Caller(Protocol):
     """Who asked, and gets the answer, now or later."""
 
     client: str

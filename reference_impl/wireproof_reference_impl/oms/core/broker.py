@@ -86,7 +86,7 @@ class Broker:
             Refusal: the message is malformed, or its destination or partition does not exist.
         """
         sent = read_sent(document)
-        message = self._store(sent, client=client, now=now, born=born)
+        message = self.store(sent, client=client, now=now, born=born)
         self._destination(sent.destination).add(message)
         return documents.sent_document(message, self.behaviour)
 
@@ -98,7 +98,7 @@ class Broker:
         """
         sent = read_sent(document)
         transaction_id = sent.text(names.TRANSACTION_ID) or self._around.new_id()
-        message = self._store(sent, client=client, now=now, transaction_id=transaction_id)
+        message = self.store(sent, client=client, now=now, transaction_id=transaction_id)
         self._transactions.prepare(transaction_id, message)
         return documents.sent_document(message, self.behaviour)
 
@@ -152,7 +152,7 @@ class Broker:
         if not group.reject(delivery, now):
             raise _not_open(receipt)
 
-    def _store(
+    def store(
         self,
         sent: Sent,
         *,
@@ -161,6 +161,11 @@ class Broker:
         born: int | None = None,
         transaction_id: str | None = None,
     ) -> Message:
+        """Return a message as it is stored in its destination, though not added to it yet.
+
+        Raises:
+            Refusal: its destination or partition does not exist, or its delay is refused.
+        """
         born = now if born is None else born
         place = self._destination(sent.destination)
         self._check_delay(sent.number(names.DELAY_TIME))

@@ -6,6 +6,7 @@ from wireproof_reference_impl.oms.core import timing
 from wireproof_reference_impl.oms.core.broker import Broker
 from wireproof_reference_impl.oms.core.timing import LATEST
 from wireproof_reference_impl.oms.faulty.effect import (
+    OfLast,
     boundary,
     change_delay,
     change_due,
@@ -36,23 +37,16 @@ def _delay_of_nothing(delay: int | None) -> int | None:
     return _LATE_MS if delay == 0 else delay
 
 
-def _delay_of_last() -> Override:
-    """Return an override by which a message without a delay takes that of the one before it."""
-    last: list[int] = []
-
-    def change(delay: int | None) -> int | None:
-        if delay is not None:
-            last[:] = [delay]
-            return delay
-        return last[0] if last else None
-
-    return change_delay(change)
+def _delay_of_last() -> tuple[Override, ...]:
+    """Return overrides by which a message without a delay takes that of the one before it."""
+    last = OfLast()
+    return last.override(), change_delay(last.swap)
 
 
-def _delay_from(start: Callable[[int, int], int]) -> tuple[Override, ...]:
-    """Return overrides by which a delay counts from another time than birth.
+def _delay_from(is_from_storing: Callable[[int, int], bool]) -> tuple[Override, ...]:
+    """Return overrides by which some delays count from storing, not from birth.
 
-    `start` is given the times of birth and of storing.
+    The function is given the delay, and how long the message took from birth to the store.
     """
     stored: list[int] = []
 
@@ -61,7 +55,8 @@ def _delay_from(start: Callable[[int, int], int]) -> tuple[Override, ...]:
         return original(*arguments, now=now, **named)
 
     def due_time(original: Original, born: int, delay: int | None) -> object:
-        return original(start(born, stored[0]) if stored else born, delay)
+        held = stored[0] - born if stored else 0
+        return original(born + held if is_from_storing(delay or 0, held) else born, delay)
 
     return around(Broker, "send", send), around(timing, "due_time", due_time)
 
@@ -87,13 +82,14 @@ FAULTS: tuple[Preset, ...] = (
         "delayTime is taken for microseconds",
         change_delay(lambda delay: delay and delay // 1000),
         breaks=DELAY,
+        may_break=f"{HUGE}",
     ),
     wrong_value(
         "delay-in-seconds",
         "delayTime is taken for seconds",
         change_delay(lambda delay: delay and delay * 1000),
         breaks=SOON,
-        may_break=DELAY,
+        may_break=f"{DELAY} delay.from-birth",
     ),
     boundary(
         "delay-cut-to-seconds",
@@ -147,31 +143,32 @@ FAULTS: tuple[Preset, ...] = (
     condition(
         "delay-of-the-last",
         "a message without delayTime waits as long as the one before it had to",
-        _delay_of_last(),
+        *_delay_of_last(),
         breaks="delay.at-once",
     ),
     late(
         "delay-late-by-3-s",
         "a delayed message is delivered 3 s after its due time",
-        change_delay(lambda delay: delay and delay + _LATE_MS),
+        change_delay(lambda delay: delay + _LATE_MS if delay and delay > 0 else delay),
         breaks=SOON,
+        may_break=f"{DELAY} {HUGE} delay.from-birth expire.between",
     ),
     wrong_value(
         "delay-from-storing",
         "delayTime counts from the time when the message is stored",
-        *_delay_from(lambda born, stored: stored),
+        *_delay_from(lambda delay, held: True),
         breaks="delay.from-birth",
     ),
     boundary(
-        "delay-from-half-way",
-        "delayTime counts from the middle between the birth of a message and its storing",
-        *_delay_from(lambda born, stored: (born + stored) // 2),
+        "delay-of-a-second-from-storing",
+        "a delayTime of a second and more counts from the time when the message is stored",
+        *_delay_from(lambda delay, held: delay >= _SECOND),
         breaks="delay.from-birth",
     ),
     condition(
         "delay-from-storing-if-held",
         "delayTime counts from storing if a message was held for more than 100 ms",
-        *_delay_from(lambda born, stored: stored if stored - born > _HELD_MS else born),
+        *_delay_from(lambda delay, held: held > _HELD_MS),
         breaks="delay.from-birth",
     ),
     missing(

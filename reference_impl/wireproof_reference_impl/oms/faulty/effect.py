@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from wireproof_reference_impl.oms.behaviour import Behaviour
 from wireproof_reference_impl.oms.core import broker, documents, timing
+from wireproof_reference_impl.oms.core.broker import Broker
 from wireproof_reference_impl.oms.core.documents import JsonObject
 from wireproof_reference_impl.oms.core.message import Message
 from wireproof_reference_impl.oms.core.sent import Sent
@@ -147,6 +148,30 @@ def change_discard(change: Callable[[int, int | None, int | None], int | None]) 
         return change(born, expires, right)
 
     return around(timing, "discard_time", wrong)
+
+
+class OfLast:
+    """Remembers something of the last message of each destination, for the next one."""
+
+    def __init__(self) -> None:
+        self._by_destination: dict[str, int] = {}
+        self._destination = ""
+
+    def override(self) -> Override:
+        """Return an override that notes to which destination a message is sent."""
+
+        def wrong(original: Original, sender: Broker, sent: Sent, **named: object) -> object:
+            self._destination = sent.destination
+            return original(sender, sent, **named)
+
+        return around(Broker, "store", wrong)
+
+    def swap(self, value: int | None) -> int | None:
+        """Return the value, or if there is none that of the message before, if that had one."""
+        before = self._by_destination.pop(self._destination, None)
+        if value is not None:
+            self._by_destination[self._destination] = value
+        return before if value is None else value
 
 
 def extension_header(document: JsonObject) -> JsonObject:

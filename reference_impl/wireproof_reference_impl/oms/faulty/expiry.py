@@ -5,6 +5,7 @@ from collections.abc import Callable
 from wireproof_reference_impl.oms.core.broker import Broker
 from wireproof_reference_impl.oms.core.group import Delivery, Group
 from wireproof_reference_impl.oms.faulty.effect import (
+    OfLast,
     boundary,
     change_discard,
     condition,
@@ -24,17 +25,15 @@ IsWithdrawn = Callable[[Delivery, int], bool]
 """Tells whether a delivery is withdrawn so many ms after its message has expired."""
 
 
-def _expire_of_last() -> Override:
-    """Return an override by which a message without expireTime takes that of the one before it."""
-    last: list[int] = []
+def _expire_of_last() -> tuple[Override, ...]:
+    """Return overrides by which a message without expireTime takes that of the one before it."""
+    last = OfLast()
 
     def change(born: int, expires: int | None, right: int | None) -> int | None:
-        if expires is not None:
-            last[:] = [expires]
-            return right
-        return last[0] if last else None
+        of_last = last.swap(expires)
+        return of_last if expires is None else right
 
-    return change_discard(change)
+    return last.override(), change_discard(change)
 
 
 def _withdraw(is_withdrawn: IsWithdrawn) -> tuple[Override, ...]:
@@ -97,15 +96,15 @@ FAULTS: tuple[Preset, ...] = (
         breaks="expire.unset",
     ),
     boundary(
-        "expire-unset-is-0",
-        "a message without expireTime is discarded at once",
-        change_discard(lambda born, expires, right: 0 if expires is None else right),
+        "expire-by-default-of-1400-ms",
+        "a message without expireTime is discarded 1.4 s after its birth",
+        change_discard(lambda born, expires, right: born + 1400 if expires is None else right),
         breaks="expire.unset",
     ),
     condition(
         "expire-of-the-last",
         "a message without expireTime has that of the one before it",
-        _expire_of_last(),
+        *_expire_of_last(),
         breaks="expire.unset",
     ),
     boundary(

@@ -25,6 +25,7 @@ from wireproof_spec.oms import names
 CHOSEN = "partition.delivered-from"
 UNKNOWN = "partition.unknown"
 NO_WRAP = "partition.no-wrap"
+NUMBERS = "partition.numbering"
 _HIDDEN = "hiddenPartition"
 ANY = f"{CHOSEN} round-trip.unchanged round-trip.claimed"
 
@@ -120,7 +121,7 @@ FAULTS: tuple[Preset, ...] = (
         "a partition that the sender chose is ignored",
         change_sent(_drop_partition),
         breaks=f"{CHOSEN} {UNKNOWN}",
-        may_break=f"{ANY} {NO_WRAP}",
+        may_break=f"{ANY} {NO_WRAP} {NUMBERS}",
     ),
     missing(
         "partition-told-only",
@@ -128,7 +129,7 @@ FAULTS: tuple[Preset, ...] = (
         change_sent(_hide_partition),
         change_told(_tell_hidden),
         breaks=f"{CHOSEN} {UNKNOWN}",
-        may_break=f"{ANY} {NO_WRAP}",
+        may_break=f"{ANY} {NO_WRAP} {NUMBERS}",
     ),
     wrong_value(
         "partition-one-further",
@@ -156,48 +157,49 @@ FAULTS: tuple[Preset, ...] = (
         "an unknown partition is replaced by its remainder",
         _replace_unknown(lambda wanted, count: wanted % count),
         breaks=UNKNOWN,
-        may_break=NO_WRAP,
+        may_break=f"{NO_WRAP} {NUMBERS}",
     ),
     wrong_value(
         "partition-unknown-is-first",
         "a message for an unknown partition is stored in the first",
         _replace_unknown(lambda wanted, count: 0),
         breaks=UNKNOWN,
-        may_break=NO_WRAP,
+        may_break=f"{NO_WRAP} {NUMBERS}",
     ),
     boundary(
         "partition-below-first-is-last",
         "a message for partition -1 is stored in the last",
         _accept_below_first(),
         breaks=UNKNOWN,
+        may_break=f"{NUMBERS}",
     ),
     boundary(
         "partition-after-last-is-last",
         "a message for a partition beyond the last is stored in the last",
         _replace_unknown(lambda wanted, count: count - 1 if wanted > 0 else 0),
         breaks=UNKNOWN,
-        may_break=NO_WRAP,
+        may_break=f"{NO_WRAP} {NUMBERS}",
     ),
     wrong_value(
         "partition-16-bits",
         "partition numbers are kept in 16 bits",
         *_narrow(16),
         breaks=NO_WRAP,
-        may_break=UNKNOWN,
+        may_break=f"{UNKNOWN} {NUMBERS}",
     ),
     wrong_value(
         "partition-8-bits",
         "partition numbers are kept in 8 bits",
         *_narrow(8),
         breaks=NO_WRAP,
-        may_break=UNKNOWN,
+        may_break=f"{UNKNOWN} {NUMBERS}",
     ),
     boundary(
         "partition-15-bits",
         "partition numbers are kept in 15 bits",
         *_narrow(15),
         breaks=NO_WRAP,
-        may_break=UNKNOWN,
+        may_break=f"{UNKNOWN} {NUMBERS}",
     ),
     missing(
         "key-spread",

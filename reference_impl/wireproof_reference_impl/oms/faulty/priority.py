@@ -101,7 +101,7 @@ FAULTS: tuple[Preset, ...] = (
         "consumers are told priorities from 0 to 9",
         _tell(lambda told: told - 1),
         breaks=RANGE,
-        may_break=f"{ANY} {DEFAULT}",
+        may_break=f"{ANY} {DEFAULT} {FOLDED}",
     ),
     boundary(
         "priority-10-is-9",
