@@ -52,7 +52,7 @@ bench-pipeline:
 kills:
 	@$(PYTHON) tools/setup.py all
 	@$(BIN)/python tools/s3.py
-	@$(BIN)/python tools/bench_pipeline/kills.py $(if $(KILLS),--kills $(KILLS))
+	@$(BIN)/python tools/bench_pipeline/kills.py $(if $(KILLS),--kills $(KILLS)) $(ARGS)
 
 selftest:
 	@$(PYTHON) tools/setup.py dev
@@ -146,7 +146,7 @@ help:
 	@echo "make test-spark    questions on drawn histories, and a Spark cluster on loopback"
 	@echo "make bench-aggregate   questions to 1, 10 and 50 million rows (ROWS=1000000: one size)"
 	@echo "make bench-pipeline    ingest of 2 000 bundles beside that of before Spark; goes on where it was"
-	@echo "make kills    kill ingest and aggregate 60 times (KILLS=…); goes on where it was"
+	@echo "make kills    kill ingest, ingest --watch and aggregate 60 times in turn (KILLS=…); goes on where it was"
 	@echo "make selftest every fault, every variant, fifty mixes of variants (SAMPLE=1: a few)"
 	@echo "make matrix   the same, with every case that must not turn red"
 	@echo "make flips    judge the example client 20 times with busy processors (SAMPLE=1: a few cases)"

@@ -1,11 +1,13 @@
 """Kill ingests and aggregates at random; after each nothing is lost, nothing is there twice.
 
-    python tools/bench_pipeline/kills.py [--kills 60]
+    python tools/bench_pipeline/kills.py [--kills 60] [--only watch]
 
 The history, the landing folder and how many were killed are kept in out/kills: a run that was
-broken off goes on. Every third kill is of an aggregate, whose site must then be the one before, or
-whole; the others are of an ingest of bundles that have arrived since, every second one with its
-Java. After each kill the tables are read with `deltalake`, at the versions that `runs` names.
+broken off goes on. In turn an ingest is killed, one that watches while bundles arrive, and an
+aggregate, whose site must then be the one before, or whole; every second one with its Java. With
+`--only` all kills are of that kind. After each kill the tables are read with `deltalake`, at the
+versions that `runs` names. Before the first kill both commands are run to their ends: a kill comes
+somewhere in the time that they took, for on a loaded machine Spark starts in minutes.
 """
 
 import argparse
@@ -28,50 +30,79 @@ LANDING, HISTORY, SITE = OUT / "landing", OUT / "history", OUT / "site"
 STATE = OUT / "state.json"
 CASES = 50
 ARRIVING = 3
-LONGEST_S = 60.0
+"""Bundles that arrive before each kill; so many more arrive one by one at a watching ingest."""
+SHARES = (0.1, 1.1)
+"""When a kill comes, as a share of the time that the command took undisturbed."""
 FLAGS = ["--master", "local[2]", "--conf", "spark.driver.memory=1g", "-q"]
+KINDS = ("ingest", "watch", "aggregate")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=60)
-    wanted = parser.parse_args().kills
+    parser.add_argument("--only", choices=KINDS, help="kill no other kind")
+    told = parser.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
-    done = json.loads(STATE.read_text())["done"] if STATE.exists() else 0
-    for number in range(done, wanted):
-        chance = random.Random(number)
-        arrived = (number + 1) * ARRIVING
-        write_bundles(LANDING, arrived, CASES)
-        is_site = number % 3 == 2 and (HISTORY / "runs" / "_delta_log").exists()
-        kill(aggregate() if is_site else ingest(), chance, whole_group=number % 2 == 0)
-        found = check(arrived)
+    state = json.loads(STATE.read_text()) if STATE.exists() else {"done": 0}
+    state.setdefault("whole_s", {})
+    state["whole_s"] = state["whole_s"] or whole()
+    for number in range(state["done"], told.kills):
+        kind = told.only or KINDS[number % len(KINDS)]
+        arrive(ARRIVING)
+        took = state["whole_s"]["aggregate" if kind == "aggregate" else "ingest"]
+        length = random.Random(number).uniform(*SHARES) * took
+        kill(kind, length, whole_group=number % 2 == 0)
+        found = check()
         site()
-        STATE.write_text(json.dumps({"done": number + 1}) + "\n")
-        what = "aggregate" if is_site else "ingest"
-        print(f"{number + 1}/{wanted} {what} killed; {found} of {arrived} bundles in", flush=True)
-    subprocess.run(ingest(), check=True)
-    subprocess.run(aggregate(), check=True)
-    arrived = wanted * ARRIVING
-    found = check(arrived)
-    print(f"{wanted} kills; {found} of {arrived} bundles in, once each")
-    return int(found != arrived)
+        STATE.write_text(json.dumps({**state, "done": number + 1}) + "\n")
+        said = f"{kind} killed after {length:.0f} s; {found} of {arrived()} bundles in"
+        print(f"{number + 1}/{told.kills} {said}", flush=True)
+    subprocess.run(command("ingest"), check=True)
+    subprocess.run(command("aggregate"), check=True)
+    found = check()
+    print(f"{told.kills} kills; {found} of {arrived()} bundles in, once each")
+    return int(found != arrived())
 
 
-def ingest() -> list[str]:
-    words = [sys.executable, "-m", "wireproof", "ingest", str(LANDING)]
-    return [*words, "--history", str(HISTORY), *FLAGS]
+def whole() -> dict[str, float]:
+    """Return how long each command takes when nobody kills it."""
+    arrive(ARRIVING)
+    took = {}
+    for kind in ("ingest", "aggregate"):
+        began = time.monotonic()
+        subprocess.run(command(kind), check=True)
+        took[kind] = time.monotonic() - began
+    return took
 
 
-def aggregate() -> list[str]:
-    words = [sys.executable, "-m", "wireproof", "aggregate", str(HISTORY)]
-    return [*words, "--out", str(SITE), *FLAGS]
+def command(kind: str) -> list[str]:
+    words = [sys.executable, "-m", "wireproof"]
+    if kind == "aggregate":
+        return [*words, "aggregate", str(HISTORY), "--out", str(SITE), *FLAGS]
+    watching = ["--watch"] if kind == "watch" else []
+    return [*words, "ingest", str(LANDING), "--history", str(HISTORY), *watching, *FLAGS]
 
 
-def kill(command: list[str], chance: random.Random, *, whole_group: bool) -> None:
-    process = subprocess.Popen(command, start_new_session=True)
-    until = time.monotonic() + chance.uniform(2, LONGEST_S)
-    while time.monotonic() < until and process.poll() is None:
+def arrived() -> int:
+    return len(list(LANDING.glob("*.jsonl")))
+
+
+def arrive(more: int) -> None:
+    write_bundles(LANDING, arrived() + more, CASES)
+
+
+def kill(kind: str, length: float, *, whole_group: bool) -> None:
+    """Start a command and kill it after so many seconds; bundles arrive while one watches."""
+    process = subprocess.Popen(command(kind), start_new_session=True)
+    began = time.monotonic()
+    coming = [began + length * part / (ARRIVING + 1) for part in range(1, ARRIVING + 1)]
+    while time.monotonic() < began + length and process.poll() is None:
+        if kind == "watch" and coming and time.monotonic() > coming[0]:
+            coming.pop(0)
+            arrive(1)
         time.sleep(0.05)
+    if kind == "watch" and process.poll() is not None:
+        raise SystemExit(f"the watching ingest ended by itself with {process.returncode}")
     if process.poll() is None and not whole_group:
         process.kill()
     elif process.poll() is None:
@@ -79,7 +110,7 @@ def kill(command: list[str], chance: random.Random, *, whole_group: bool) -> Non
     process.wait()
 
 
-def check(arrived: int) -> int:
+def check() -> int:
     """Return how many bundles are in; exit if one is there twice, or not as a whole."""
     versions = name_versions()
     if not versions:
@@ -88,7 +119,7 @@ def check(arrived: int) -> int:
     results = rows("results", versions, ["bundle", "case"])
     bundles = [row["bundle"] for row in runs]
     of_each = Counter(row["bundle"] for row in results)
-    twice = len(bundles) != len(set(bundles)) or len(bundles) > arrived
+    twice = len(bundles) != len(set(bundles)) or len(bundles) > arrived()
     odd = set(of_each) != set(bundles) or set(of_each.values()) - {CASES}
     if twice or odd or len({(row["bundle"], row["case"]) for row in results}) != len(results):
         raise SystemExit(f"{HISTORY} is wrong: {len(bundles)} runs, {len(results)} results")

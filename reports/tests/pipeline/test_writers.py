@@ -23,6 +23,7 @@ from wireproof_spec.history import TABLES
 
 KILLS = int(os.environ.get("WIREPROOF_INGEST_KILLS", "2"))
 KILL_S = 900
+MOST_ARRIVING = 30
 ELSEWHERE = "elsewhere boot 7 7"
 
 pytestmark = [
@@ -176,8 +177,16 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "wireproof", "ingest", *arguments, *quick, "-q"]
 
 
+def commits(history: Path) -> int:
+    """Return how many commits the table of results has, those that are not published too."""
+    return len(list((history / "results" / "_delta_log").glob("*.json")))
+
+
 def test_killed_at_random_while_bundles_arrive(tmp_path: Path) -> None:
-    """Kill the watching ingest, its Java with it or not, as bundles arrive; let one last end."""
+    """Kill the watching ingest, its Java with it or not, as bundles arrive; let one last end.
+
+    Every second one is killed while it writes, however long Spark takes to start.
+    """
     landing, history = tmp_path / "landing", tmp_path / "h"
     landing.mkdir()
     chance = random.Random(20_261_124)
@@ -193,12 +202,17 @@ def test_killed_at_random_while_bundles_arrive(tmp_path: Path) -> None:
     watching = [*command(str(landing), "--history", str(history)), "--watch"]
     for number in range(KILLS):
         process = subprocess.Popen(watching, start_new_session=True, stderr=subprocess.DEVNULL)
-        until = time.monotonic() + chance.uniform(6, 30)
-        while time.monotonic() < until and process.poll() is None:
-            arrive()
+        began, before = time.monotonic(), commits(history)
+        until = began + chance.uniform(6, 30)
+        while process.poll() is None and time.monotonic() < until:
+            if arrived < MOST_ARRIVING * (number + 1):
+                arrive()
             time.sleep(1)
+            if number % 2 == 0 and commits(history) == before:
+                assert time.monotonic() < began + KILL_S
+                until = time.monotonic() + chance.uniform(0, 6)
         assert process.poll() is None
-        if number % 2:
+        if number % 4 >= 2:
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
