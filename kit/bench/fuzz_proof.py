@@ -56,7 +56,7 @@ SAMPLE_LEGAL_S = 10
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """One campaign: its reference, its duration, and the expected exit code."""
+    """One campaign: the reference broker with its fault, the duration, the exit code due."""
 
     protocol: str
     kind: str

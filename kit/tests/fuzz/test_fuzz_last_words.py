@@ -52,6 +52,7 @@ def test_only_what_was_appended_is_read(tmp_path: Path) -> None:
     assert reader.read_new() == ""
 
 
+@pytest.mark.process
 def test_the_output_of_a_command_is_read() -> None:
     script = f"import time; print({PANIC!r}, flush=True); time.sleep(60)"
     with read_last_words(None, shlex.join([sys.executable, "-c", script])) as last_words:
@@ -60,6 +61,7 @@ def test_the_output_of_a_command_is_read() -> None:
     assert said == PANIC
 
 
+@pytest.mark.process
 def test_a_log_or_command_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageFault, match="expected a file that can be read, found No such file"):
         check_log(tmp_path / "none")

@@ -186,7 +186,7 @@ def choices(
     *,
     wanted: Callable[["Column"], Sequence[Mutation]] | None = None,
 ) -> MutationChoices:
-    """Return the mutations of a frame: those that `wanted` returns for a column, or all.
+    """Return the mutations of a frame's fields: those of a field that `wanted` returns, or all.
 
     `limits` are numbers that matter to a field, by pattern; `traps` are the protocol's own.
     """

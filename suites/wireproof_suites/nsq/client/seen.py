@@ -1,6 +1,7 @@
 """What a story shows, in the words that the cases for clients share."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
@@ -216,11 +217,14 @@ def end_of(story: Story, ends: Mapping[str, Question], otherwise: str) -> Observ
 
 
 def is_mentioned(story: Story, text: str) -> bool:
-    """Return True if the client wrote this to a log, or into an error for its user."""
-    needle = text.encode()
-    if any(needle in event.data for event in story.of(Wrote)):
-        return True
-    return any(
-        text in json.dumps(event.event.fields)
+    """Return True if the client wrote this to a log, or into an error for its user.
+
+    A number that is part of a longer one is not mentioned: a timestamp may hold any id.
+    """
+    sought = rf"(?<!\d){text}(?!\d)" if text.isdecimal() else re.escape(text)
+    written = b"".join(event.data for event in story.of(Wrote)).decode("utf-8", "replace")
+    told = [
+        json.dumps(event.event.fields)
         for event in (*list_told(story, "log"), *list_told(story, "error"))
-    )
+    ]
+    return any(re.search(sought, each) for each in (written, *told))

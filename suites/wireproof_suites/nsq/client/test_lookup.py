@@ -102,7 +102,7 @@ def _access(client: Client, role: Role) -> Observation:
 @client_case("lookup/shape/consumer", "smart.client.lookup-shapes", "consumer", "lookup")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_consumer_shape(client: Client, shape: Shape) -> Observation:
-    """A consumer finds the node in this shape of a lookup answer."""
+    """A consumer finds the node in every shape that a lookup answer may have."""
     script = Script("consumer", shape=shape)
     return play(client, script, {"found": works}, "not-found")
 
@@ -110,7 +110,7 @@ def test_consumer_shape(client: Client, shape: Shape) -> Observation:
 @client_case("lookup/shape/producer", "smart.client.lookup-shapes", "producer", "lookup")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_producer_shape(client: Client, shape: Shape) -> Observation:
-    """A producer finds the node in this shape of a lookup answer."""
+    """A producer finds the node in every shape that a lookup answer may have."""
     script = Script("producer", shape=shape, publishes=1)
     return play(client, script, {"found": works}, "not-found")
 

@@ -66,7 +66,7 @@ def test_handshake(client: Client) -> Observation:
 
 @client_case("order/one-by-one", "smart.client-order.one", "consumer", "order")
 def test_one_by_one(client: Client) -> Observation:
-    """A consumer in order works with one message at a time."""
+    """A consumer in order asks for and handles only one message at a time."""
     ends: dict[str, Question] = {"all": at_least(3, finishes)}
     return play(client, _order_script(*(Delivery(b"%d" % n) for n in range(3))), ends, "stuck")
 

@@ -115,7 +115,7 @@ def test_grammar(client: Client) -> Observation:
 
 @client_case("subscribe/command", "smart.client-trace.no-command", "consumer")
 def test_command(client: Client) -> Observation:
-    """A consumer uses SUB on a topic without order, traced or not."""
+    """A consumer of an unordered topic sends SUB, whether its messages are traced or not."""
     script = Script("consumer", settings={"trace": "1"}, consume={"trace": True})
     story = client.play(script, lambda story: bool(subscriptions(story)))
     sent = next(iter(subscriptions(story)), None)
@@ -151,7 +151,7 @@ def test_first_ready(client: Client) -> Observation:
 @client_case("subscribe/error/closed", "smart.client.subscribe-error", "consumer")
 @pytest.mark.parametrize("code", CODES)
 def test_error_closed(client: Client, code: str) -> Observation:
-    """A consumer whose SUB is refused with this code closes the connection."""
+    """A consumer whose SUB is refused closes the connection, whatever the error code."""
     ends = {"closed": _has_closed, "kept": _is_kept}
     return play(client, Script("consumer", rules=_list_refusing(code)), ends, "kept")
 
@@ -161,7 +161,7 @@ def test_error_closed(client: Client, code: str) -> Observation:
 )
 @pytest.mark.parametrize("code", CODES)
 def test_error_told(client: Client, code: str) -> Observation:
-    """The user of a consumer is told that its SUB was refused with this code."""
+    """The user of a consumer is told that its SUB was refused, whatever the error code."""
     ends = {"told": _is_told, "not-told": _is_kept}
     return play(client, Script("consumer", rules=_list_refusing(code)), ends, "not-told")
 
@@ -189,7 +189,7 @@ def _is_told(story: Story) -> bool:
 @pytest.mark.parametrize("text", ["", "no such partition here"], ids=["bare", "with-text"])
 @pytest.mark.parametrize("code", MOVED)
 def test_moved(client: Client, code: str, text: str) -> Observation:
-    """A consumer whose SUB is refused with this code looks up again and subscribes elsewhere."""
+    """A consumer refused by a node that does not lead looks up again and subscribes elsewhere."""
     refused = Bytes(error_frame(code, text))
     rules = (always("SUBSCRIBE", Silence(), refused, Lead({0: NODE_2}), peer=NODE_1),)
     ends: dict[str, Question] = {
