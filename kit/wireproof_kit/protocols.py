@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from wireproof_kit.errors import UsageFault
@@ -40,7 +41,8 @@ class KitPart:
     ``open_fuzz_session`` opens a target for the fuzzer. ``check_client_driver`` checks the command
     of a client's driver, ``check_adapter`` that of a system's adapter. ``recorded_arguments``
     makes the argument of a case for clients from a recorded exchange, so that the exchange can be
-    observed again; ``tell_course`` describes that exchange in lines.
+    observed again; ``tell_course`` describes that exchange in lines. ``dissector`` is the Lua
+    script with which Wireshark names the frames.
     """
 
     open_session: OpenSession
@@ -57,6 +59,7 @@ class KitPart:
     check_adapter: "CheckDriver | None" = None
     recorded_arguments: "RecordedArguments | None" = None
     tell_course: "TellCourse | None" = None
+    dissector: Path | None = None
 
 
 def known_protocols() -> tuple[str, ...]:

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -154,6 +155,15 @@ def test_who_cannot_be_reached_is_no_finding(tmp_path: Path) -> None:
 )
 def test_what_makes_no_sense_is_refused(arguments: tuple[str, ...], tmp_path: Path) -> None:
     assert wireproof("fuzz", *arguments, cwd=tmp_path).refused()
+
+
+def test_a_death_is_one_finding_however_many_cases_it_cuts_off(tmp_path: Path) -> None:
+    with closing(start_alone("nsq", ("--fault", "parser-word-nul-halts"))) as broker:
+        options = ("--seed", "3", "--time", "30", "--bundle", "b.jsonl")
+        done = wireproof("fuzz", broker.url, *options, cwd=tmp_path)
+
+    (finding,) = read_bundle(tmp_path / "b.jsonl").findings
+    assert (done.code, finding.violated) == (1, "dead")
 
 
 @pytest.mark.parametrize("given", [("--dialect deployed",), ("--dialect", "deployed")])

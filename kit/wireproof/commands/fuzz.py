@@ -28,17 +28,18 @@ from wireproof.view.output import echo
 from wireproof_kit import pcap
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.campaign.batches import BATCH
+from wireproof_kit.fuzz.campaign.last_words import check_log
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import TargetChoice, run_workers
 from wireproof_kit.fuzz.driver import Choice
-from wireproof_kit.fuzz.oracle.process import usage
 from wireproof_kit.protocols import list_with_fuzzing, read_target
+from wireproof_kit.targets.process import find_process
 from wireproof_kit.verdicts.deviations import Deviation, read_deviations
+from wireproof_spec.extras import install_command
 
 TIME_S = 60.0
 WITHOUT_SCAPY = (
-    "left out, since scapy is not installed: the frames that it makes, captures of findings; "
-    "pip install 'wireproof[pcap]'"
+    "left out, since scapy is not installed: the frames that it makes, captures of findings"
 )
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -73,6 +74,8 @@ class FuzzOptions(TypedDict):
     states: tuple[str, ...]
     pid: int | None
     restart: str | None
+    log: Path | None
+    log_command: str | None
     corpus: Path | None
     baseline: Path | None
     bundle: Path | None
@@ -92,7 +95,9 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     """
     named = _name_target(arguments, options)
     _refuse_afar(named, hazardous=options["hazardous"])
-    _refuse_gone(options["pid"])
+    if options["pid"] is not None:
+        find_process(options["pid"])
+    _check_logs(named, options)
     protocol = named.protocol or read_target(named.url).protocol
     corpus = open_corpus(options["corpus"], protocol)
     seed, first = corpus.start(options["seed"], _describe_choice(options))
@@ -117,7 +122,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     )
     view.begin(named.url, seed, bundle, first)
     if not pcap.is_installed():
-        echo(f"wireproof: {WITHOUT_SCAPY}", err=True)
+        echo(f"wireproof: {WITHOUT_SCAPY}; {install_command('pcap')}", err=True)
     if left_behind := corpus.left_behind(seed, _describe_choice(options)):
         echo(f"wireproof: {left_behind}", err=True)
     interruption = Interruption(has_begun=True, notice=b"")
@@ -153,13 +158,15 @@ def _refuse_afar(named: NamedTarget, *, hazardous: bool) -> None:
         )
 
 
-def _refuse_gone(pid: int | None) -> None:
-    """Refuse a process that cannot be watched: nothing would climb in it."""
-    if pid is not None and usage(pid) is None:
-        raise UsageFault(
-            f"--pid {pid}: expected a process of this machine whose /proc entry can be read, "
-            "found none"
-        )
+def _check_logs(named: NamedTarget, options: FuzzOptions) -> None:
+    """Refuse a log that cannot be read, two sources, and a log of the embedded reference."""
+    log, command = options["log"], options["log_command"]
+    if log is not None and command is not None:
+        raise UsageFault("expected --log or --log-command, found both")
+    if named.protocol and (log is not None or command is not None):
+        raise UsageFault("the embedded reference writes no log; leave out --log and --log-command")
+    if log is not None:
+        check_log(log)
 
 
 def _plan(
@@ -194,6 +201,8 @@ def _place(named: NamedTarget, options: FuzzOptions, seed: int) -> TargetChoice:
         protocol=named.protocol or "",
         extra=_split_options(options["reference_option"]),
         restart=options["restart"],
+        log=options["log"],
+        log_command=options["log_command"],
         pid=options["pid"],
         token=f"f{seed}",
         timeout_s=options["timeout"],
@@ -279,6 +288,14 @@ def _options() -> Generator[click.Option]:
         ["--pid"], type=count, metavar="PID", help="Watch memory and open files of this process."
     )
     yield click.Option(["--restart"], metavar="CMD", help="Command that restarts a dead target.")
+    yield click.Option(
+        ["--log"], type=file, metavar="FILE", help="The target's log; quoted when it dies."
+    )
+    yield click.Option(
+        ["--log-command"],
+        metavar="CMD",
+        help="Command that prints the target's log while it runs.",
+    )
     yield click.Option(
         ["--corpus"],
         type=file,

@@ -111,7 +111,7 @@ def judge_target(
         if settings.reset_found is not None:
             confirm_reset(named.reset, settings.reset_found)
         run_reset(named.reset)
-    display = choose_display(manner(), bundle=bundle)
+    display = choose_display(manner(), bundle=bundle, failures_only=options["failures_only"])
     try:
         request = make_request(named, options, settings, bundle=bundle)
         records = _run(request, options, display)

@@ -20,6 +20,7 @@ from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_reports.exchange.reproducer import script
 from wireproof_spec.catalogue import is_below, load_catalogue
+from wireproof_spec.extras import install_command
 from wireproof_spec.record import (
     FORMAT,
     CampaignRecord,
@@ -57,7 +58,7 @@ def _write_capture(path: Path, finding: FindingRecord, header: HeaderRecord) -> 
     from wireproof_kit import pcap
 
     if not pcap.is_installed():
-        return ("captures are left out: they need scapy (pip install 'wireproof[pcap]')",)
+        return (f"captures are left out: they need scapy ({install_command('pcap')})",)
     from wireproof_kit.pcap.exchange import exchange_of
 
     exchange = exchange_of(header, finding_case(finding, header.target.protocol))
@@ -244,6 +245,7 @@ class FuzzLedger:
             next_batch=min((each.batch for each in told), default=0),
             workers=self.workers,
             unwatched_s=since_unwatched(told),
+            deaths=tuple(sorted(at_s for each in told for at_s in each.deaths)),
             coverage=self.coverage.as_json(),
         )
 

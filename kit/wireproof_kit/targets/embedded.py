@@ -96,7 +96,7 @@ def start_reference(
 def await_ready(
     protocol: str, process: BrokerProcess, folder: tempfile.TemporaryDirectory[str]
 ) -> EmbeddedReference:
-    """Wait until a reference is ready; ``folder`` holds its data and goes with it.
+    """Wait until a reference is ready; ``folder`` holds its data and is deleted with it.
 
     Raises:
         TargetUnreachable: the process ended, or did not report in time that it is ready.

@@ -68,7 +68,7 @@ def serve(options: ServeOptions) -> int:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Read the options, then list or serve; return the exit code, 2 for a bad option."""
+    """Read the options, list the faults or serve; return the exit code, 2 for a bad option."""
     return run(argv, _parser(), lambda arguments: serve(_options(arguments)), presets=_presets)
 
 

@@ -6,12 +6,13 @@ from wireproof_reference_impl.oms.behaviour import Behaviour
 from wireproof_reference_impl.oms.faulty import (
     attributes,
     counting,
+    delay,
+    expiry,
     headers,
     message,
     partitions,
     priority,
     store,
-    timing,
     transactions,
 )
 from wireproof_reference_impl.oms.variants import choices
@@ -22,7 +23,8 @@ from wireproof_reference_impl.settings import change_settings
 FAULTS: Mapping[str, Preset] = {
     preset.name: preset
     for family in (
-        timing,
+        delay,
+        expiry,
         counting,
         priority,
         partitions,

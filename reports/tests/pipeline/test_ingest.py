@@ -15,10 +15,10 @@ from quick_spark import quick_session
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.history import read_published, read_published_as_of, read_table
 from wireproof_reports.pipeline.ingest import How, ingest
-from wireproof_reports.pipeline.migrate import migrate
+from wireproof_reports.pipeline.migrate import OLD_VERSION, migrate
 from wireproof_reports.pipeline.place import HistoryFault
 from wireproof_reports.pipeline.vacuum import vacuum
-from wireproof_spec.history import FORMAT
+from wireproof_spec.history import FORMAT, TABLES
 
 pytestmark = [
     pytest.mark.process,
@@ -155,7 +155,10 @@ def test_a_history_of_a_newer_kit_is_left_alone(
     assert sorted(path.name for path in history.iterdir()) == ["runs"]
 
 
-OLD_COLUMNS = {"runs": ("findings", "batch"), "results": ("origin", "role", "batch")}
+LATER_COLUMNS = {
+    table: [column.name for column in columns if column.since > OLD_VERSION]
+    for table, columns in TABLES.items()
+}
 
 
 def make_old(spark: SparkSession, history: Path, old: Path) -> dict[str, int]:
@@ -163,7 +166,7 @@ def make_old(spark: SparkSession, history: Path, old: Path) -> dict[str, int]:
     parts: list[dict[str, object]] = []
     for table in versions(history):
         frame = spark.createDataFrame(DeltaTable(history / table).to_pyarrow_table())
-        kept = frame.drop(*OLD_COLUMNS.get(table, ("batch",))).coalesce(1)
+        kept = frame.drop(*LATER_COLUMNS[table]).coalesce(1)
         kept.write.partitionBy("protocol", "day").parquet(str(old / table))
         for path in sorted((old / table).rglob("*.parquet")):
             protocol, day = (word.partition("=")[2] for word in path.parts[-3:-1])
@@ -173,6 +176,14 @@ def make_old(spark: SparkSession, history: Path, old: Path) -> dict[str, int]:
     manifest = {"history": "wireproof", "format": 1, "version": 2, "kit": "0.1.0", "parts": parts}
     (old / "history.json").write_text(json.dumps(manifest))
     return {table: len(rows(history, table)) for table in versions(history)}
+
+
+def plain(history: Path, table: str, left_out: set[str]) -> list[str]:
+    """Return the rows of a table as sorted texts, without some columns."""
+    return sorted(
+        str([(name, row[name]) for name in sorted(row) if name not in left_out])
+        for row in rows(history, table)
+    )
 
 
 @pytest.mark.spark
@@ -190,16 +201,10 @@ def test_an_old_history_is_migrated_with_nothing_lost(
 
     assert {table: rows for table, rows in told.items() if rows} == counts
     for table in counts:
-        left_out = OLD_COLUMNS.get(table, ("batch",)) if table != "results" else ("batch",)
-
-        def plain(history: Path, table: str = table, out: tuple[str, ...] = left_out) -> list[str]:
-            found = rows(history, table)
-            return sorted(
-                str([(name, row[name]) for name in sorted(row) if name not in out])
-                for row in found
-            )
-
-        assert plain(tmp_path / "new") == plain(made)
+        later = set(LATER_COLUMNS[table]) - {"role"}
+        assert plain(tmp_path / "new", table, later) == plain(made, table, later)
+        new = rows(tmp_path / "new", table)
+        assert {row[name] for row in new for name in later - {"batch"}} <= {None}
     again = ingest(spark, [str(landing)], str(tmp_path / "new"))
     assert (again.bundles, again.already) == (0, 3)
 

@@ -1,10 +1,28 @@
 """Where Delta's jars lie; fetching them is `make setup`'s affair."""
 
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from history_fixture import bundle, rows
+from spark_cluster import QUICK, SUBMIT_S
 
 from wireproof_reports.pipeline import jars
+
+NO_NETWORK = ("unshare", "-rn", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
+"""Runs a command where there is no interface but loopback."""
+
+
+def cut_off() -> tuple[str, ...]:
+    """Return what runs a command without network; nothing where the system forbids that.
+
+    The caches are empty then too: a jar that is not in the folder would be seen there.
+    """
+    tried = subprocess.run([*NO_NETWORK, "true"], capture_output=True, check=False)
+    return () if tried.returncode else NO_NETWORK
 
 
 def test_the_environment_names_the_folder_of_jars(
@@ -39,3 +57,35 @@ def test_jars_that_are_there_are_not_fetched(
     (tmp_path / "io.delta_delta-spark_4.2_2.13-4.4.0.jar").write_bytes(b"x" * 2_000_000)
     assert jars.main([str(tmp_path)]) == 0
     assert capsys.readouterr().out == f"Delta for Spark: {tmp_path} (1 jars, 2 MB)\n"
+
+
+@pytest.mark.process
+@pytest.mark.spark
+@pytest.mark.timeout(2 * SUBMIT_S)
+@pytest.mark.parametrize("by", ["variable", "setting"])
+def test_without_network_jars_of_a_folder_serve(tmp_path: Path, by: str) -> None:
+    folder, home = tmp_path / "jars", tmp_path / "home"
+    shutil.copytree(jars.folder(), folder)
+    home.mkdir()
+    settings = dict(QUICK)
+    environment = {**os.environ, "HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
+    if by == "setting":
+        settings["spark.jars"] = ",".join(map(str, jars.find_jars(folder)))
+    else:
+        environment[jars.VARIABLE] = str(folder)
+    conf = [word for item in settings.items() for word in ("--conf", "=".join(item))]
+    path = bundle(tmp_path / "b.jsonl")
+
+    ingest = [sys.executable, "-m", "wireproof", "ingest", str(path)]
+    done = subprocess.run(
+        [*cut_off(), *ingest, "--history", str(tmp_path / "h"), "--master", "local[2]", *conf],
+        capture_output=True,
+        text=True,
+        timeout=SUBMIT_S,
+        env=environment,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert len(rows(tmp_path / "h", "runs")) == 1
+    assert list(home.rglob("*.jar")) == []

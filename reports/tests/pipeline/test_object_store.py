@@ -23,16 +23,17 @@ pytestmark = [
 
 KILLS = int(os.environ.get("WIREPROOF_STORE_KILLS", "1"))
 BUNDLES = 4
+MOST_WRITING_S = 8.0
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     with object_store(tmp_path_factory.mktemp("store")) as started:
-        (started.bucket / "landing").mkdir()
+        made = tmp_path_factory.mktemp("made")
         for seed in range(1, BUNDLES + 1):
-            bundle(started.bucket / "landing" / f"{seed}.jsonl", seed=seed)
-        cut = started.bucket / "landing" / "cut.jsonl"
-        cut.write_bytes(bundle(started.bucket.parent / "x", seed=99).read_bytes()[:-400])
+            whole = bundle(made / "bundle", seed=seed).read_bytes()
+            started.put(f"landing/{seed}.jsonl", whole)
+        started.put("landing/cut.jsonl", bundle(made / "cut", seed=99).read_bytes()[:-400])
         yield started
 
 
@@ -55,13 +56,21 @@ def ended(store: Store, *arguments: str) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
+def wait_for_writing(process: "subprocess.Popen[str]", log: Path) -> None:
+    deadline = time.monotonic() + SUBMIT_S
+    while process.poll() is None and not log.exists():
+        assert time.monotonic() < deadline, f"nothing was written within {SUBMIT_S} s"
+        time.sleep(0.1)
+
+
 def test_bundles_of_a_store_become_a_history_and_a_site(store: Store, tmp_path: Path) -> None:
-    """Kill the ingest in its middle first: nothing is lost, nothing is there twice."""
+    """Kill the ingest while it writes first: nothing is lost, nothing is there twice."""
     chance = random.Random(29)
     ingest = ("ingest", "s3a://runs/landing", "--history", "s3a://runs/history")
     for _ in range(KILLS):
         process = started(store, *ingest)
-        until = time.monotonic() + chance.uniform(8, 25)
+        wait_for_writing(process, store.bucket / "history" / "results" / "_delta_log")
+        until = time.monotonic() + chance.uniform(0, MOST_WRITING_S)
         while time.monotonic() < until and process.poll() is None:
             time.sleep(0.1)
         os.killpg(process.pid, signal.SIGKILL)

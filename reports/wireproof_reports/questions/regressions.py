@@ -24,7 +24,7 @@ ORDER = ("pass", "reading", "unstable", "known", "fail")
 BITS = 8
 
 _CASE = ("protocol", "vendor", "case")
-_STATE = F.struct("packed", "case_hash", "clause", "level")
+_STATE = ("packed", "case_hash", "clause", "level")
 
 
 def ask(tables: Tables) -> DataFrame:
@@ -63,7 +63,7 @@ def _states(tables: Tables) -> DataFrame:
     packed = rows.groupBy(*TARGET, "case", "case_hash", "clause", "level").agg(
         F.max(moment * BITS + place).alias("packed")
     )
-    last = packed.groupBy(*TARGET, "case").agg(F.max(_STATE).alias("state"))
+    last = packed.groupBy(*TARGET, "case").agg(F.max(F.struct(*_STATE)).alias("state"))
     return last.join(version_order(tables), "version")
 
 

@@ -119,6 +119,18 @@ def test_writes_that_must_arrive_apart_get_pauses(style: WriteStyle) -> None:
     assert confirm(target, [paused], "answer", told=lambda seen: None) == (TIMES, TIMES)
 
 
+def test_writes_that_must_arrive_apart_are_tried_with_pauses_first_for_a_death() -> None:
+    split = [
+        Case(n, "fresh", "PUB", "frame", "many writes", (Step(data, SplitAt((2,))),), True)
+        for n, data in enumerate((b"harm", b"KILL", b"less"))
+    ]
+    target = Coalescing(bytes_needed=b"KILL")
+    (found,) = CulpritSearch(target, DEAD).culprits(Anomaly(TROUBLE, (*split, case(9))))
+    assert found.index == 1
+    assert isinstance(found.steps[0].style, Slow)
+    assert target.probes[0] == len(split)
+
+
 def test_writes_that_need_not_arrive_apart_come_at_once() -> None:
     split = Case(1, "fresh", "PUB", "frame", "many writes", (Step(b"KILL", SplitAt((2,))),), True)
     search = CulpritSearch(Target(bytes_needed=b"KILL"), "answer")

@@ -61,6 +61,7 @@ def finding_record(finding: Finding, names: Mapping[str, str]) -> FindingRecord:
         seen=finding.seen,
         at_s=finding.at_s,
         unconfirmed=finding.unconfirmed,
+        log=finding.log,
         cases=tuple(map(case_record, finding.cases)),
         names=dict(names),
         transcript=transcript_record(finding.transcript),

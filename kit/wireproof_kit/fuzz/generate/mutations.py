@@ -18,7 +18,7 @@ from wireproof_kit.fuzz.case import (
     WHOLE,
     Field,
     Role,
-    SplitAt,
+    Slow,
     WriteStyle,
 )
 from wireproof_kit.fuzz.generate import http_traps, json_traps, numbers, structure, text_traps
@@ -109,7 +109,7 @@ def _mark(data: bytes, entry: FieldMutation, source: RandomSource) -> Mutant | N
     marked = data[:at] + mark + data[behind:]
     if entry.mutation.style is write_styles.half_close:
         return Mutant(marked[:behind], HALF_CLOSE)
-    return Mutant(marked, SplitAt((behind,)))
+    return Mutant(marked, Slow(write_styles.PAUSE_S, (behind,)))  # else both may arrive at once
 
 
 class Column(NamedTuple):
@@ -186,7 +186,7 @@ def choices(
     *,
     wanted: Callable[["Column"], Sequence[Mutation]] | None = None,
 ) -> MutationChoices:
-    """Return the mutations of a frame: those that `wanted` returns for a column, or all.
+    """Return the mutations of a frame's fields: those of a field that `wanted` returns, or all.
 
     `limits` are numbers that matter to a field, by pattern; `traps` are the protocol's own.
     """
@@ -347,7 +347,7 @@ _MARKS = {"a line feed": b"\n", "a blank": b" ", "a NUL": b"\0"}
 MARKED = tuple(
     Mutation(f"{name} inside, cut behind it{words}", style=style, lengths="seen to", mark=mark)
     for name, mark in _MARKS.items()
-    for words, style in (("", write_styles.split), (", then closed", write_styles.half_close))
+    for words, style in (("", write_styles.slow), (", then closed", write_styles.half_close))
 )
 WHOLE_FRAME = (
     Mutation(GRAMMAR),

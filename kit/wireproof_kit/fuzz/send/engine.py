@@ -20,6 +20,7 @@ from wireproof_kit.fuzz.send import pump
 from wireproof_kit.fuzz.send.batch_order import SortedBatch, Sorter, trigger
 from wireproof_kit.fuzz.send.conversation import Conversation
 from wireproof_kit.fuzz.send.fresh_names import NO_RENAMING, Renaming
+from wireproof_kit.fuzz.send.held_open import HeldOpen
 from wireproof_kit.fuzz.send.pipeline import Pipeline, PipelinedCase, may_end
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.wire.transcript import Transcript
@@ -27,8 +28,6 @@ from wireproof_kit.wire.transcript import Transcript
 SIDE_BY_SIDE = 32
 BRIEF = 0.25
 """The fraction of the patience that an answer gets while only a crash or a hang matters."""
-MOST_HELD = 16
-"""Cases at most whose connections are held open beside the traffic of a campaign."""
 SILENCES = 3
 """After this many missing answers in one batch, the rest of the batch is not sent."""
 LAST_S = 1.0
@@ -52,7 +51,8 @@ class Engine:
     """Performs batches on one target; sends nothing after `ends_at` (monotonic clock).
 
     `is_brief`: answers get a fraction of the patience, since the bystanders show a dead target
-    anyway. `was_cut`: the time ran out while answers were awaited.
+    anyway. `was_cut`: the time ran out while answers were awaited. `is_unused`: nothing was sent
+    so far.
     """
 
     fuzz_session: FuzzSession
@@ -63,6 +63,7 @@ class Engine:
     renaming: Renaming = NO_RENAMING
     is_brief: bool = False
     was_cut: bool = False
+    is_unused: bool = True
     sorter: Sorter = field(init=False)
     _pipelines: dict[str, Pipeline] = field(default_factory=dict[str, Pipeline])
     _answer_s: float = 0.0
@@ -71,7 +72,7 @@ class Engine:
     _meanwhile: Meanwhile = field(default_factory=lambda: iter(()))
     _unfinished: list[Conversation] = field(default_factory=list[Conversation])
     _ended: dict[End, Case] = field(default_factory=dict[End, Case])
-    _held: list[tuple[Conversation, Case]] = field(default_factory=list[tuple[Conversation, Case]])
+    _held: HeldOpen = field(default_factory=HeldOpen)
 
     def __post_init__(self) -> None:
         self.sorter = Sorter(self.fuzz_session.oracle, self.generation, self.renaming)
@@ -145,21 +146,17 @@ class Engine:
 
     def _hold(self, batch: SortedBatch) -> list[Case]:
         """Start the cases that are held, as far as there is room; return the other single ones."""
-        for case in batch.single:
-            if not case.is_held:
-                continue
-            if len(self._held) < MOST_HELD and not self._is_cut():
-                self._held.append((self._start(case), batch.original(case)))
-            else:
+        for case in [each for each in batch.single if each.is_held]:
+            if self._held.is_full or self._is_cut():
                 self.counts.left += 1
+            else:
+                self._held.add(self._start(case), batch.original(case))
         return [case for case in batch.single if not case.is_held]
 
     def _attend_held(self, found: list[Anomaly], stored: list[bytes]) -> None:
         """Conclude the held cases that are over; the others stay open beside the next batch."""
-        pump.glance([conversation for conversation, _ in self._held])
-        for each in [each for each in self._held if each[0].over]:
-            self._held.remove(each)
-            self._conclude(each[0], found, stored)
+        for conversation in self._held.take_ended():
+            self._conclude(conversation, found, stored)
 
     def _suspect_noticed(
         self, trouble: Trouble, batch: SortedBatch, found: list[Anomaly], in_lane: int
@@ -177,7 +174,7 @@ class Engine:
         suspects = [each.case for each in found[:in_lane] if each.case is not None]
         suspects += [batch.original(conversation.case) for conversation in late]
         if trouble.violated in (DEAD, HUNG) or self._silences >= SILENCES:
-            suspects += [case for _, case in self._held]
+            suspects += self._held.cases
             others = [case for case in whole if all(case is not each for each in suspects)]
             return [Anomaly(trouble, (*suspects, *others), first, likely=len(suspects))]
         return [Anomaly(trouble, whole, first), *found]
@@ -206,15 +203,18 @@ class Engine:
         self._perform_single([self.renaming.case(case) for case in cases], found, [])
         return [replace(each, batch=tuple(cases)) for each in found]
 
+    @property
+    def is_holding(self) -> bool:
+        """Return True if conversations are held open."""
+        return bool(self._held.cases)
+
     def is_well(self) -> bool:
         """Return True if the health check succeeds."""
         return self.fuzz_session.health.check() is None
 
     def close(self) -> None:
         """Close the connections of all pipelines and held cases."""
-        for conversation, _ in self._held:
-            conversation.close()
-        self._held.clear()
+        self._held.close()
         for pipeline in self._pipelines.values():
             pipeline.close()
         self._pipelines.clear()
@@ -293,6 +293,7 @@ class Engine:
 
     def _pipeline(self, state: str) -> Pipeline:
         pipeline = self._pipelines.get(state)
+        self.is_unused = False
         if pipeline is None:
             pipeline = Pipeline(
                 self.fuzz_session.oracle, self.fuzz_session.patience_s, self.sorter.entry(state)
@@ -345,6 +346,7 @@ class Engine:
 
     def _conversation(self, case: Case, transcript: Transcript | None) -> Conversation:
         self._number += 1
+        self.is_unused = False
         return Conversation(
             case,
             self.fuzz_session.oracle,

@@ -172,7 +172,9 @@ def _fuzz_session(session: NsqSession, target: Target, token: str) -> OpenTarget
         twin.name,
         _traces(ext, patience),
     )
-    places = BystanderSettings(neighbour, twin, patience, session.patience.push)
+    places = BystanderSettings(
+        neighbour, twin, patience, session.patience.push, session.patience.redelivery
+    )
     return OpenTarget(
         session,
         oracle,

@@ -62,7 +62,8 @@ def _check_greeting(link: ExecLink) -> Iterator[Finding]:
 
 
 def _check_messages(link: ExecLink) -> Iterator[Finding]:
-    patience = Patience(*(ARRIVES_WITHIN_S,) * 3)
+    within_s = ARRIVES_WITHIN_S
+    patience = Patience(answer=within_s, push=within_s, redelivery=within_s)
     exchange = Exchange(link, Transcript())
     token = f"check{time.time_ns() % 10**9}"
     system = System(exchange, patience, ServerClock(), Naming(token))

@@ -94,7 +94,7 @@ def test_publishes_behind_others_at_a_silent_node_end_in_time() -> None:
     world = World({0: A})
     for number in range(20):
         publish(world, b"%d" % number)
-    world.wait(12)
+    world.wait(20)
 
     assert {each.ticket for each in world.settled()} == set(range(1, 21))
     assert all(isinstance(each.outcome, Failure) for each in world.settled())

@@ -50,6 +50,7 @@ _ANSWERS_TO_NOTHING = {
     commands.GET_TOPIC: b"",
     commands.POLL_MESSAGES: _NO_MESSAGES,
 }
+_OFFSET_COMMANDS = (commands.GET_CONSUMER_OFFSET, commands.STORE_CONSUMER_OFFSET)
 _BOOLS = (b"\x00", b"\x01")
 
 
@@ -172,6 +173,10 @@ def _or_nothing(action: object, nothing: bytes) -> Action:
     return act
 
 
+def _without_offsets(original: Original, connection: Connection, code: int) -> object:
+    return None if code in _OFFSET_COMMANDS else original(connection, code)
+
+
 def _own_status(original: Original, code: int, body: bytes) -> object:
     return original(code + _OWN_STATUSES if code else code, body)
 
@@ -291,6 +296,11 @@ ALTERNATIVES: tuple[Preset, ...] = (
         "a poll, or a request to get, of what does not exist succeeds and returns nothing",
         overrides=(around(Connection, "read", _find_nothing),),
         not_with="head-of-tagged",
+    ),
+    alternative(
+        "offsets-not-known",
+        "the commands about consumer offsets are unknown over TCP",
+        overrides=(around(Connection, "handler", _without_offsets),),
     ),
     alternative(
         "short-frames-awaited",

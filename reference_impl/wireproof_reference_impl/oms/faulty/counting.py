@@ -5,22 +5,26 @@ from collections.abc import Callable
 from wireproof_reference_impl.oms.behaviour import Behaviour
 from wireproof_reference_impl.oms.core import documents
 from wireproof_reference_impl.oms.core.documents import JsonObject
+from wireproof_reference_impl.oms.core.group import Delivery, Group
 from wireproof_reference_impl.oms.core.message import Message
 from wireproof_reference_impl.oms.faulty.effect import (
     boundary,
     change_received,
     condition,
     extra,
+    late,
     missing,
     wrong_value,
 )
-from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 from wireproof_reference_impl.preset import Preset
 from wireproof_spec.oms import names
 
+AGAIN = "delivery-count.again"
 PRESENT = "delivery-count.present"
 NOT_NEGATIVE = "delivery-count.not-negative"
 GROWS = "delivery-count.grows"
+_MINUTE_MS = 60_000
 ANY = f"{PRESENT} {NOT_NEGATIVE} {GROWS} delivery-count.base round-trip.claimed"
 
 
@@ -43,11 +47,45 @@ def _drop_from(first: int) -> Override:
     return change_received(wrong)
 
 
+def _reject(is_lost: Callable[[Delivery], bool]) -> Override:
+    """Return an override by which some rejected messages are not delivered again."""
+
+    def wrong(original: Original, group: Group, delivery: Delivery, now: int) -> object:
+        return group.settle(delivery) if is_lost(delivery) else original(group, delivery, now)
+
+    return around(Group, "reject", wrong)
+
+
+def _a_minute_later(original: Original, group: Group, delivery: Delivery, now: int) -> object:
+    return original(group, delivery, now + _MINUTE_MS)
+
+
 def _as_text(told: JsonObject, message: Message, count: int) -> None:
     told[names.DELIVERY_COUNT] = str(count)
 
 
 FAULTS: tuple[Preset, ...] = (
+    missing(
+        "rejected-lost",
+        "a message whose consumption failed is not delivered again",
+        _reject(lambda delivery: True),
+        breaks=AGAIN,
+        may_break=f"{ANY} round-trip.trace-id",
+    ),
+    boundary(
+        "rejected-twice-lost",
+        "a message whose consumption failed twice is not delivered again",
+        _reject(lambda delivery: delivery.count > 1),
+        breaks=AGAIN,
+        may_break=f"{ANY} round-trip.trace-id",
+    ),
+    late(
+        "rejected-a-minute-late",
+        "a message whose consumption failed is delivered again after a minute",
+        around(Group, "reject", _a_minute_later),
+        breaks=AGAIN,
+        may_break=f"{ANY} round-trip.trace-id",
+    ),
     missing(
         "count-dropped",
         "consumers are not told a deliveryCount",

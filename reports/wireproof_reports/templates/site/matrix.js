@@ -12,6 +12,9 @@ const STANDINGS = {
   unsupported: ["○", "neither claimed nor shown"],
 };
 const MOST_CELLS = 6000; /* drawn at a time; a browser takes seconds for tens of thousands */
+const MOST_OPEN = 6000; /* cells; in a larger matrix groups begin folded */
+const CROWDED = 12; /* targets; of more of them the versions stand upright, and cells are small */
+const NONE = "-"; /* in the address: no group is folded, though the matrix is large */
 const BAD = ["fails", "unstable", "known", "error", "open"];
 const VERDICTS = ["pass", "reading", "fail", "known", "unsupported", "inconclusive", "unstable", "error"];
 
@@ -37,7 +40,9 @@ wireproof.pictures.matrix = function matrix(place) {
   const grid = made("div", { class: "scroll matrix", role: "region", tabindex: "-1", "aria-label": "Clauses by target" });
   const detail = made("section", { class: "detail", hidden: true, "aria-label": "Evidence", tabindex: "-1" });
   const more = made("button", { type: "button", class: "plain", onclick: () => { shown *= 3; draw(); } }, "Show more clauses");
+  const all_ = made("button", { type: "button", class: "plain" });
   let cells = [];
+  let folded = new Set();
   let opener = null;
   let shown = 1;
 
@@ -79,41 +84,95 @@ wireproof.pictures.matrix = function matrix(place) {
     return made("td", {}, button);
   }
 
-  const folded = () => new Set(state.get("fold").split(" ").filter(Boolean));
+  const groupOf = (clause) => clause.split(".").slice(0, 2).join(".");
+
+  /* Which groups are folded: what the address says, else all of a large matrix. */
+  function foldedOf(groups, size) {
+    const told = state.get("fold");
+    if (selects.order.value !== "law") return new Set();
+    if (told) return new Set(told.split(" "));
+    return new Set(size > MOST_OPEN ? groups : []);
+  }
+
+  function keepFolds(groups) {
+    state.set({ fold: [...groups].filter((group) => group !== NONE).join(" ") || NONE });
+    draw();
+  }
 
   function refold(group) {
-    const groups = folded();
-    if (!groups.delete(group)) groups.add(group);
-    state.set({ fold: [...groups].join(" ") });
-    draw();
+    if (!folded.delete(group)) folded.add(group);
+    keepFolds(folded);
     const again = [...grid.querySelectorAll("button.fold")].find((each) => each.querySelector("code").textContent === group);
     if (again) again.focus();
   }
 
+  /* The worst standing of a group's clauses, and how many of them are no better than undecided. */
+  function summary(members, each) {
+    const own = members.map(([, byTarget]) => byTarget.get(target(each))).filter(Boolean);
+    const worst = Object.keys(STANDINGS).find((name) => own.some((row) => row.standing === name));
+    if (!worst) return made("td", {}, made("span", { class: "none" }, "·"));
+    const odd = own.filter((row) => BAD.includes(row.standing)).length;
+    const said = `${`${each.vendor} ${each.version}`.trim()}: ${odd ? `${odd} of ${own.length} clauses fail or are open, at worst: ${STANDINGS[worst][1]}` : `all ${own.length} clauses conform or are not claimed`}`;
+    return made("td", {}, made("span", { class: `cell ${worst}`, title: said, role: "img", "aria-label": said }, made("span", {}, STANDINGS[worst][0]), odd ? made("span", { class: "many" }, String(odd)) : null));
+  }
+
+  function groupRow(group, members, targets) {
+    const isFolded = folded.has(group);
+    const title = law[members[0][0]] ? law[members[0][0]].title : "";
+    const words = isFolded ? [made("code", {}, group), made("span", { class: "level" }, ` ${members.length}`)] : [title || group, " ", made("code", {}, group)];
+    const fold = made("button", { type: "button", class: "plain fold", title: isFolded ? title || null : null, "aria-expanded": String(!isFolded), onclick: () => refold(group) }, made("span", { "aria-hidden": "true" }, isFolded ? "▸" : "▾"), " ", ...words);
+    const name = made("th", { scope: "rowgroup", colspan: isFolded ? 1 : targets.length + 1 }, made("span", {}, fold));
+    return made("tr", { class: isFolded ? "group folded" : "group" }, name, ...(isFolded ? targets.map((each) => summary(members, each)) : []));
+  }
+
+  function clauseRow([clause, byTarget], targets) {
+    const level = law[clause] ? law[clause].level : "";
+    const name = made("th", { scope: "row", title: law[clause] ? law[clause].law : null }, made("code", {}, clause), level ? made("span", { class: "level" }, ` ${level}`) : null);
+    return made("tr", {}, name, ...targets.map((each) => cell(clause, each, byTarget.get(target(each)))));
+  }
+
+  /* Vendors above their versions; a vendor's name stays in sight while its versions are. */
+  function heads(targets) {
+    const vendors = [];
+    for (const each of targets) {
+      const same = vendors.at(-1);
+      if (same && same[0] === each.vendor) same[1] += 1; else vendors.push([each.vendor, 1]);
+    }
+    return [
+      made("tr", {}, made("th", { scope: "col", rowspan: "2" }, "Clause"), ...vendors.map(([name, count]) => made("th", { scope: "colgroup", colspan: count, class: "vendor" }, made("span", {}, name)))),
+      made("tr", {}, ...targets.map((each) => made("th", { scope: "col" }, made("span", { class: "version" }, each.version || "–")))),
+    ];
+  }
+
   function draw() {
     const { targets, list, all } = model();
-    const most = Math.max(20, Math.floor((shown * MOST_CELLS) / Math.max(targets.length, 1)));
-    const head = made("tr", {}, made("th", { scope: "col" }, "Clause"), ...targets.map((each) => made("th", { scope: "col" }, made("span", { class: "vendor" }, each.vendor), made("span", { class: "version" }, each.version))));
+    const byLaw = selects.order.value === "law";
+    const groups = new Map();
+    for (const each of list) {
+      const group = byLaw ? groupOf(each[0]) : "";
+      if (!groups.has(group)) groups.set(group, []);
+      groups.get(group).push(each);
+    }
+    folded = foldedOf(groups.keys(), list.length * targets.length);
+    let rest = Math.max(20, Math.floor((shown * MOST_CELLS) / Math.max(targets.length, 1)));
+    more.hidden = true;
     const body = [];
-    let group = "";
-    for (const [clause, byTarget] of list.slice(0, most)) {
-      const own = clause.split(".").slice(0, 2).join(".");
-      if (selects.order.value === "law" && own !== group) {
-        group = own;
-        const title = law[clause] ? law[clause].title : "";
-        const fold = made("button", { type: "button", class: "plain fold", "aria-expanded": String(!folded().has(own)), onclick: () => refold(own) }, made("span", { "aria-hidden": "true" }, folded().has(own) ? "▸" : "▾"), " ", title || own, " ", made("code", {}, own));
-        body.push(made("tr", { class: "group" }, made("th", { scope: "rowgroup", colspan: targets.length + 1 }, made("span", {}, fold))));
-      }
-      if (selects.order.value === "law" && folded().has(own)) continue;
-      const level = law[clause] ? law[clause].level : "";
-      const name = made("th", { scope: "row", title: law[clause] ? law[clause].law : null }, made("code", {}, clause), level ? made("span", { class: "level" }, ` ${level}`) : null);
-      body.push(made("tr", {}, name, ...targets.map((each) => cell(clause, each, byTarget.get(target(each))))));
+    for (const [group, members] of groups) {
+      if (byLaw) body.push(groupRow(group, members, targets));
+      if (folded.has(group)) continue;
+      body.push(...members.slice(0, rest).map((each) => clauseRow(each, targets)));
+      rest -= members.length;
+      if (rest < 0) { more.hidden = false; break; }
     }
     const caption = made("caption", { class: "unseen" }, "Clauses by target. Arrow keys move between cells, Enter opens the evidence.");
-    grid.replaceChildren(made("table", {}, caption, made("thead", {}, head), made("tbody", {}, ...body)));
+    const kind = targets.length > CROWDED ? "crowded" : null;
+    grid.replaceChildren(made("table", { class: kind }, caption, made("thead", {}, ...heads(targets)), made("tbody", {}, ...body)));
     cells = [...grid.querySelectorAll("button.cell")];
     if (cells.length) cells[0].tabIndex = 0;
-    more.hidden = list.length <= most;
+    const open = [...groups.keys()].filter((group) => !folded.has(group));
+    all_.hidden = !byLaw || groups.size < 2;
+    all_.textContent = open.length ? "Fold all groups" : "Unfold all groups";
+    all_.onclick = () => keepFolds(open.length ? groups.keys() : []);
     count.textContent = `${list.length} of ${all} clauses, ${targets.length} ${targets.length === 1 ? "target" : "targets"}`;
     again();
   }
@@ -166,7 +225,7 @@ wireproof.pictures.matrix = function matrix(place) {
         fact("Would conform", row.accepted.length ? made("ul", {}, ...row.accepted.map((text) => made("li", {}, made("code", {}, text)))) : ""),
         fact("Why", row.reason), fact("Difference", differs), fact("Came out the same", `${row.same} of ${row.runs} times`),
         fact("Run", wireproof.shown(row.last, "time")), fact("Bundle", row.path ? made("a", { href: link(row.path) }, row.path) : ""), fact("Bundle, SHA-256", row.bundle),
-        fact("See it again", made("code", {}, `wireproof replay ${row.case} --bundle ${row.path ? quoted(row.path) : "BUNDLE"}`))),
+        fact("See it again", made("code", {}, `wireproof replay ${quoted(row.case)} --bundle ${row.path ? quoted(row.path) : "BUNDLE"}`))),
     ];
   }
 
@@ -216,8 +275,9 @@ wireproof.pictures.matrix = function matrix(place) {
   addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
   addEventListener("hashchange", () => { recall(); draw(); });
   const legend = made("ul", { class: "legend", "aria-label": "Signs" }, ...Object.entries(STANDINGS).map(([name, [sign, text]]) => made("li", { class: `word ${name}` }, `${sign} ${text}`)), made("li", {}, "· not run"));
-  const tools = Object.entries(selects).flatMap(([name, select]) => [made("label", { for: select.id }, words[name]), select]);
-  place.append(made("div", { class: "tools" }, made("label", { for: "m-find" }, "Clause"), find, ...tools, count), legend, detail, grid, more);
+  const pair = (control, text) => made("span", { class: "pair" }, made("label", { for: control.id }, text), control);
+  const tools = Object.entries(selects).map(([name, select]) => pair(select, words[name]));
+  place.append(made("div", { class: "tools" }, pair(find, "Clause"), ...tools, all_, count), legend, detail, grid, more);
   recall();
   draw();
 };

@@ -7,6 +7,9 @@ const MOST_SERIES = 24; /* of all vendors at once; with more of them a picture b
 const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star"];
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
 const EVERY = "*"; /* asked for, where nothing asked means the first one */
+const MARK_PX = 7; /* of a bar or whisker, below which neighbours cannot be told apart */
+const LETTER_PX = 7;
+const BARS_PX = 220; /* beside the labels */
 const look = (at, series) => ({ color: series[at % series.length], turn: Math.floor(at / series.length) });
 
 function colours() {
@@ -15,17 +18,28 @@ function colours() {
   return { ink: of("ink"), line: of("line"), paper: of("paper"), series: ["accent", "good", "bad", "other", "known", "fault", "open", "soft"].map(of), good: of("good"), bad: of("bad"), open: of("open"), none: of("faint") };
 }
 
+/* The width below which labels are cut, or neighbours cannot be told apart; the picture scrolls. */
+function widthOf(traces, layout) {
+  if (layout.yaxis && layout.yaxis.type === "category") return LETTER_PX * Math.max(...traces.flatMap((trace) => trace.y).map((text) => text.length)) + BARS_PX;
+  const upright = traces.filter((trace) => trace.type === "bar" && trace.orientation !== "h");
+  const whiskers = traces.filter((trace) => trace.error_y);
+  const side = upright.length ? upright : whiskers;
+  const series = side === whiskers || side.some((trace) => trace.offsetgroup) ? side.length : 2;
+  return MARK_PX * series * unique(side.flatMap((trace) => trace.x)).length;
+}
+
 /* Draws a picture, and again when its choice or the colours change. */
 function picture(place, { title, words, choices, make }) {
   const { made, state } = wireproof;
   const figure = made("div", { class: "plot", role: "img", "aria-label": `${title}. ${words}` });
   const note = made("p", { class: "help" }, words);
+  const head = made("h3", {}, title);
   const tools = made("div", { class: "tools" });
   const selects = Object.entries(choices || {}).filter(([, values]) => values.length > 1).map(([name, values]) => {
     const select = made("select", { id: `p-${name}` }, ...values.map((value) => made("option", { value }, value && value !== EVERY ? value : "all")));
     select.value = values.includes(state.get(name)) ? state.get(name) : values[0];
     select.addEventListener("change", () => { state.set({ [name]: select.value }); draw(); });
-    tools.append(made("label", { for: select.id }, name[0].toUpperCase() + name.slice(1)), select);
+    tools.append(made("span", { class: "pair" }, made("label", { for: select.id }, name[0].toUpperCase() + name.slice(1)), select));
     return [name, select];
   });
   function draw() {
@@ -33,19 +47,20 @@ function picture(place, { title, words, choices, make }) {
     for (const [name, select] of selects) chosen[name] = select.value === EVERY ? "" : select.value;
     const ink = colours();
     const { traces, layout } = make(chosen, ink);
-    figure.hidden = note.hidden = !traces.length;
+    figure.hidden = note.hidden = head.hidden = !traces.length;
     figure.style.setProperty("--height", layout.height ? `${layout.height}px` : "26rem");
+    figure.style.setProperty("--width", `${Math.round(traces.length ? widthOf(traces, layout) : 0)}px`);
     if (!traces.length) { Plotly.purge(figure); return; }
     const whole = {
       font: { color: ink.ink, family: "system-ui, sans-serif", size: 13 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-      colorway: ink.series, margin: { l: 60, r: 20, t: 44, b: 60 }, hovermode: "closest", legend: { orientation: "h", y: -0.2 },
-      ...layout, title: { text: title, x: 0, font: { size: 15 } },
+      colorway: ink.series, margin: { l: 60, r: 20, t: 30, b: 60 }, hovermode: "closest", legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
+      ...layout,
       xaxis: { gridcolor: ink.line, zerolinecolor: ink.line, automargin: true, ...layout.xaxis }, yaxis: { gridcolor: ink.line, zerolinecolor: ink.line, automargin: true, ...layout.yaxis },
     };
     if (whole.barmode !== "group") for (const trace of traces) if (trace.type === "bar") trace.width = Math.min(0.8, unique((trace.orientation === "h" ? trace.y : trace.x)).length / 8);
     Plotly.react(figure, traces, whole, { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["lasso2d", "select2d"] });
   }
-  place.append(tools, figure, note);
+  place.append(head, tools, made("div", { class: "wide" }, figure), note);
   draw();
   document.addEventListener("wireproof-theme", draw);
   addEventListener("hashchange", () => {
@@ -154,7 +169,7 @@ wireproof.pictures.causes = function causes(place) {
       const own = rows.slice(0, MOST).reverse();
       const label = (row) => plain([row.clause, row.field, row.value].filter(Boolean).join(" · "));
       const trace = { type: "bar", orientation: "h", x: own.map((row) => row.versions), y: own.map(label), marker: { color: ink.bad }, text: own.map((row) => `${row.vendors} vendors, ${row.cases} results`), textposition: "none", hovertemplate: "%{y}<br>%{x} versions, %{text}<extra></extra>" };
-      return { traces: own.length ? [trace] : [], layout: { height: 160 + 24 * own.length, xaxis: { dtick: 1 }, yaxis: { type: "category" } } };
+      return { traces: own.length ? [trace] : [], layout: { height: 160 + 24 * own.length, xaxis: { rangemode: "tozero", tickformat: ",d" }, yaxis: { type: "category" } } };
     },
   });
 };
@@ -193,7 +208,7 @@ wireproof.pictures.durations = function durations(place) {
       const own = rows.filter((row) => row.interface === chosen.interface && (!chosen.vendor || row.vendor === chosen.vendor) && row.histogram && row.histogram.length);
       const bins = binned(own.flatMap((row) => row.histogram.map(([from]) => from)));
       const count = (row, bin) => (row.histogram.find(([from]) => from === bin) || [bin, 0])[1];
-      const traces = own.map((row) => ({ type: "bar", name: namesOf(own)(row), x: bins.map(spoken), y: bins.map((bin) => count(row, bin)), hovertemplate: "from %{x}: %{y} cases<extra></extra>" }));
+      const traces = own.map((row) => ({ type: "bar", offsetgroup: who(row), name: namesOf(own)(row), x: bins.map(spoken), y: bins.map((bin) => count(row, bin)), hovertemplate: "from %{x}: %{y} cases<extra></extra>" }));
       return { traces, layout: { barmode: "group", bargap: 0.1, xaxis: { type: "category" }, yaxis: { rangemode: "tozero" } } };
     },
   });
@@ -245,10 +260,10 @@ wireproof.pictures.findings = function findings(place) {
   if (fuzzed.length) picture(place, {
     title: "Cases sent to each version, and what they found",
     words: "Bars count cases over all campaigns; the number on each is that of different findings.",
-    choices: { protocol: protocols },
+    choices: { protocol: protocols, vendor: vendorsOf(fuzzed) },
     make(chosen, ink) {
-      const own = fuzzed.filter((row) => row.protocol === chosen.protocol);
-      const bars = { type: "bar", x: own.map(who), y: own.map((row) => row.executed), text: own.map((row) => String(row.findings)), marker: { color: ink.series[0] }, hovertemplate: "%{x}: %{y} cases, %{text} findings<extra></extra>" };
+      const own = fuzzed.filter((row) => row.protocol === chosen.protocol && (!chosen.vendor || row.vendor === chosen.vendor));
+      const bars = { type: "bar", x: own.map(namesOf(own)), y: own.map((row) => row.executed), text: own.map((row) => String(row.findings)), marker: { color: ink.series[0] }, hovertemplate: "%{x}: %{y} cases, %{text} findings<extra></extra>" };
       return { traces: own.length ? [bars] : [], layout: { xaxis: { type: "category" } } };
     },
   });

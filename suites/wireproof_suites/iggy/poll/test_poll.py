@@ -125,7 +125,7 @@ def test_offset(server: Server, topic: Topic, which: int) -> Observation:
 @case("iggy/poll/offset-beyond", clause="iggy.poll.strategy-offset")
 @pytest.mark.parametrize("offset", BEYOND.values(), ids=BEYOND)
 def test_offset_beyond(server: Server, topic: Topic, offset: int) -> Observation:
-    """A poll by an offset after the last message returns no messages."""
+    """A poll by an offset after the last message returns no messages, or an error."""
     send_and_check(server, topic, 5)
     behind = offsets_of(server, topic, 5)[-1] + 1
 

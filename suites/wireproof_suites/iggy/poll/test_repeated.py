@@ -76,7 +76,7 @@ def test_later(server: Server, topic: Topic, sent: tuple[SentMessage, ...]) -> O
 
 @case("iggy/poll/again-later/changed", clause="iggy.poll.again", needs=("control",), waiting=True)
 def test_changed_later(server: Server, topic: Topic) -> Observation:
-    """Repeated polls over seconds return messages with changed state or payload the same way."""
+    """Messages whose state or payload was changed on the server read the same at each poll."""
     fewer = observe_fewer(server.sent_and_polled(topic, *make_numbered(5)), 5)
     if fewer is not None:
         return fewer
@@ -150,7 +150,7 @@ def test_json_changed_later(server: Server, topic: Topic) -> Observation:
     waiting=True,
 )
 def test_json_unknown_state_later(server: Server, topic: Topic) -> Observation:
-    """Repeated HTTP polls of messages in undefined states return the same result."""
+    """Repeated HTTP polls return the same messages, also where a state is an undefined number."""
     server.send_accepted(topic, *make_numbered(5))
     fewer = observe_fewer_json(server.get_until(topic, 5), 5)
     if fewer is not None:

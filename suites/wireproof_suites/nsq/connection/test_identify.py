@@ -155,7 +155,7 @@ def test_negotiated(broker: Broker, plain_topic: Topic) -> Observation:
 @case("nsq/connection/identify-refused", clause="smart.connection.identify-refused")
 @pytest.mark.parametrize("frame", REFUSED.values(), ids=REFUSED)
 def test_identify_refused(broker: Broker, plain_topic: Topic, frame: Outgoing) -> Observation:
-    """IDENTIFY with an impossible size, body or field value is refused."""
+    """IDENTIFY is refused if its size is 0 or -1, its body no object or a value out of range."""
     with broker.connect(identify=None, topic=plain_topic) as client:
         return observe(client.ask(frame), then=client.goes_on(plain_topic))
 

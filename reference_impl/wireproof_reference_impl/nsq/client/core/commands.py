@@ -49,6 +49,12 @@ class Publish(Struct, frozen=True):
 
 def identify(identity: Identity) -> bytes:
     """Return magic and IDENTIFY: what a connection begins with."""
+    body = IdentifyBody(json.dumps(identify_fields(identity)).encode())
+    return names.MAGIC + command_line(names.IDENTIFY) + encode(IDENTIFY_BODY, body)
+
+
+def identify_fields(identity: Identity) -> dict[str, object]:
+    """Return the fields of IDENTIFY, by the names of the original."""
     fields: dict[str, object] = {
         "client_id": USER_AGENT,
         "hostname": "wireproof",
@@ -61,8 +67,7 @@ def identify(identity: Identity) -> bytes:
         fields[names.EXTEND_SUPPORT] = True
     if identity.desired_tag:
         fields[names.DESIRED_TAG] = identity.desired_tag
-    body = IdentifyBody(json.dumps(fields).encode())
-    return names.MAGIC + command_line(names.IDENTIFY) + encode(IDENTIFY_BODY, body)
+    return fields
 
 
 def subscribe(topic: str, channel: str, partition: int | None, *, ordered: bool) -> bytes:
@@ -74,15 +79,24 @@ def subscribe(topic: str, channel: str, partition: int | None, *, ordered: bool)
 
 def publish(topic: str, partition: int | None, message: Publish) -> bytes:
     """Return the command that publishes a message: PUB, PUB_TRACE or PUB_EXT."""
+    line = command_line(publish_name(message), topic, *_word(partition))
+    return line + publish_body(message)
+
+
+def publish_name(message: Publish) -> bytes:
+    """Return the command's name: a trace id stands in the header, if there is one."""
     if message.has_header:
-        body = PubExtBody(header_of(message), message.body)
-        return command_line(names.PUB_EXT, topic, *_word(partition)) + encode(PUB_EXT_BODY, body)
-    if message.trace_id is not None:
-        traced = PubTraceBody(message.trace_id, message.body)
-        line = command_line(names.PUB_TRACE, topic, *_word(partition))
-        return line + encode(PUB_TRACE_BODY, traced)
-    line = command_line(names.PUB, topic, *_word(partition))
-    return line + encode(PUB_BODY, PubBody(message.body))
+        return names.PUB_EXT
+    return names.PUB if message.trace_id is None else names.PUB_TRACE
+
+
+def publish_body(message: Publish) -> bytes:
+    """Return what follows the command line."""
+    if message.has_header:
+        return encode(PUB_EXT_BODY, PubExtBody(header_of(message), message.body))
+    if message.trace_id is None:
+        return encode(PUB_BODY, PubBody(message.body))
+    return encode(PUB_TRACE_BODY, PubTraceBody(message.trace_id, message.body))
 
 
 def header_of(message: Publish) -> bytes:

@@ -129,7 +129,7 @@ class Host:
         return self._owners.pop(connection, None)
 
     def settle_fetch(self, request: int, answer: Fetched | None) -> None:
-        """Make the call of a Fetch."""
+        """Give the answer to an HTTP request, None if it failed, to who waits for it."""
         call = self._fetches.pop(request, None)
         if call is not None:
             call(answer)

@@ -52,4 +52,6 @@ def repeat_delay(settings: Settings, attempts: int) -> float:
 
 def budget(settings: Settings) -> float:
     """Return the seconds after which a publish that still waits fails."""
-    return settings.publish_timeout_s * settings.publish_attempts
+    # Each attempt may need a lookup before it.
+    each = settings.publish_timeout_s + settings.lookup_timeout_s
+    return each * settings.publish_attempts

@@ -1,4 +1,6 @@
-"""Faults of delays and expiry."""
+"""Faults of delays."""
+
+from collections.abc import Callable
 
 from wireproof_reference_impl.oms.core import timing
 from wireproof_reference_impl.oms.core.broker import Broker
@@ -6,10 +8,8 @@ from wireproof_reference_impl.oms.core.timing import LATEST
 from wireproof_reference_impl.oms.faulty.effect import (
     boundary,
     change_delay,
-    change_discard,
     change_due,
     condition,
-    extra,
     late,
     missing,
     wrap,
@@ -20,6 +20,7 @@ from wireproof_reference_impl.preset import Preset
 
 _SECOND = 1000
 _LATE_MS = 3000
+_HELD_MS = 100
 _YEAR_MS = 365 * 86_400_000
 
 
@@ -48,21 +49,11 @@ def _delay_of_last() -> Override:
     return change_delay(change)
 
 
-def _expire_of_last() -> Override:
-    """Return an override by which a message without expireTime takes that of the one before it."""
-    last: list[int] = []
+def _delay_from(start: Callable[[int, int], int]) -> tuple[Override, ...]:
+    """Return overrides by which a delay counts from another time than birth.
 
-    def change(born: int, expires: int | None, right: int | None) -> int | None:
-        if expires is not None:
-            last[:] = [expires]
-            return right
-        return last[0] if last else None
-
-    return change_discard(change)
-
-
-def _delay_from_storing() -> tuple[Override, ...]:
-    """Return overrides by which a delay counts from storing, not from birth."""
+    `start` is given the times of birth and of storing.
+    """
     stored: list[int] = []
 
     def send(original: Original, *arguments: object, now: int, **named: object) -> object:
@@ -70,7 +61,7 @@ def _delay_from_storing() -> tuple[Override, ...]:
         return original(*arguments, now=now, **named)
 
     def due_time(original: Original, born: int, delay: int | None) -> object:
-        return original(stored[0] if stored else born, delay)
+        return original(start(born, stored[0]) if stored else born, delay)
 
     return around(Broker, "send", send), around(timing, "due_time", due_time)
 
@@ -82,7 +73,6 @@ def _lose_negative(delay: int | None) -> int | None:
 DELAY = "delay.not-early"
 HUGE = "delay.no-wrap"
 SOON = "delay.soon"
-ABSENT = "expire.discarded"
 
 FAULTS: tuple[Preset, ...] = (
     missing(
@@ -169,7 +159,19 @@ FAULTS: tuple[Preset, ...] = (
     wrong_value(
         "delay-from-storing",
         "delayTime counts from the time when the message is stored",
-        *_delay_from_storing(),
+        *_delay_from(lambda born, stored: stored),
+        breaks="delay.from-birth",
+    ),
+    boundary(
+        "delay-from-half-way",
+        "delayTime counts from the middle between the birth of a message and its storing",
+        *_delay_from(lambda born, stored: (born + stored) // 2),
+        breaks="delay.from-birth",
+    ),
+    condition(
+        "delay-from-storing-if-held",
+        "delayTime counts from storing if a message was held for more than 100 ms",
+        *_delay_from(lambda born, stored: stored if stored - born > _HELD_MS else born),
         breaks="delay.from-birth",
     ),
     missing(
@@ -183,61 +185,5 @@ FAULTS: tuple[Preset, ...] = (
         "a negative delayTime delays as much as the positive one",
         change_delay(lambda delay: delay and abs(delay)),
         breaks="delay.negative",
-    ),
-    missing(
-        "expire-ignored",
-        "expireTime is ignored: no message is discarded",
-        change_discard(lambda born, expires, right: None),
-        breaks=ABSENT,
-    ),
-    wrong_value(
-        "expire-in-seconds",
-        "expireTime is taken for seconds since 1970",
-        change_discard(lambda born, expires, right: right and right * 1000),
-        breaks=ABSENT,
-    ),
-    wrong_value(
-        "expire-relative",
-        "expireTime counts from the birth of the message",
-        change_discard(lambda born, expires, right: expires and born + expires),
-        breaks=ABSENT,
-    ),
-    boundary(
-        "expire-late-by-3-s",
-        "an undelivered message is discarded 3 s after its expireTime",
-        change_discard(lambda born, expires, right: right and right + _LATE_MS),
-        breaks=ABSENT,
-    ),
-    boundary(
-        "expire-within-a-second-ignored",
-        "an expireTime less than a second after birth is ignored",
-        change_discard(
-            lambda born, expires, right: right if right and right > born + _SECOND else None
-        ),
-        breaks=ABSENT,
-    ),
-    extra(
-        "expire-by-default",
-        "a message without expireTime is discarded 1 s after its birth",
-        change_discard(lambda born, expires, right: born + 1000 if expires is None else right),
-        breaks="expire.unset",
-    ),
-    boundary(
-        "expire-unset-is-0",
-        "a message without expireTime is discarded at once",
-        change_discard(lambda born, expires, right: 0 if expires is None else right),
-        breaks="expire.unset",
-    ),
-    condition(
-        "expire-of-the-last",
-        "a message without expireTime has that of the one before it",
-        _expire_of_last(),
-        breaks="expire.unset",
-    ),
-    boundary(
-        "expire-before-birth-discards",
-        "a message whose expireTime lies before its birth is discarded",
-        change_discard(lambda born, expires, right: expires),
-        breaks="expire.earlier",
     ),
 )

@@ -1,0 +1,147 @@
+"""A site of a whole fleet in Chromium: 12 vendors, 8 versions each, 400 clauses."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from large_fleet import CLAUSES, VENDORS, VERSIONS, write_large_site
+from playwright.sync_api import Browser, Page, sync_playwright
+from site_visit import Visit
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+WIDTHS = (390, 1280, 1920)
+DRAWN = ("flakes", "versions", "durations", "coverage", "causes", "campaigns")
+GROUP = "ext.publish"
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as play:
+        opened = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("large") / "site"
+    write_large_site(folder)
+    return folder
+
+
+@pytest.fixture
+def visit(browser: Browser, site: Path) -> Iterator[Visit]:
+    visit = Visit(browser, site)
+    visit.page.set_default_timeout(120_000)
+    yield visit
+    visit.page.close()
+    assert visit.wrong == []
+
+
+def number(page: Page, script: str) -> float:
+    found: float = page.evaluate(script)
+    return found
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_matrix_begins_with_groups_whose_heads_stay_in_sight(visit: Visit, width: int) -> None:
+    visit.page.set_viewport_size({"width": width, "height": 900})
+    page = visit.open("matrix")
+
+    assert page.locator(".count").first.inner_text() == (
+        f"{CLAUSES} of {CLAUSES} clauses, {len(VENDORS) * len(VERSIONS)} targets"
+    )
+    assert page.locator("thead th.vendor").all_inner_texts() == sorted(VENDORS)
+    assert page.locator("button.cell").count() == 0
+    assert page.locator(".matrix tr.folded span.cell.fails").count() > 100
+    assert number(page, "document.documentElement.scrollWidth - innerWidth") <= 0
+
+    page.locator("button.fold", has_text=GROUP).first.click()
+    page.evaluate("document.querySelector('.matrix').scrollTo(1500, 900)")
+    for selector, side in ((".matrix thead", "top"), (".matrix tbody th[scope=row]", "left")):
+        apart = (
+            f"document.querySelector('{selector}').getBoundingClientRect().{side} - "
+            f"document.querySelector('.matrix').getBoundingClientRect().{side}"
+        )
+        assert abs(number(page, apart)) <= 2, selector
+    assert "fold=" in page.url
+
+
+def test_names_of_vendors_and_versions_are_not_cut(visit: Visit) -> None:
+    page = visit.open("matrix")
+    cut = """() => [...document.querySelectorAll('.matrix thead th')]
+        .filter(head => head.scrollWidth > head.clientWidth + 1)
+        .map(head => head.innerText)"""
+    assert page.evaluate(cut) == []
+
+
+def test_groups_fold_and_unfold_all_together(visit: Visit) -> None:
+    page = visit.open("matrix", "#vendor=tidal")
+    assert page.locator("button.cell").count() == CLAUSES * len(VERSIONS)
+    page.get_by_role("button", name="Fold all groups").click()
+    assert page.locator("button.cell").count() == 0
+    page.get_by_role("button", name="Unfold all groups").click()
+    assert page.locator("button.cell").count() == CLAUSES * len(VERSIONS)
+
+    page.get_by_label("Level").select_option("should")
+    assert 0 < page.locator("button.cell").count() < CLAUSES * len(VERSIONS)
+
+
+def test_a_cell_says_what_the_last_run_came_to_and_how_to_see_it_again(visit: Visit) -> None:
+    page = visit.open("matrix", "#vendor=tidal&only=fails")
+    page.locator("button.cell.fails").first.click()
+    facts = page.locator(".detail .evidence").inner_text().splitlines()
+
+    case = facts[facts.index("Case") + 1]
+    path = facts[facts.index("Bundle") + 1]
+    again = facts[facts.index("See it again") + 1]
+    assert again == f"wireproof replay {case} --bundle {path}"
+    link = page.locator(".detail .evidence a").get_attribute("href")
+    assert link == f"file://{path}"
+
+
+@pytest.mark.parametrize("width", WIDTHS[:2])
+@pytest.mark.parametrize("name", DRAWN)
+def test_labels_of_pictures_are_whole(visit: Visit, name: str, width: int) -> None:
+    visit.page.set_viewport_size({"width": width, "height": 900})
+    page = visit.open(name)
+    page.wait_for_selector(".plot .main-svg")
+    cut = """() => [...document.querySelectorAll('.plot')].flatMap(plot => {
+        const room = plot.getBoundingClientRect();
+        return [...plot.querySelectorAll('.xtick text, .ytick text, .legendtext')]
+            .map(text => [text.textContent, text.getBoundingClientRect()])
+            .filter(([, box]) => box.left < room.left - 2 || box.right > room.right + 2
+                || box.bottom > room.bottom + 2)
+            .map(([text]) => text);
+    })"""
+    covered = """() => [...document.querySelectorAll('.plot')].filter(plot => {
+        const legend = plot.querySelector('.legend');
+        if (!legend) return false;
+        const box = legend.getBoundingClientRect();
+        return [...plot.querySelectorAll('.xtick text')].some(
+            text => text.getBoundingClientRect().top < box.bottom - 2
+                && text.getBoundingClientRect().bottom > box.top + 2);
+    }).length"""
+
+    assert page.evaluate(cut) == []
+    assert page.evaluate(covered) == 0
+    assert number(page, "document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_more_series_than_colours_are_told_apart(visit: Visit) -> None:
+    page = visit.open("versions", "#vendor=*")
+    page.wait_for_selector(".plot .main-svg")
+    looks = page.evaluate(
+        "document.querySelector('.plot').data"
+        ".map(trace => [trace.marker.color, trace.marker.symbol, trace.line.dash].join(' '))"
+    )
+
+    assert len(looks) == len(VENDORS) * len(VERSIONS)
+    assert len(set(looks)) >= 48
