@@ -26,7 +26,7 @@ def send(message):
     inner = message["message"]
     inner["header"] |= {"messageId": f"m{time.time_ns()}", "bornTimestamp": now_ms()}
     inner["header"]["bornHost"] = "localhost"
-    inner["extensionHeader"]["storeTimestamp"] = now_ms()
+    inner.setdefault("extensionHeader", {})["storeTimestamp"] = now_ms()
     with changed:
         for waiting in queues[inner["header"]["destination"]].values():
             waiting.append((json.dumps(message), 1))

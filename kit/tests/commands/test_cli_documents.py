@@ -179,7 +179,7 @@ def test_one_document_and_one_clause_can_be_chosen(tmp_path: Path) -> None:
     assert judged(tmp_path, "m.jsonl", "oms.message.born-host").code == 1
     assert len(records(tmp_path)) == 2
     assert "selects no case" in judged(tmp_path, "m.jsonl", "ext.publish").refused()
-    assert "not yet tested" in judged(tmp_path, "m.jsonl", "oms.delay.not-early").refused()
+    assert "give an adapter" in judged(tmp_path, "m.jsonl", "oms.delay.not-early").refused()
 
 
 def test_a_dry_run_names_each_document(tmp_path: Path) -> None:

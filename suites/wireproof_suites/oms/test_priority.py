@@ -68,7 +68,7 @@ def test_order(system: System) -> Observation:
     """Out of a backlog of 200 messages, those of higher priority tend to come first."""
     destination, consumer = system.warm_destination()
     count = OF_EACH * names.HIGHEST_PRIORITY
-    priorities = {}
+    priorities: dict[str, int] = {}
     for number in range(count):
         priority = number * STEP % count // OF_EACH + 1
         sent = destination.send({names.PRIORITY: priority})
