@@ -138,7 +138,7 @@ FAULTS: tuple[Preset, ...] = (
         "delay-of-0-is-3-s",
         "a message with a delayTime of 0 is delivered after 3 s",
         change_delay(_delay_of_nothing),
-        breaks="delay.at-once",
+        breaks=SOON,
     ),
     condition(
         "delay-of-the-last",

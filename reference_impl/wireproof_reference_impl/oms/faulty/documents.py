@@ -168,19 +168,19 @@ FAULTS: tuple[Preset, ...] = (
         "property-null",
         "every message has a property that is null",
         _part(names.PROPERTIES, {"x": None}),
-        breaks="message.properties",
+        breaks="message.value",
     ),
     extra(
         "header-with-list",
         "every header has a value that is a list",
         _header("hops", []),
-        breaks="message.header",
+        breaks="message.value",
     ),
     missing(
         "header-with-null",
         "every header has a value that is null",
         _header("replyTo", None),
-        breaks="message.header",
+        breaks="message.value",
     ),
     wrong_value(
         "message-id-as-number",

@@ -123,6 +123,12 @@ def _append_host(told: JsonObject, message: Message) -> None:
     told[names.STORE_HOST] = f"{told[names.STORE_HOST]},{sent}" if sent else told[names.STORE_HOST]
 
 
+def _put_host_in_front(told: JsonObject, message: Message) -> None:
+    sent = message.sent.text(names.STORE_HOST)
+    if sent:
+        told[names.STORE_HOST] = f"{sent},{told[names.STORE_HOST]}"
+
+
 FAULTS: tuple[Preset, ...] = (
     boundary(
         "store-time-an-hour-ahead",
@@ -222,10 +228,16 @@ FAULTS: tuple[Preset, ...] = (
         breaks=HOST,
     ),
     boundary(
+        "store-host-of-the-sender-in-front",
+        "a storeHost that the sender set stands before the server's",
+        change_told(_put_host_in_front),
+        breaks=HOST,
+    ),
+    boundary(
         "store-host-empty",
         "storeHost is empty",
         _host(lambda host: ""),
-        breaks=HOST,
+        breaks="store.host-not-empty",
     ),
     condition(
         "store-host-appended",

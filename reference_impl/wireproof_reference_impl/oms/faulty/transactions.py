@@ -27,6 +27,7 @@ from wireproof_spec.oms import names
 from wireproof_spec.oms.document import Document
 
 SAME = "transaction.same-id"
+ROLLED_BACK = "transaction.rolled-back"
 _LATE_MS = 3000
 
 
@@ -114,19 +115,19 @@ FAULTS: tuple[Preset, ...] = (
         "rolled-back-delivered",
         "a message that was rolled back is delivered",
         around(Broker, "roll_back", _commit_instead),
-        breaks=SAME,
+        breaks=ROLLED_BACK,
     ),
     late(
         "rolled-back-delivered-late",
         "a message that was rolled back is delivered 3 s later",
         *_commit_later(),
-        breaks=SAME,
+        breaks=ROLLED_BACK,
     ),
     condition(
         "prepared-delivered",
         "a message is delivered before its transaction is committed",
         *_deliver_prepared(),
-        breaks=SAME,
+        breaks=ROLLED_BACK,
     ),
     missing(
         "committed-lost",
