@@ -6,7 +6,7 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.oms.adapter.messages import Attributes
+from wireproof_kit.oms.adapter.messages import Attributes, Sent
 from wireproof_kit.oms.adapter.system import System
 from wireproof_spec.oms import names
 from wireproof_suites.oms.steps import missing
@@ -102,7 +102,7 @@ def test_one_partition(system: System) -> Observation:
     """Messages of one messageKey are delivered from one partition."""
     destination, consumer = system.warm_destination(partitions=COUNT)
     keys: dict[str, int] = {}
-    every = []
+    every: list[Sent] = []
     for number in range(KEYS * OF_EACH):
         sent = destination.send({names.MESSAGE_KEY: f"wp-key-{number % KEYS}"})
         keys[sent.key] = number % KEYS
