@@ -58,12 +58,14 @@ selftest:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --out out/selftest.md
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --protocol iggy --out out/selftest-iggy.md
+	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --protocol oms --out out/selftest-oms.md
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --clients -n 4 --out out/selftest-clients.md
 
 matrix:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/wireproof selftest --every-case --out out/selftest.md
 	@$(BIN)/wireproof selftest --protocol iggy --every-case --out out/selftest-iggy.md
+	@$(BIN)/wireproof selftest --protocol oms --every-case --out out/selftest-oms.md
 	@$(BIN)/wireproof selftest --clients -n 4 --every-case --out out/selftest-clients.md
 	@$(BIN)/wireproof selftest --dimensions --out out/selftest-dimensions.md
 

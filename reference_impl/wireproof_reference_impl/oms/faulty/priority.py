@@ -125,9 +125,9 @@ FAULTS: tuple[Preset, ...] = (
         may_break=f"{ORDER} {ANY}",
     ),
     condition(
-        "priority-of-high-half-refused",
-        "a message of a priority from 6 to 10 is refused",
-        _refuse(lambda value: 5 < value <= HIGHEST_PRIORITY),
+        "priority-from-eight-refused",
+        "a message of a priority from 8 to 10 is refused",
+        _refuse(lambda value: 7 < value <= HIGHEST_PRIORITY),
         breaks=RANGE,
         may_break=f"{ORDER} {ANY}",
     ),
