@@ -54,17 +54,20 @@ COMMANDS = {
         "wireproof.commands.baseline:baseline", "Maintain the file of known deviations."
     ),
     "ingest": CommandEntry(
-        "wireproof.commands.ingest:ingest", "Add bundles to a history of runs."
+        "wireproof.commands.history.ingest:ingest", "Add bundles to a history of runs."
     ),
     "aggregate": CommandEntry(
-        "wireproof.commands.aggregate:aggregate", "Analyse a history and write a static site."
+        "wireproof.commands.history.aggregate:aggregate",
+        "Analyse a history and write a static site.",
     ),
-    "ask": CommandEntry("wireproof.commands.ask:ask", "Ask a history a question in SQL."),
+    "ask": CommandEntry("wireproof.commands.history.ask:ask", "Ask a history a question in SQL."),
     "vacuum": CommandEntry(
-        "wireproof.commands.vacuum:vacuum", "Merge the files of a history, remove unused ones."
+        "wireproof.commands.history.vacuum:vacuum",
+        "Merge the files of a history, remove unused ones.",
     ),
     "migrate": CommandEntry(
-        "wireproof.commands.migrate:migrate", "Turn a history of Parquet files into Delta tables."
+        "wireproof.commands.history.migrate:migrate",
+        "Turn a history of Parquet files into Delta tables.",
     ),
     "doctor": CommandEntry("wireproof.commands.doctor:doctor", "Check this machine and a target."),
     "help": CommandEntry("wireproof.commands.help:show_help", "Show the help of a command."),

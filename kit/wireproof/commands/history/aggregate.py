@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from wireproof.commands.ingest import check_named, finish, take
-from wireproof.commands.ingest import lines as ingested
+from wireproof.commands.history.ingest import check_named, finish, take
+from wireproof.commands.history.ingest import lines as ingested
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.spark_options import (

@@ -1,0 +1,1 @@
+"""The commands on a history of runs: fill it, ask it, and keep it small."""
