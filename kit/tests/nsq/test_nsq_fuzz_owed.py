@@ -207,3 +207,45 @@ def test_names_that_are_none_are_refused_once_the_body_is_there_at_the_latest(
     line: bytes, behind: bytes, optional: bool
 ) -> None:
     assert owed(line + behind) == (Owed(ERRORS, "may", optional=optional),)
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        b'{"b":"2","a":"1"}',
+        b'{ "a": "1",\n "b": "\\u0032" }',
+        b'{"a":"1","b":"2","##trace_id":"7"}',
+    ],
+)
+def test_a_header_is_known_in_every_spelling_that_may_be_delivered(spelling: bytes) -> None:
+    assert fingerprint_stored(spelling, b"x") == fingerprint_stored(b'{"a":"1","b":"2"}', b"x")
+
+
+@pytest.mark.parametrize(
+    "header", [b'{"a":"1","b":"3"}', b'{"A":"1","b":"2"}', b'{"a":"1","a":"1","b":"2"}', b"{"]
+)
+def test_a_header_of_another_content_is_another(header: bytes) -> None:
+    assert fingerprint_stored(header, b"x") != fingerprint_stored(b'{"a":"1","b":"2"}', b"x")
+
+
+@pytest.mark.parametrize("line", [b"PUB\twp_w 0\n", b"PUB  wp_w 0\n", b"NOP \n"])
+def test_nothing_certain_is_owed_for_blanks_that_the_texts_leave_open(line: bytes) -> None:
+    (one,) = owed(line + sized(b"x"))
+    assert one.optional
+    assert ERRORS | {OK_KIND} <= one.kinds
+
+
+def test_who_insists_on_identify_owes_nothing_certain_before_it() -> None:
+    strict = TargetState(GROUND.topics, WATCHED, 1 << 20, needs_identify=True)
+    publish = b"PUB wp_w 0\n" + sized(b"x")
+    (before,) = expect(strict, MAGIC, publish).owed
+    assert before.optional
+    (after,) = expect(strict, MAGIC + frames.identify().data, publish).owed
+    assert after.kinds == {OK_KIND}
+
+
+def test_who_does_not_know_mpub_owes_nothing_certain_for_it() -> None:
+    base = TargetState(GROUND.topics, WATCHED, 1 << 20, has_batches=False)
+    batch = (1).to_bytes(4) + sized(b"x")
+    (one,) = expect(base, MAGIC, b"MPUB wp_w 0\n" + sized(batch)).owed
+    assert one.optional

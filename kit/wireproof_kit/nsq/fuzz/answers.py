@@ -7,6 +7,7 @@ from struct import Struct
 from typing import Final
 
 from wireproof_kit.fuzz.driver import Answer
+from wireproof_kit.nsq.fuzz.documents import canonical_header
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.frame import (
     FRAME_TYPE_ERROR,
@@ -119,6 +120,7 @@ def message_id(frame: bytes) -> bytes:
 
 def fingerprint_stored(header: bytes, body: bytes) -> bytes:
     """Return the fingerprint of a stored message: its JSON header, if any, and its body."""
+    header = canonical_header(header)
     return len(header).to_bytes(HEADER_LENGTH_SIZE) + header + body
 
 

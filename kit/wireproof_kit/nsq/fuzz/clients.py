@@ -53,7 +53,8 @@ def identify(walk: RequestTracker, words: list[bytes]) -> None:
     if doubtful:
         walk.state = replace(walk.state, sure=False)
     else:
-        walk.state = replace(walk.state, extend=found is Identity.EXTENDED)
+        extend = found is Identity.EXTENDED
+        walk.state = replace(walk.state, identified=True, extend=extend)
 
 
 def auth(walk: RequestTracker, words: list[bytes]) -> None:

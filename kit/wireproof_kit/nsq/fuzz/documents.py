@@ -60,6 +60,30 @@ def _read(data: bytes) -> Header | int:
 _read_short = lru_cache(maxsize=256)(_read)
 
 
+def canonical_header(data: bytes) -> bytes:
+    """Return the same bytes for all spellings of a JSON header that a broker may deliver.
+
+    A broker may write the header anew, keep numbers as 64-bit floats, and leave out names that
+    begin with ##. What is no JSON object, or repeats a name, has one spelling.
+    """
+    return _canonical_short(data) if len(data) <= _SHORT else _canonical(data)
+
+
+def _canonical(data: bytes) -> bytes:
+    pairs = _pairs(data)
+    if pairs is None or len(dict(pairs)) != len(pairs):
+        return data
+    kept = {
+        name: float(str(value)) if type(value) is int else value
+        for name, value in pairs
+        if not name.startswith(INTERNAL_PREFIX)
+    }
+    return json.dumps(kept, sort_keys=True).encode()
+
+
+_canonical_short = lru_cache(maxsize=256)(_canonical)
+
+
 def _is_sound(name: str, value: object) -> bool:
     if not isinstance(value, str) or not is_header_name(name) or not _is_text(value):
         return False

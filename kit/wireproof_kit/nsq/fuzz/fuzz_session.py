@@ -29,6 +29,7 @@ from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_kit.nsq.fuzz.owed import expect
 from wireproof_kit.nsq.fuzz.posts import read_promise
 from wireproof_kit.nsq.fuzz.request_tracker import TargetState
+from wireproof_kit.nsq.fuzz.states import FRESH, MAGIC_SENT
 from wireproof_kit.nsq.services import http_address
 from wireproof_kit.nsq.session import NsqSession, open_session
 from wireproof_kit.nsq.topics.topic import Topic
@@ -42,8 +43,11 @@ from wireproof_spec.nsq.command import command_line
 CHUNK = 65536
 
 
-def send_query(address: Address, data: bytes, seconds: float) -> Answer | None:
-    """Send bytes and return the first answer; None when none arrives in the given seconds."""
+def send_query(address: Address, data: bytes, seconds: float, *, skip: int = 0) -> Answer | None:
+    """Send bytes and return the first answer; None when none arrives in the given seconds.
+
+    ``skip`` answers are passed over before.
+    """
     deadline = time.monotonic() + seconds
     reader = FrameReader()
     with contextlib.suppress(OSError), socket.create_connection(address, seconds) as sock:
@@ -52,8 +56,11 @@ def send_query(address: Address, data: bytes, seconds: float) -> Answer | None:
             sock.settimeout(left)
             piece = sock.recv(CHUNK)
             for answer in reader.feed(piece):
-                if answer.kind not in (BEAT, MESSAGE):
+                if answer.kind in (BEAT, MESSAGE):
+                    continue
+                if not skip:
                     return answer
+                skip -= 1
             if not piece:
                 return None
     return None
@@ -104,6 +111,8 @@ class NsqOracle:
     def sentinel(self, case: Case, number: int) -> Sentinel | None:
         """Return a publish with its own trace id, whose answer shows the end of earlier ones."""
         if is_http(case) or not self.can_trace:
+            return None
+        if self.target_state.needs_identify and case.state in (FRESH, MAGIC_SENT):
             return None
         trace_id = (_TOKENS + number).to_bytes(8)
         line = command_line(names.PUB_TRACE, self.names.extended, 0)
@@ -158,11 +167,14 @@ def _fuzz_session(session: NsqSession, target: Target, token: str) -> OpenTarget
     http = ext.http_address or http_address(target)
     case_names = Names(ext.name, plain.name, "wp_fuzz_cases")
     patience = session.patience.answer
+    needs_identify = _needs_identify(plain, patience)
     target_state = TargetState(
         {ext.name.encode(): True, twin.name.encode(): True, plain.name.encode(): False},
         twin.name.encode(),
         _limit(ext, command_line(names.PUB, ext.name, 0), limits.MAX_MSG_SIZE, patience),
         _limit(ext, command_line(names.IDENTIFY), limits.MAX_BODY_SIZE, patience),
+        needs_identify,
+        _has_batches(plain, patience, identify=needs_identify),
     )
     oracle = NsqOracle(
         target_state,
@@ -170,10 +182,15 @@ def _fuzz_session(session: NsqSession, target: Target, token: str) -> OpenTarget
         http,
         case_names,
         twin.name,
-        _traces(ext, patience),
+        _traces(ext, patience, identify=needs_identify),
     )
     places = BystanderSettings(
-        neighbour, twin, patience, session.patience.push, session.patience.redelivery
+        neighbour,
+        twin,
+        patience,
+        session.patience.push,
+        session.patience.redelivery,
+        needs_identify,
     )
     return OpenTarget(
         session,
@@ -210,8 +227,30 @@ def _limit(topic: Topic, line: bytes, usual: int, seconds: float) -> int:
     return 0
 
 
-def _traces(topic: Topic, seconds: float) -> bool:
-    line = command_line(names.PUB_TRACE, topic.name, 0)
+def _needs_identify(topic: Topic, seconds: float) -> bool:
+    said = _publish(topic, names.PUB, (1).to_bytes(4) + b"i", seconds, identify=False)
+    return said is not None and said.kind in ERRORS
+
+
+def _has_batches(topic: Topic, seconds: float, *, identify: bool) -> bool:
+    batch = (1).to_bytes(4) * 2 + b"b"
+    body = len(batch).to_bytes(4) + batch
+    said = _publish(topic, names.MPUB, body, seconds, identify=identify)
+    return said is None or said.kind not in ERRORS
+
+
+def _traces(topic: Topic, seconds: float, *, identify: bool) -> bool:
     body = (9).to_bytes(4) + (1).to_bytes(8) + b"t"
-    said = send_query(topic.address, names.MAGIC + line + body, seconds)
+    said = _publish(topic, names.PUB_TRACE, body, seconds, identify=identify)
     return said is not None and said.kind == TRACE
+
+
+def _publish(
+    topic: Topic, name: bytes, body: bytes, seconds: float, *, identify: bool
+) -> Answer | None:
+    """Publish on a connection of its own, behind IDENTIFY if asked for; return the answer."""
+    opening = names.MAGIC
+    if identify:
+        opening += command_line(names.IDENTIFY) + (2).to_bytes(4) + b"{}"
+    data = opening + command_line(name, topic.name, 0) + body
+    return send_query(topic.address, data, seconds, skip=int(identify))

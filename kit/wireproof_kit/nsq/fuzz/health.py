@@ -53,6 +53,7 @@ class BystanderSettings:
     answer_s: float
     push_s: float
     redelivery_s: float = 30.0
+    needs_identify: bool = False
 
 
 class _UnrequestedHandler:
@@ -159,7 +160,8 @@ class Bystanders:
         """Publish one more message to the watched topic and return its fingerprint."""
         body = self._body()
         fresh = CaseConnection(self.places.watched.address, FrameReader(), _ATTENTIVE)
-        fresh.send(names.MAGIC + self._pub(body, self.places.watched))
+        self._greet(fresh)
+        fresh.send(self._pub(body, self.places.watched))
         wait([fresh], time.monotonic() + self._answer_s)
         fresh.close()
         return fingerprint_stored(b"", body)
@@ -213,8 +215,19 @@ class Bystanders:
         client = CaseConnection(self._address, FrameReader(), _ATTENTIVE)
         if client.ended:
             raise _Disturbed(describe_refusal(self._address))
-        client.send(names.MAGIC)
+        self._greet(client)
         return client
+
+    def _greet(self, client: CaseConnection) -> None:
+        """Open a connection; send IDENTIFY where the target refuses publishes before it."""
+        client.send(names.MAGIC)
+        if not self.places.needs_identify:
+            return
+        client.send(frames.identify().data)
+        deadline = time.monotonic() + self._answer_s
+        while not (client.answers or client.ended) and time.monotonic() < deadline:
+            wait([client], deadline)
+        del client.answers[:1]
 
     def _subscribe(
         self, topic: Topic, *, extend: bool, name: bytes = names.SUB, channel: str = CHANNEL
@@ -247,7 +260,8 @@ class Bystanders:
         fresh = CaseConnection(self._address, FrameReader(), _ATTENTIVE)
         try:
             bodies, topic = [self._body(), self._body()], self.places.neighbour
-            fresh.send(names.MAGIC + self._pub(bodies[0], topic))
+            self._greet(fresh)
+            fresh.send(self._pub(bodies[0], topic))
             publisher.send(self._pub(bodies[1], topic))
             due = time.monotonic() + self.places.push_s
             self._awaiting.update((fingerprint_stored(b"", body), due) for body in bodies)

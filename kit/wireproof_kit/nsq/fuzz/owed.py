@@ -20,6 +20,7 @@ from wireproof_spec.nsq.acknowledge import MESSAGE_ID_SIZE
 STARTS: Final = 64
 """Ways to open a connection whose walk is remembered; there are as many as states."""
 _ACKNOWLEDGEMENTS: Final = tuple(name + b" " for name in (names.FIN, names.REQ, names.TOUCH))
+_BATCHES: Final = frozenset({names.MPUB, names.MPUB_TRACE, names.MPUB_EXT})
 _POSITIVE: Final = 1 << 63
 """Internal ids are below; others no broker ever gave."""
 _COMMANDS: Mapping[bytes, Callable[[RequestTracker, list[bytes]], None]] = {
@@ -96,10 +97,25 @@ def _command(walk: RequestTracker) -> None:
     walk.at = end + 1
     words = line.split(b" ")
     handler = _COMMANDS.get(words[0])
-    if handler is None:
+    if _is_open(walk, line, words[0]):
+        walk.leave()
+    elif handler is None:
         _assume_unknown(walk, words[0])
     else:
         handler(walk, words)
+
+
+def _is_open(walk: RequestTracker, line: bytes, name: bytes) -> bool:
+    """Return True if the texts leave open what a line means, or the target has a right to refuse.
+
+    Words may be parted by tabs and by several blanks, and a broker may insist on IDENTIFY.
+    """
+    state, target = walk.state, walk.target_state
+    if b"\t" in line or b"  " in line or line.endswith(b" "):
+        return True
+    if name in _BATCHES and not target.has_batches:
+        return True
+    return target.needs_identify and not state.identified and name != names.IDENTIFY
 
 
 def _endless(walk: RequestTracker) -> None:
@@ -120,6 +136,9 @@ def _assume_unknown(walk: RequestTracker, name: bytes) -> None:
 
 def _acknowledgement(walk: RequestTracker, name: bytes) -> None:
     """Allow at most an error for an acknowledgement with a well-placed id and line end."""
+    if name == names.TOUCH and not walk.target_state.has_batches:
+        walk.leave()
+        return
     start = walk.at + len(name) + 1
     end = start + MESSAGE_ID_SIZE
     line_end = walk.data.find(b"\n", end, walk.at + limits.MAX_LINE_SIZE)

@@ -25,13 +25,17 @@ class TargetState:
 
     What goes to the `watched` one is delivered to the kit. `message_limit` and `body_limit` are
     the bytes above which the target was seen to refuse a publish or an IDENTIFY at once; 0 when
-    it was not. `starts` remembers walks over what opens a connection.
+    it was not. `needs_identify`: it refuses publishes before IDENTIFY. `has_batches`: it knows
+    MPUB; a broker without it may lack TOUCH, too. `starts` remembers walks over what opens a
+    connection.
     """
 
     topics: Mapping[bytes, bool]
     watched: bytes = b""
     message_limit: int = 0
     body_limit: int = 0
+    needs_identify: bool = False
+    has_batches: bool = True
     starts: dict[bytes, "RequestTracker"] = field(
         default_factory=dict[bytes, "RequestTracker"], repr=False, compare=False
     )
@@ -42,6 +46,7 @@ class ConnectionState:
     """The assumed state of a connection; ``sure`` means that no answer can have changed it."""
 
     opened: bool = False
+    identified: bool = False
     subscribed: bool = False
     sure: bool = True
     extend: bool = False
