@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What `make test-clients` needs: clients, or pynsq for that client alone, which needs no Go.
 CLIENTS ?= clients
 
-.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges
+.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges hostile readme flips
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -58,12 +58,20 @@ selftest:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --out out/selftest.md
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --protocol iggy --out out/selftest-iggy.md
+	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --protocol oms --out out/selftest-oms.md
+	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --clients -n 4 --out out/selftest-clients.md
 
 matrix:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/wireproof selftest --every-case --out out/selftest.md
 	@$(BIN)/wireproof selftest --protocol iggy --every-case --out out/selftest-iggy.md
+	@$(BIN)/wireproof selftest --protocol oms --every-case --out out/selftest-oms.md
+	@$(BIN)/wireproof selftest --clients -n 4 --every-case --out out/selftest-clients.md
 	@$(BIN)/wireproof selftest --dimensions --out out/selftest-dimensions.md
+
+flips:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python tools/flips.py $(if $(SAMPLE),--sample) $(if $(RUNS),--runs $(RUNS))
 
 crash:
 	@$(PYTHON) tools/setup.py dev
@@ -76,7 +84,12 @@ connections:
 edges:
 	@$(PYTHON) tools/setup.py dev
 	@WIREPROOF_BAD_LINE=ext $(BIN)/python -m pytest -q -s -o timeout=1200 kit/tests/run/test_never_green.py -k "lies or bad_line"
+	@WIREPROOF_HOSTILE=whole $(BIN)/python -m pytest -q -o timeout=1200 kit/tests/commands/test_hostile_bundles.py
 	@WIREPROOF_INTERRUPTS=20 WIREPROOF_DEATHS=10 WIREPROOF_SELECTIONS=10 $(BIN)/python -m pytest -q -o timeout=600 kit/tests/edges
+
+hostile:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python kit/bench/hostile_corpus.py $(ARGS)
 
 bench:
 	@$(PYTHON) tools/setup.py dev
@@ -95,6 +108,10 @@ bench-reference:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/python reference_impl/bench/bench_reference.py
 	@$(BIN)/python reference_impl/bench/bench_suites.py
+
+readme:
+	@$(PYTHON) tools/setup.py dev
+	@$(PYTHON) tools/readme.py
 
 mutation:
 	@$(PYTHON) tools/setup.py dev
@@ -134,12 +151,15 @@ help:
 	@echo "make kills    kill ingest, ingest --watch and aggregate 60 times in turn (KILLS=…); goes on where it was"
 	@echo "make selftest every fault, every variant, fifty mixes of variants (SAMPLE=1: a few)"
 	@echo "make matrix   the same, with every case that must not turn red"
+	@echo "make flips    judge the example client 20 times with busy processors (SAMPLE=1: a few cases)"
 	@echo "make crash    kill a loaded broker 200 times"
 	@echo "make connections   5 000 connections with flat memory"
 	@echo "make fuzz-proof   a campaign for each fault of a parser (SAMPLE=1: a few; LEGAL=1: variants)"
 	@echo "make bench-fuzz   the fuzzer beside boofuzz and raw senders"
 	@echo "make mutation   mutants of the reference's cores, judged by the suites"
 	@echo "make edges    interrupts, deaths, baselines, and targets that lie or sulk, timed"
+	@echo "make hostile   time and memory of each command on each hostile bundle"
+	@echo "make readme   write the samples of README.md anew, from real runs"
 	@echo "make bench    speed of generated codecs and queue directories beside code by hand and construct"
 	@echo "make bench-reference   speed of the reference beside servers that do next to nothing"
 	@echo "make check    lint, types, import contracts"

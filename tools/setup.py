@@ -35,7 +35,7 @@ SYNC = {
 }
 # Certificates that the system trusts count here too: registries behind a proxy have such ones.
 TRUST = {"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1", "UV_PYTHON_DOWNLOADS": "never"}
-OLDEST, NEWEST = (3, 11), (3, 13)
+OLDEST, NEWEST = (3, 11), (3, 14)
 OLDEST_JAVA = 17
 
 
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
     if not OLDEST <= version <= NEWEST:
         return fail(
             f"Python {version[0]}.{version[1]} at {sys.executable} is not supported; expected "
-            "3.11 to 3.13. Name another with `make PYTHON=python3.11 …`"
+            "3.11 to 3.14. Name another with `make PYTHON=python3.11 …`"
         )
     if not is_prepared(kind):
         code = prepare(kind)

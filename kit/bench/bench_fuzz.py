@@ -36,13 +36,13 @@ from wireproof_kit.fuzz.campaign.target import open_fuzz_session, start_alone
 from wireproof_kit.fuzz.case import Case, Whole
 from wireproof_kit.fuzz.driver import Choice, FuzzSession, FuzzSessionOptions, Generation
 from wireproof_kit.fuzz.generate.generator import Generator
-from wireproof_kit.fuzz.oracle.process import usage
 from wireproof_kit.fuzz.send.batch_order import SortedBatch
 from wireproof_kit.fuzz.send.engine import Engine
 from wireproof_kit.fuzz.send.pipeline import is_pipeable
 from wireproof_kit.protocols import read_target
 from wireproof_kit.targets.embedded import EmbeddedReference
-from wireproof_kit.wire.http import Address
+from wireproof_kit.targets.process import usage
+from wireproof_kit.wire.address import Address
 
 HOME = Path(__file__).parents[2]
 BOOFUZZ = "boofuzz==0.4.2"

@@ -34,10 +34,10 @@ from wireproof_kit.fuzz.driver import Choice, FuzzSession, FuzzSessionOptions
 from wireproof_kit.fuzz.generate.generator import Generator
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.values import Drawer
-from wireproof_kit.fuzz.oracle.process import usage
 from wireproof_kit.fuzz.triage.confirm import SilentListener
 from wireproof_kit.protocols import read_target
-from wireproof_kit.wire.http import Address
+from wireproof_kit.targets.process import usage
+from wireproof_kit.wire.address import Address
 
 OURS_S = 60.0
 """Seconds that ours has for a fault; not found counts as that."""

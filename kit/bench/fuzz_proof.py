@@ -40,15 +40,23 @@ USUAL_S = 15.0
 PLACE = Path("out/fuzz-proof")
 KEPT = PLACE / "outcomes.jsonl"
 SAMPLE = {
-    "nsq": ("parser-size-magnitude",),
+    "nsq": ("parser-size-magnitude", "parser-trace-buffer-shared"),
     "iggy": ("parser-ones-lost", "parser-poll-nothing-closes-another"),
 }
 SAMPLE_S = 20
+LONG_S = 180
+LONG = (
+    "parser-beat-closing-halts",
+    "parser-cut-sixty-halt",
+    "parser-split-at-feed-halts",
+    "parser-trace-buffer-shared",
+)
+"""Faults that need time, a past, a combination or a neighbour: each campaign has `LONG_S`."""
 SAMPLE_LEGAL_S = 10
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """One campaign: its reference, its duration, and the expected exit code."""
+    """One campaign: the reference broker with its fault, the duration, the exit code due."""
 
     protocol: str
     kind: str
@@ -194,7 +202,9 @@ def _all_trials(options: argparse.Namespace) -> Iterator[Trial]:
         for protocol in options.protocol or PROTOCOLS:
             for kind, preset in _presets(protocol, options):
                 is_brief = options.sample and kind == CORRECT
-                yield Trial(protocol, kind, preset, seed, SAMPLE_LEGAL_S if is_brief else time_s)
+                is_long = preset in LONG and not options.sample
+                most_s = SAMPLE_LEGAL_S if is_brief else max(time_s, LONG_S) if is_long else time_s
+                yield Trial(protocol, kind, preset, seed, most_s)
 
 
 def _presets(protocol: str, options: argparse.Namespace) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.address import Address
 
 BLOCK = 256
 """Frames in one write."""

@@ -8,10 +8,11 @@ import threading
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import shell_complete
 
 from wireproof.commands.table import COMMANDS
 from wireproof.options.global_options import add_manner
-from wireproof.options.lazy_group import LazyGroup
+from wireproof.options.lazy_group import COMPLETION, LazyGroup
 
 NOT_DONE = 2
 # As shells report them: 128 plus the number of the signal, SIGINT and SIGPIPE.
@@ -37,6 +38,8 @@ EXAMPLES = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the process's exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if asked := os.environ.get(COMPLETION):
+        return shell_complete(_root(), {}, "wireproof", COMPLETION, asked)
     _end_as_if_interrupted()
     try:
         return _invoke(arguments)

@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from wireproof_kit.errors import UsageFault
@@ -38,9 +39,10 @@ class KitPart:
     ``several`` maps an argument to a function that lists its values on a target: a case that takes
     it runs once for each value. ``needs`` maps an argument to the capability it requires.
     ``open_fuzz_session`` opens a target for the fuzzer. ``check_client_driver`` checks the command
-    of a client's driver. ``recorded_arguments`` makes the argument of a case for clients from a
-    recorded exchange, so that the exchange can be observed again; ``tell_course`` describes that
-    exchange in lines.
+    of a client's driver, ``check_adapter`` that of a system's adapter. ``recorded_arguments``
+    makes the argument of a case for clients from a recorded exchange, so that the exchange can be
+    observed again; ``tell_course`` describes that exchange in lines. ``dissector`` is the Lua
+    script with which Wireshark names the frames.
     """
 
     open_session: OpenSession
@@ -54,8 +56,10 @@ class KitPart:
     needs: Mapping[str, str] = field(default_factory=dict[str, str])
     open_fuzz_session: "OpenFuzzSession | None" = None
     check_client_driver: "CheckDriver | None" = None
+    check_adapter: "CheckDriver | None" = None
     recorded_arguments: "RecordedArguments | None" = None
     tell_course: "TellCourse | None" = None
+    dissector: Path | None = None
 
 
 def known_protocols() -> tuple[str, ...]:

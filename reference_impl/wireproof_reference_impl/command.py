@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -11,29 +12,22 @@ from typing import NoReturn
 
 from wireproof_reference_impl.addresses import BadOption
 from wireproof_reference_impl.loops import libuv_loop
-from wireproof_reference_impl.preset import Preset, format_preset
+from wireproof_reference_impl.preset import Preset, describe_preset, format_preset
 from wireproof_reference_impl.shell import Shell
 
 Presets = tuple[Mapping[str, Preset], Mapping[str, Preset]]
 """Faults and variants by name."""
 
+WIDEST = 99
 _ANY_PORT = "default %(default)s; port 0 picks a free port"
 
 
-class Parser(argparse.ArgumentParser):
-    """Reads the options that every reference server has; a bad option is a `BadOption`.
+class PresetParser(argparse.ArgumentParser):
+    """Reads the options for faults and variants; a bad option is a `BadOption`."""
 
-    These are the addresses, faults and variants, lists of both, and how the server announces
-    that it is ready.
-    """
-
-    def __init__(self, protocol: str, description: str, *, tcp: str, http: str) -> None:
-        super().__init__(
-            prog=f"wireproof serve {protocol}", description=description, allow_abbrev=False
-        )
+    def __init__(self, program: str, description: str) -> None:
+        super().__init__(prog=program, description=description, allow_abbrev=False)
         add = self.add_argument
-        add("--tcp", metavar="HOST:PORT", default=tcp, help=_ANY_PORT)
-        add("--http", metavar="HOST:PORT", default=http, help=_ANY_PORT)
         add(
             "--fault",
             action="append",
@@ -50,22 +44,39 @@ class Parser(argparse.ArgumentParser):
         )
         add("--list-faults", action="store_true", help="print all faults and exit")
         add("--list-variants", action="store_true", help="print all legal variants and exit")
-        add("--json", action="store_true", help="print the addresses as one line of JSON")
-        add("--until-input-ends", action="store_true", help="also stop when standard input ends")
 
     def error(self, message: str) -> NoReturn:
         """Raise `BadOption`: the caller decides how the process ends."""
         raise BadOption(message)
 
 
+class Parser(PresetParser):
+    """Reads the options that every reference server has.
+
+    Beside faults and variants, these are the addresses (HTTP only, if no `tcp` is given), and how
+    the server announces that it is ready.
+    """
+
+    def __init__(
+        self, protocol: str, description: str, *, http: str, tcp: str | None = None
+    ) -> None:
+        super().__init__(f"wireproof serve {protocol}", description)
+        add = self.add_argument
+        if tcp is not None:
+            add("--tcp", metavar="HOST:PORT", default=tcp, help=_ANY_PORT)
+        add("--http", metavar="HOST:PORT", default=http, help=_ANY_PORT)
+        add("--json", action="store_true", help="print the addresses as one line of JSON")
+        add("--until-input-ends", action="store_true", help="also stop when standard input ends")
+
+
 def run(
     argv: Sequence[str],
-    parser: Parser,
+    parser: PresetParser,
     serve: Callable[[argparse.Namespace], int],
     *,
     presets: Callable[[], Presets],
 ) -> int:
-    """Read the options, then list or serve; return the exit code, 2 for a bad option.
+    """Read the options, list the faults or serve; return the exit code, 2 for a bad option.
 
     `presets` returns the faults and variants. It is called only to list them, because importing
     them all would delay every other start.
@@ -144,7 +155,8 @@ def announce(
     if as_json:
         print(json.dumps(fields, separators=(",", ":")), flush=True)
         return
-    print(f"{what} on {fields['tcp']}, HTTP on {fields['http']}", flush=True)
+    tcp = f"{fields['tcp']}, " if "tcp" in fields else ""
+    print(f"{what} on {tcp}HTTP on {fields['http']}", flush=True)
     for name in further:
         if fields.get(name):
             print(f"{name}: {fields[name]}", flush=True)
@@ -158,6 +170,11 @@ def _words(error: Exception) -> str:
 
 
 def _print_list(presets: Mapping[str, Preset], variants: Mapping[str, Preset]) -> int:
+    """Print paragraphs at a terminal; elsewhere lines of columns, for a program to read."""
+    width = shutil.get_terminal_size().columns - 1
     for preset in presets.values():
-        print(format_preset(preset, variants))
+        if sys.stdout.isatty():
+            print(describe_preset(preset, variants, min(width, WIDEST)), end="\n\n")
+        else:
+            print(format_preset(preset, variants))
     return 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from textwrap import wrap
 
 from msgspec import Struct
 
@@ -104,6 +105,25 @@ def format_preset(preset: Preset, variants: Mapping[str, Preset]) -> str:
     legal = preset.kind in (VARIANT, ALTERNATIVE)
     last = ",".join(conflicts(preset, variants)) if legal else preset.way
     return "\t".join((preset.name, preset.kind, clauses, preset.text, last))
+
+
+def describe_preset(preset: Preset, variants: Mapping[str, Preset], width: int) -> str:
+    """Return a preset as a paragraph for a person: name and kind, then what it is and breaks."""
+    legal = preset.kind in (VARIANT, ALTERNATIVE)
+    facts = {
+        "": (preset.text,),
+        "breaks ": preset.breaks,
+        "may break ": preset.may_break,
+        "not with ": conflicts(preset, variants) if legal else (),
+    }
+    told = [f"{heading}{', '.join(facts[heading])}" for heading in facts if facts[heading]]
+    way = f", {preset.way}" if preset.way else ""
+    lines = [f"{preset.name} ({preset.kind}{way})"]
+    for text in told:
+        lines += wrap(
+            text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+        )
+    return "\n".join(lines)
 
 
 def find_preset(presets: Mapping[str, Preset], kind: str, name: str) -> Preset:

@@ -140,6 +140,7 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     given_by: str = ""
     left_out: str = ""
     role: str = ""
+    optional: bool = False
     witnesses: tuple[str, ...] = ()
 
 

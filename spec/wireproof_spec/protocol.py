@@ -30,6 +30,8 @@ class Group(StrEnum):
     """The package that holds the cases; named, not imported."""
     SERVERS = "wireproof.servers"
     """``main(arguments)`` of an example server; its module also runs with ``python -m``."""
+    CLIENTS = "wireproof.clients"
+    """``main(arguments)`` of an example client, a driver; its module also runs so."""
     DECODERS = "wireproof.decoders"
     """A function that returns a `wireproof.commands.protocol_decode.Decoder`."""
     REPLAYERS = "wireproof.replayers"

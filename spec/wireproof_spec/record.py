@@ -302,7 +302,8 @@ class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
 class SentRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """Bytes that a finding's case sends on connection ``conn``, and how they are written.
 
-    ``manner`` is whole, split, bytewise, together, half-close or slow; ``cuts`` are offsets.
+    ``manner`` is whole, split, bytewise, together, half-close, slow or hold; ``cuts`` are
+    offsets.
     """
 
     conn: Count = 0
@@ -342,7 +343,8 @@ class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"
 
     ``id`` is a hash of the rule, state, frame, field and class of answer. The finding showed in
     ``shown`` of ``runs`` repetitions and was seen ``seen`` times; ``unconfirmed`` says why it
-    could not be repeated. ``names`` are the names on the target that the bytes contain.
+    could not be repeated. ``names`` are the names on the target that the bytes contain; ``log``
+    is what the target wrote before it died.
     """
 
     id: str
@@ -362,13 +364,15 @@ class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"
     transcript: TranscriptRecord = TranscriptRecord()
     deviation: DeviationRecord | None = None
     unconfirmed: str = ""
+    log: str = ""
 
 
 class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaign"):
     """The result of a fuzz campaign: cases and seconds, pipelined and single.
 
     ``coverage`` counts cases by frame, field, mutation and state. ``unwatched_s`` is the time from
-    which the process was no longer observed, because another one had taken its place.
+    which the process was no longer observed, because another one had taken its place. ``deaths``
+    are the seconds at which batches of new cases killed the target.
     """
 
     seed: int
@@ -385,6 +389,7 @@ class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaig
     next_batch: Count = 0
     workers: Count = 1
     unwatched_s: float | None = None
+    deaths: tuple[float, ...] = ()
     coverage: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
 
 

@@ -53,7 +53,7 @@ class SizedReader(Generic[T]):
         return bytes(self._buffer[self._taken :])
 
     def feed(self, data: bytes) -> None:
-        """Add bytes of the stream."""
+        """Append bytes of the output."""
         self._buffer += data
 
     def next(self) -> T | NeedMore:

@@ -58,7 +58,7 @@ def _keep_in_memory(options: list[str]) -> None:
 
 
 def apply(mutant: dict, tree: Path) -> None:  # type: ignore[type-arg]
-    """Give the function that a mutant is about its mutated code and defaults, wherever it is.
+    """Replace the code and defaults of the function that a mutant changes, in the loaded modules.
 
     Raises:
         LookupError: the snapshot has no such function.

@@ -42,7 +42,7 @@ class Mutant:
 
 
 def generate(tree: Path) -> Iterator[Mutant]:
-    """Yield every mutant of every core in a snapshot."""
+    """Yield every mutant of the reference broker's core modules, read from a copy of them."""
     for core in CORES:
         for path in sorted((tree / PACKAGE / core).rglob("*.py")):
             yield from of_source(path.read_text("utf-8"), str(path.relative_to(tree / PACKAGE)))

@@ -11,6 +11,7 @@ import pytest
 from cli_process import wireproof_within
 
 from wireproof.main import main
+from wireproof_spec.extras import install_command
 
 pytestmark = pytest.mark.process
 
@@ -122,7 +123,7 @@ def test_a_missing_package_is_named(
     line = refused(capsys, "h", "--out", "s")
 
     assert "this needs pyspark, which is not installed" in line
-    assert "pip install 'wireproof[spark]'" in line
+    assert install_command("spark") in line
 
 
 def test_an_old_history_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

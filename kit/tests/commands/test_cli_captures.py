@@ -26,7 +26,7 @@ def bundled() -> list[CaseRecord]:
 
 
 def names(folder: str) -> list[str]:
-    return sorted(path.name for path in Path(folder).iterdir())
+    return sorted(path.name for path in Path(folder).glob("*.pcapng"))
 
 
 def name_of(case: CaseRecord) -> str:
@@ -42,6 +42,16 @@ def test_failing_cases_have_one_file_each(capsys: pytest.CaptureFixture[str]) ->
     failing = [case for case in cases if case.verdict == "fail"]
     assert names("new/captures") == sorted(name_of(case) for case in failing)
     assert failing
+
+
+def test_the_dissector_lies_beside_the_captures() -> None:
+    bundled()
+
+    assert main(["report", "b.jsonl", "--pcap", "captures"]) == 0
+
+    text = Path("captures/wireproof-nsq.lua").read_text("utf-8")
+    assert text.startswith("--")
+    assert 'Proto("wireproof_nsq"' in text
 
 
 def test_every_case_has_one_if_asked_for() -> None:

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -148,11 +149,32 @@ def test_who_cannot_be_reached_is_no_finding(tmp_path: Path) -> None:
         ("--reference", "oms"),
         ("nsq://127.0.0.1:1", "--pid", "99999999"),
         ("oms+file:x",),
+        ("--reference", "nsq", "--reference-option", "--fault 'open"),
         (),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: tuple[str, ...], tmp_path: Path) -> None:
     assert wireproof("fuzz", *arguments, cwd=tmp_path).refused()
+
+
+def test_a_death_is_one_finding_however_many_cases_it_cuts_off(tmp_path: Path) -> None:
+    with closing(start_alone("nsq", ("--fault", "parser-word-nul-halts"))) as broker:
+        options = ("--seed", "3", "--time", "30", "--bundle", "b.jsonl")
+        done = wireproof("fuzz", broker.url, *options, cwd=tmp_path)
+
+    (finding,) = read_bundle(tmp_path / "b.jsonl").findings
+    assert (done.code, finding.violated) == (1, "dead")
+
+
+@pytest.mark.parametrize("given", [("--dialect deployed",), ("--dialect", "deployed")])
+def test_an_option_of_the_reference_has_a_value(given: tuple[str, ...], tmp_path: Path) -> None:
+    options = [word for each in given for word in ("--reference-option", each)]
+
+    done = wireproof("fuzz", "--reference", "nsq", "--cases", "5", *options, cwd=tmp_path)
+
+    assert done.code == 0, done.out + done.err
+    (bundle,) = (read_bundle(path) for path in tmp_path.glob("out/*.jsonl"))
+    assert bundle.header.target.fingerprint["version"].startswith("0.3")
 
 
 def test_a_corpus_that_is_damaged_is_refused_before_anything_is_sent(found: Path) -> None:

@@ -32,6 +32,13 @@ def test_a_case_tells_clause_level_needs_and_hash() -> None:
     assert first["title"]
 
 
+@pytest.mark.parametrize("prefix", ["nsq", "nsq/publish"])
+def test_a_slash_at_the_end_says_nothing_more(prefix: str) -> None:
+    with_slash, without = wireproof("list", f"{prefix}/"), wireproof("list", prefix)
+
+    assert (with_slash.code, with_slash.out) == (0, without.out)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

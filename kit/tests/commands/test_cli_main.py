@@ -116,6 +116,49 @@ def test_every_option_says_what_it_is_for_and_what_it_takes(name: str) -> None:
             assert param.metavar or not takes, param.opts
 
 
+@pytest.mark.parametrize("name", ["", "run", "baseline", "baseline update", "serve nsq"])
+def test_help_of_a_command_is_that_of_its_option(name: str) -> None:
+    asked, by_option = wireproof("help", *name.split()), wireproof(*name.split(), "--help")
+
+    assert (asked.code, asked.out) == (0, by_option.out)
+
+
+def test_help_of_no_command_is_one_sentence() -> None:
+    assert "did you mean 'run'?" in wireproof("help", "rnu").refused()
+
+
+def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
+    command = tmp_path / "wireproof"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m wireproof "$@"\n')
+    command.chmod(0o755)
+    script = """
+    eval "$(wireproof completion bash)"
+    ask() { COMPREPLY=(); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _wireproof_completion "$@"
+            echo "${COMPREPLY[*]}"; }
+    ask wireproof ex
+    ask wireproof run --profi
+    ask wireproof --js
+    ask wireproof completion f
+    """
+    done = subprocess.run(
+        ["bash", "-c", script],
+        capture_output=True,
+        text=True,
+        env={**clean_environment(), "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.split() == ["explain", "--profile", "--json", "fish"], done.stderr
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_get_a_script_that_asks_the_command(shell: str) -> None:
+    done = wireproof("completion", shell)
+
+    assert done.code == 0
+    assert f"_WIREPROOF_COMPLETE={shell}_complete" in done.out
+
+
 def test_without_a_command_help_is_shown_and_nothing_was_done() -> None:
     done = wireproof()
 
@@ -136,7 +179,7 @@ def test_version_names_kit_and_spec() -> None:
     [
         (["rnu"], "did you mean 'run'?"),
         (["explian", "x"], "did you mean 'explain'?"),
-        (["xyzzy"], "known: run, client, judge"),
+        (["xyzzy"], "known: run, client, adapter, judge"),
         (["nsq://127.0.0.1:4150"], "did you mean `wireproof run nsq://127.0.0.1:4150`?"),
         (["run", "--profle", "must"], "Did you mean '--profile'?"),
         (["--jsn"], "Did you mean '--json'?"),

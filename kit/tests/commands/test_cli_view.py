@@ -316,6 +316,20 @@ def test_events_end_with_the_verdict(bundle: Bundle) -> None:
     assert human.getvalue().endswith("exit 1\n")
 
 
+def test_failures_alone_may_be_shown(bundle: Bundle) -> None:
+    out = io.StringIO()
+    display = LineDisplay(out, None, PLAIN, failures_only=True)
+    display.begin(bundle.header, selected=len(bundle.cases))
+    for record in bundle.cases:
+        display.case(record)
+
+    text = out.getvalue()
+    assert len({record.verdict for record in bundle.cases}) == len(VERDICTS)
+    for record in bundle.cases:
+        is_wrong = record.verdict in ("fail", "error", "inconclusive", "unstable")
+        assert (f" {record.case} " in text) == is_wrong
+
+
 def test_a_fault_is_an_event_too() -> None:
     out = io.StringIO()
     display = EventDisplay(out, LineDisplay(io.StringIO(), None, PLAIN))
@@ -341,6 +355,9 @@ def test_the_display_fits_where_stdout_goes(monkeypatch: pytest.MonkeyPatch) -> 
     assert isinstance(choose_display(OutputStyle(), bundle=None), LiveDisplay)
     assert isinstance(choose_display(OutputStyle(quiet=True), bundle=None), LineDisplay)
     assert isinstance(choose_display(OutputStyle(), bundle=None, recorded=True), LineDisplay)
+    shown = choose_display(OutputStyle(), bundle=None, failures_only=True)
+    assert isinstance(shown, LineDisplay)
+    assert shown.failures_only
     monkeypatch.setenv("TERM", "dumb")
     assert isinstance(choose_display(OutputStyle(), bundle=None), LineDisplay)
 

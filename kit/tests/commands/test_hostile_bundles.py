@@ -27,7 +27,7 @@ from wireproof_reports.render.html import render as rendered
 from wireproof_reports.render.markdown import render as markdown
 from wireproof_spec.record_file import BundleTooLarge, open_bundle
 
-MOST_CPU_S = 60.0
+MOST_CPU_S = 60.0 if hostile.IS_WHOLE else 20.0
 MOST_MB = 1200
 REFUSED = [
     "nested-lists",

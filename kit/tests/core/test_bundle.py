@@ -1,6 +1,9 @@
 """Bundles: written whole, read whole, refused in one sentence otherwise."""
 
+import contextlib
 import gzip
+import resource
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -8,7 +11,7 @@ import pytest
 from small_law import header, record
 
 from wireproof_kit.bundle.file import BundleWriter, read_bundle
-from wireproof_kit.errors import UsageFault
+from wireproof_kit.errors import KitError, UsageFault
 from wireproof_spec.record import (
     FooterRecord,
     StepRecord,
@@ -130,3 +133,56 @@ def test_a_changed_line_breaks_the_seal(tmp_path: Path) -> None:
     (tmp_path / "run.jsonl").write_text(text)
     with pytest.raises(UsageFault, match="changed after the run"):
         read_bundle(tmp_path / "run.jsonl")
+
+
+def test_a_second_writer_of_one_file_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    first = BundleWriter(path, header())
+    with pytest.raises(UsageFault, match="another run is writing this file; name another"):
+        BundleWriter(path, header())
+    first.add(record("ok,open"))
+    first.close(FOOTER)
+
+    assert len(read_bundle(path).cases) == 1
+    write(path)  # once it is closed, it may be written again
+    assert len(read_bundle(path).cases) == 1
+
+
+@pytest.mark.parametrize("whole", [0, 1, 2])
+def test_a_full_disk_leaves_the_whole_records(tmp_path: Path, whole: int) -> None:
+    path = tmp_path / "run.jsonl"
+    write(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    room = sum(map(len, lines[:whole])) + len(lines[whole]) // 2
+    path.unlink()
+
+    with files_of_at_most(room), pytest.raises(KitError) as caught:
+        write(path)
+
+    sentence = str(caught.value)
+    assert sentence.startswith(f"--bundle {path}: cannot be written (File too large)")
+    assert path.exists() == bool(whole)
+    if whole:
+        bundle = read_bundle(path)
+        assert f"ends after {whole} whole records" in sentence
+        assert (len(bundle.cases), bundle.footer) == (whole - 1, None)
+
+
+def test_a_writer_that_has_failed_says_the_same_again(tmp_path: Path) -> None:
+    writer = BundleWriter(tmp_path / "run.jsonl", header())
+    with files_of_at_most(1), pytest.raises(KitError) as first:
+        writer.add(record("ok,open"))
+    with pytest.raises(KitError) as second:
+        writer.close(FOOTER)
+    assert str(second.value) == str(first.value)
+
+
+@contextlib.contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """Let no file of this process grow larger: a full disk, as a writer sees it."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

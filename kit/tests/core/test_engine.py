@@ -1,5 +1,6 @@
 """The engine: repeats, slowness, deaths, bugs of ours; nothing is ever repeated to green."""
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 
@@ -13,6 +14,7 @@ from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.runner.engine import Engine, RunOptions, record_unsupported
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import PUSH, SHORTEST_S, Patience
+from wireproof_kit.targets.process import TargetProcess, find_process
 from wireproof_kit.targets.session import Control
 from wireproof_kit.verdicts.judge import JudgeContext
 from wireproof_kit.wire.transcript import Transcript
@@ -113,6 +115,22 @@ def test_a_death_is_charged_to_its_case_and_the_rest_says_so() -> None:
     assert (first.verdict, first.observation) == ("fail", "died")
     assert later.verdict == "inconclusive"
     assert "p/i/case/deadly" in later.reason
+
+
+def test_the_end_of_the_named_process_is_a_death_though_another_answers() -> None:
+    ended = TargetProcess(os.getpid(), born=-1)
+    kit = engine(repeats=1, process=ended)
+    first = kit.run(case(scripted("bad"), case_id="p/i/case/deadly"))
+    later = kit.run(case(scripted("ok,open")))
+
+    assert (first.verdict, first.observation) == ("fail", "died")
+    assert first.note == f"process {os.getpid()} of the target has ended (seen: bad)"
+    assert later.verdict == "pass"
+
+
+def test_while_the_named_process_lives_a_failure_is_one() -> None:
+    kit = engine(repeats=1, process=find_process(os.getpid()))
+    assert kit.run(case(scripted("bad"))).observation == "bad"
 
 
 def test_all_cases_that_run_while_the_target_dies_make_one_death() -> None:

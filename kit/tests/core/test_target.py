@@ -63,7 +63,10 @@ def test_loopback_is_told_from_the_rest(url: str, loopback: bool) -> None:
         ("nsq://h:1?htp=h:2", "'htp' is unknown to nsq; expected one of http, lookupd, data"),
         ("nsq://h:1?http=h", "no port"),
         ("nsq://h:1?data=/no/such/place", "does not exist"),
-        ("oms://h:1", "oms\\+file:PATH; found 'oms'"),
+        ("oms://h:1", "oms\\+file:PATH, oms\\+exec:COMMAND, oms\\+http://; found 'oms'"),
+        ("oms+exec: ", "found no command"),
+        ("oms+http://h", "no port"),
+        ("nsq+http://h:1", "found 'nsq\\+http'"),
         ("nsq+file:a.json", "found 'nsq\\+file'"),
         ("oms+file:", "found no path"),
         ("oms+file:?kind=message", "found no path"),
@@ -76,6 +79,16 @@ def test_loopback_is_told_from_the_rest(url: str, loopback: bool) -> None:
 def test_a_wrong_url_is_one_sentence(url: str, words: str) -> None:
     with pytest.raises(UsageFault, match=words):
         parse_target(url, SCHEMES)
+
+
+def test_a_system_is_named_by_the_command_or_the_address_of_its_adapter() -> None:
+    target = parse_target("oms+exec:java -jar 'my adapter.jar'", SCHEMES)
+    assert (target.protocol, target.adapter) == ("oms", "java -jar 'my adapter.jar'")
+    assert not target.is_client()
+    target = parse_target("oms+http://h:1", SCHEMES)
+    assert (target.protocol, target.host, target.port) == ("oms", "h", 1)
+    with pytest.raises(UsageFault, match="says nothing about an adapter"):
+        with_key(parse_target("oms+exec:x", SCHEMES), "http", "h:2", NSQ)
 
 
 def test_keys_beside_the_url_mean_the_same() -> None:

@@ -2,12 +2,14 @@
 
 import sys
 import textwrap
+import threading
 import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from wireproof_kit.drivers.child import start
 from wireproof_kit.drivers.driver import Driver
 from wireproof_kit.errors import TargetSilent, TargetUnreachable, UsageFault
 from wireproof_spec.driver.lines import Failure, Result, Unsupported
@@ -136,6 +138,24 @@ def test_what_the_driver_started_ends_with_it(tmp_path: Path) -> None:
         closing(Driver.start(write(tmp_path, text), within=20)) as driver,
     ):
         driver.next_event(within=20)
+    assert not _group_members(tmp_path)
+
+
+def test_what_a_program_started_ends_with_it_though_the_program_has_ended(tmp_path: Path) -> None:
+    text = f"""
+    import subprocess, sys
+    subprocess.Popen([sys.executable, "-c",
+        "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True);"
+        "signal.pause()", {str(tmp_path)!r}])
+    """
+    running = threading.Event()
+    child = start(write(tmp_path, text), sink=lambda _, data: running.set() if data else None)
+    assert running.wait(20)
+    child.wait(20)
+    assert child.exit_code() == 0
+
+    child.end()
+
     assert not _group_members(tmp_path)
 
 

@@ -46,7 +46,7 @@ def test_an_interrupted_run_accuses_nobody(moment: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("moment", range(TIMES))
 def test_an_interrupted_campaign_accuses_nobody(moment: int, tmp_path: Path) -> None:
     bundle = tmp_path / "fuzz.jsonl"
-    command = ("fuzz", "--reference", "--time", "60", "--seed", str(moment))
+    command = ("fuzz", "--reference", "--time", "600", "--seed", str(moment))
 
     code, out = run_until((*command, "--bundle", str(bundle)), FUZZ_SHOWS, 1 + moment, interrupt)
 

@@ -8,7 +8,7 @@ import time
 import pytest
 from scripted_peer import DEADLINE, OK, Peer, ScriptedPeer
 
-from wireproof_kit.fuzz.case import HALF_CLOSE, Case, Step
+from wireproof_kit.fuzz.case import HALF_CLOSE, Case, Hold, Step
 from wireproof_kit.fuzz.driver import AnswerReader, Expectation, Owed
 from wireproof_kit.fuzz.oracle.http_owed import HttpReader
 from wireproof_kit.fuzz.oracle.rules import CLOSED, NONSENSE
@@ -223,3 +223,28 @@ def wait_for_reset(sock: socket.socket) -> None:
     poll = select.poll()
     poll.register(sock, 0)
     assert poll.poll(1000 * DEADLINE), "errors and hang-ups are always told"
+
+
+def test_a_held_case_stays_open_for_its_seconds_and_then_ends() -> None:
+    seconds = 0.2
+    ended_after: list[float] = []
+
+    def script(peer: Peer) -> None:
+        peer.exactly(len(b"SUB t c\n"))
+        peer.say(OK)
+        started = time.monotonic()
+        peer.rest()
+        ended_after.append(time.monotonic() - started)
+
+    step = Step(b"SUB t c\n", Hold(seconds))
+    case = Case(0, "identified", "SUB", "frame", "grammar, held open", (step,), True)
+    with ScriptedPeer(script) as target:
+        client = Conversation(case, Oracle(target.address), (), DEADLINE)
+        client.start()
+        pump.converse([client], time.monotonic() + DEADLINE, time.monotonic() + DEADLINE)
+        trouble = client.judgement().trouble
+        client.close()
+
+    assert client.over
+    assert trouble is None
+    assert ended_after[0] >= seconds / 2

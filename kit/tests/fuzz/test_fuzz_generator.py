@@ -2,6 +2,7 @@ import itertools
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import cache
 from random import Random
 from typing import Any
@@ -10,14 +11,16 @@ import pytest
 from fuzz_grammars import GRAMMARS, NSQ, NSQ_NAMES, frames
 
 from wireproof_kit.fuzz.campaign.coverage import Coverage
-from wireproof_kit.fuzz.case import GRAMMAR, ROLES, TOGETHER, Case, HalfClose
+from wireproof_kit.fuzz.case import GRAMMAR, ROLES, TOGETHER, Case, HalfClose, Hold
 from wireproof_kit.fuzz.generate import field_map
 from wireproof_kit.fuzz.generate.conversations import CONVERSATION
 from wireproof_kit.fuzz.generate.edits import FieldIndex
 from wireproof_kit.fuzz.generate.generator import Generator
+from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT
 from wireproof_kit.fuzz.generate.mutations import choices
 from wireproof_kit.fuzz.generate.seed_frames import OUT_OF_ORDER
 from wireproof_kit.fuzz.generate.weights import WEIGHTS, turns
+from wireproof_kit.nsq.fuzz.states import BEATING
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.bodies.command_shapes import payload_schema
 from wireproof_spec.iggy.commands import COMMANDS
@@ -56,7 +59,32 @@ def fields_made_wrong(protocol: str) -> frozenset[tuple[str, str]]:
 
 
 def single(protocol: str) -> list[Case]:
-    return [case for case in epoch(protocol) if case.frame_kind != CONVERSATION]
+    made = epoch(protocol)
+    return [case for case in made if case.frame_kind != CONVERSATION and not case.is_held]
+
+
+def held(*, frames: Sequence[str] = (), states: Sequence[str] = ()) -> list[Case]:
+    made = Generator(GRAMMARS["nsq"], 7, frames=frames, states=states)
+    return [case for case in itertools.islice(made.cases(), made.epoch) if case.is_held]
+
+
+@pytest.mark.slow
+def test_some_cases_are_held_open_in_states_with_short_intervals() -> None:
+    made = held()
+    idle = [case for case in made if case.frame_kind == NOTHING_SENT]
+
+    assert 0.3 < len(idle) / len(made) < 0.7
+    assert {case.state for case in made} == set(BEATING.values()) >= {case.field for case in idle}
+    assert all(isinstance(case.steps[-1].style, Hold) for case in made)
+
+
+@pytest.mark.slow
+def test_held_cases_are_of_the_chosen_frames_and_states() -> None:
+    made = held(frames=["PUB_EXT"], states=["closing"])
+
+    assert {(case.frame_kind, case.state) for case in made} == {("PUB_EXT", BEATING["closing"])}
+    assert {case.state for case in held(states=["ordered"])} == {BEATING["ordered"]}
+    assert not held(states=["magic-sent"])
 
 
 @pytest.mark.slow
@@ -270,7 +298,8 @@ def test_the_rows_of_the_table_are_known_beforehand(protocol: str) -> None:
     """What is drawn is in no row's name, or the table would grow with every case."""
     made = generator(protocol)
     known = {field for _, field in fields_made_wrong(protocol)}
-    later = {made.case(index).field for index in range(20 * made.epoch, 21 * made.epoch)}
+    made_later = map(made.case, range(20 * made.epoch, 21 * made.epoch))
+    later = {case.field for case in made_later if not case.is_held}
 
     assert later - known == set()
     assert len(known) < 250

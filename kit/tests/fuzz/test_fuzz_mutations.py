@@ -69,7 +69,9 @@ def changed_bytes(frame: Frame, entry: FieldMutation, data: bytes) -> bytes:
 def check(frame: Frame, entry: FieldMutation, data: bytes) -> None:
     field, name = entry.field, entry.mutation.name
     right = frame.data[field.start : field.end]
-    if entry.mutation.change is None:
+    if mark := entry.mutation.mark:
+        check_mark(frame, entry, data, mark)
+    elif entry.mutation.change is None:
         assert data == frame.data
     elif name.startswith("cut"):
         assert data == frame.data[: len(data)]
@@ -91,6 +93,19 @@ def check(frame: Frame, entry: FieldMutation, data: bytes) -> None:
             assert wrong == right * 2
         if name.startswith("dropped"):
             assert wrong == b""
+
+
+def check_mark(frame: Frame, entry: FieldMutation, data: bytes, mark: bytes) -> None:
+    """One byte of the field is the mark; nothing else is different, up to where the frame ends."""
+    field = entry.field
+    wrong = [at for at, byte in enumerate(data) if byte != frame.data[at]]
+    assert all(field.start <= at < field.end and data[at : at + 1] == mark for at in wrong)
+    assert len(wrong) <= 1
+    if entry.mutation.name.endswith("then closed"):
+        assert data.endswith(mark)
+        assert field.start < len(data) < field.end
+    else:
+        assert len(data) == len(frame.data)
 
 
 def check_end(frame: Frame, entry: FieldMutation, data: bytes) -> None:

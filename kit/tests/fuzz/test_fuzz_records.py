@@ -78,7 +78,7 @@ def test_a_kept_case_names_what_is_there_now() -> None:
         (
             with_step(manner="sideways"),
             "cases[0].sent[0].manner: expected one of whole, bytewise, together, half-close, "
-            "split, slow, found sideways",
+            "split, slow, hold, found sideways",
         ),
         (with_step(hex="zz"), "cases[0].sent[0]: expected bytes; "),
         (with_step(deflate="%"), "cases[0].sent[0]: expected bytes; "),

@@ -70,7 +70,7 @@ def test_messages_are_posted_with_what_they_have() -> None:
                 "payload": "/w==",
                 "headers": {"k": {"kind": "bool", "value": "AQ=="}},
             },
-            {"payload": "YQ=="},
+            {"id": 0, "payload": "YQ=="},
             {"odd": 1},
         ],
     }

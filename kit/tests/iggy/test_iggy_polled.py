@@ -3,13 +3,14 @@ from msgspec.structs import replace
 
 from wireproof_kit.iggy.observe.observations import (
     as_drawn,
+    match_sent,
     observe,
     observe_absence,
     observe_http,
     observe_messages,
     observe_unread,
 )
-from wireproof_kit.iggy.observe.polled import MOST_MESSAGES, Head, read_polled
+from wireproof_kit.iggy.observe.polled import MOST_MESSAGES, Head, join_polled, read_polled
 from wireproof_kit.iggy.wire.answers import Closed, Done, ErrorStatus
 from wireproof_kit.wire.http import TransferResult, make_failed
 from wireproof_spec.decoding import encode
@@ -102,7 +103,6 @@ def test_a_count_or_nothing_without_messages_can_be_read() -> None:
 
 
 DIFFERENT = {
-    "offset": replace(STORED[0], offset=5),
     "state": replace(STORED[0], state=10),
     "id": replace(STORED[0], id=8),
     "checksum": replace(STORED[0], checksum=1),
@@ -119,6 +119,39 @@ def test_the_first_field_that_differs_is_named(field: str) -> None:
     assert seen.value == f"delivered:{field}"
     assert seen.difference is not None
     assert seen.difference.field == field
+
+
+def test_any_offset_is_as_drawn() -> None:
+    polled = read_polled(Done(body(replace(STORED[0], offset=1000), STORED[1])))
+
+    assert observe_messages(polled, SENT, as_drawn).value == "delivered:as-sent"
+
+
+def test_messages_stored_in_another_order_differ_only_where_order_counts() -> None:
+    polled = read_polled(Done(body(*STORED[::-1])))
+
+    assert observe_messages(polled, SENT).value != "delivered:as-sent"
+    assert observe_messages(polled, SENT, ordered=False).value == "delivered:as-sent"
+
+
+def test_a_polled_message_that_was_not_sent_is_compared_with_what_is_left() -> None:
+    other = replace(STORED[0], payload=b"other")
+    polled = read_polled(Done(body(STORED[1], other)))
+    seen = observe_messages(polled, SENT, ordered=False)
+
+    assert seen.value == "delivered:payload"
+    assert [each.message.payload for each in match_sent(SENT, polled.seen)] == [
+        b"other",
+        STORED[1].payload,
+    ]
+
+
+def test_two_responses_are_joined_with_their_counts() -> None:
+    first = read_polled(Done(b"\1\0\0\0" + encode(MESSAGE, STORED[0])))
+    second = read_polled(Done(b"\1\0\0\0" + encode(MESSAGE, STORED[1])))
+    joined = join_polled(first, second)
+
+    assert (joined.declared, joined.messages) == (2, tuple(STORED))
 
 
 def test_the_order_of_headers_means_nothing() -> None:

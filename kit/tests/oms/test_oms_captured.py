@@ -8,6 +8,7 @@ import pytest
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.oms import captured
 from wireproof_kit.oms.captured import (
+    RECEIVED,
     CapturedDocument,
     document_names,
     documents_of,
@@ -120,7 +121,8 @@ def test_too_much_is_refused_before_it_is_read(
     assert "more than 64 MiB" in refused(huge)
 
 
-def test_a_target_without_a_path_names_no_documents() -> None:
-    target = parse_target("oms://h:1", {"oms": {}})
+def test_a_target_without_a_path_has_the_document_that_it_delivers() -> None:
+    target = parse_target("oms+http://h:1", {"oms+http": {}})
+    assert document_names(target) == [RECEIVED]
     with pytest.raises(UsageFault, match="names no documents"):
-        document_names(target)
+        documents_of(target)

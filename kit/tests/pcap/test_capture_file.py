@@ -92,7 +92,7 @@ def test_without_the_extra_it_is_one_sentence(
 ) -> None:
     monkeypatch.setattr(pcap, "is_installed", lambda: False)
 
-    with pytest.raises(UsageFault, match=r"pip install 'wireproof\[pcap\]'"):
+    with pytest.raises(UsageFault, match=r"pip install 'scapy"):
         pcap.write(tmp_path / "a.pcapng", [exchange()])
     assert not list(tmp_path.iterdir())
 

@@ -24,11 +24,11 @@ from wireproof_kit.nsq.pcap.messages import MESSAGES
 from wireproof_kit.pcap.exchange import Exchange
 from wireproof_kit.pcap.layer import LayerViolation
 from wireproof_kit.pcap.leaves import leaves
+from wireproof_kit.protocols import kit_part
 from wireproof_spec.iggy import golden as iggy_golden
 from wireproof_spec.nsq import golden as nsq_golden
 from wireproof_spec.record import StepRecord, pack_bytes
 
-DOCS = Path(__file__).parents[3] / "docs"
 TSHARK = shutil.which("tshark")
 POLL, SEND = 100, 101
 
@@ -150,11 +150,13 @@ def values(layers: Iterable[Packet], fields: Mapping[str, str]) -> Values:
     return {name: sorted(texts) for name, texts in found.items()}
 
 
-def shown(script: str, path: Path, fields: Sequence[str], *options: str) -> dict[int, Values]:
+def shown(
+    script: Path | None, path: Path, fields: Sequence[str], *options: str
+) -> dict[int, Values]:
     """Return what tshark shows, stream by stream."""
     assert TSHARK is not None
     wanted = [word for field in ("tcp.stream", *fields) for word in ("-e", field)]
-    asked = ["-X", f"lua_script:{DOCS / script}", "-r", str(path), *options]
+    asked = ["-X", f"lua_script:{script}", "-r", str(path), *options]
     form = ["-T", "fields", "-E", "occurrence=a", "-E", "aggregator=;"]
     said = subprocess.run(
         [TSHARK, *asked, *form, *wanted],
@@ -221,10 +223,10 @@ def test_scapy_reads_the_captures_back(
 @pytest.mark.parametrize("protocol", ["nsq", "iggy"])
 def test_wireshark_shows_what_the_layers_read(protocol: str, captures: dict[str, Path]) -> None:
     if TSHARK is None:
-        pytest.skip(f"tshark is not installed: docs/wireproof-{protocol}.lua was not run")
+        pytest.skip(f"tshark is not installed: the dissector of {protocol} was not run")
     fields = list((NSQ_FIELDS if protocol == "nsq" else IGGY_FIELDS).values())
     decode_as = ("-d", f"tcp.port==4150,wireproof_{protocol}")
-    seen = shown(f"wireproof-{protocol}.lua", captures[protocol], fields, *decode_as)
+    seen = shown(kit_part(protocol).dissector, captures[protocol], fields, *decode_as)
 
     for number, read in readable(captures[protocol], protocol).items():
         there = {field: texts for field, texts in seen[number].items() if texts}
@@ -237,6 +239,6 @@ def test_a_script_knows_its_streams_by_themselves(captures: dict[str, Path]) -> 
     if TSHARK is None:
         pytest.skip("tshark is not installed: the dissectors' heuristics were not run")
     for protocol, field in (("nsq", "nsq.command"), ("iggy", "iggy.code")):
-        seen = shown(f"wireproof-{protocol}.lua", captures[protocol], [field])
+        seen = shown(kit_part(protocol).dissector, captures[protocol], [field])
         recognised = sum(bool(there[field]) for there in seen.values())
         assert recognised > 0.8 * len(readable(captures[protocol], protocol))

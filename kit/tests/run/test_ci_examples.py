@@ -150,7 +150,7 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
         "BROKER_URL": f"nsq://127.0.0.1:{tcp}?http=127.0.0.1:{http}",
         "SELECTION": SELECTION,
         "PROFILE": "must",
-        "WIREPROOF": "wireproof",
+        "WIREPROOF": "wireproof",  # installed already, from the wheel
         "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
     }
     pid = tmp_path / "broker.pid"
@@ -205,6 +205,12 @@ def test_the_container_file_has_only_known_instructions() -> None:
     assert words[0] == "FROM"
     assert set(words) <= {"FROM", "WORKDIR", "COPY", "RUN", "USER", "ENTRYPOINT", "CMD"}
     assert words.count("ENTRYPOINT") == words.count("CMD") == 1
+
+
+@pytest.mark.parametrize("protocol", ["nsq", "iggy"])
+def test_the_wheel_has_the_dissector(protocol: str, binaries: Path) -> None:
+    found = binaries.parent.glob(f"lib/*/site-packages/**/wireproof-{protocol}.lua")
+    assert len(list(found)) == 1
 
 
 def test_what_the_container_runs_by_itself_judges_the_references(

@@ -110,8 +110,8 @@ def test_a_fault_of_the_reference_ends_with_1_and_can_be_replayed(tmp_path: Path
 class served:
     """The reference broker as a target of its own."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        addresses = ("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", str(folder / "d"))
+    def __init__(self, folder: Path, *options: str, tcp: str = "127.0.0.1:0") -> None:
+        addresses = ("--tcp", tcp, "--http", "127.0.0.1:0", "--data", str(folder / "d"))
         command = [sys.executable, "-m", "wireproof", "serve", "nsq", "--json"]
         self._process = subprocess.Popen(
             [*command, *addresses, *options],
@@ -130,6 +130,18 @@ class served:
         self._process.wait(20)
         if self._process.stdout:
             self._process.stdout.close()
+
+
+def test_a_target_of_ipv6_is_judged_and_replayed(tmp_path: Path) -> None:
+    with served(tmp_path, tcp="[::1]:0") as whole:
+        url = whole.partition("?")[0]  # where HTTP is, is then found from host and port
+        case = "nsq/publish/trace/one"
+        done = wireproof("run", url, case, "--bundle", "b.jsonl", cwd=tmp_path)
+        replayed = wireproof("replay", case, "--bundle", "b.jsonl", cwd=tmp_path)
+
+    assert url.startswith("nsq://[::1]:")
+    assert done.code == 0, done.out + done.err
+    assert replayed.code == 0, replayed.out + replayed.err
 
 
 def test_a_reader_who_goes_away_does_not_end_the_run(tmp_path: Path) -> None:
@@ -323,6 +335,32 @@ def test_a_wrong_call_gets_one_sentence(
     assert (tmp_path / "notes.txt").read_text() == "mine\n"
 
 
+@pytest.mark.parametrize(
+    ("argument", "url"),
+    [
+        ("nsq:/h:1", "nsq://h:1"),
+        ("nsq:h:1", "nsq://h:1"),
+        ("iggy:h:8090", "iggy://h:8090"),
+        ("h:4150", "nsq://h:4150"),
+        ("//h:8090", "iggy://h:8090"),
+    ],
+)
+def test_a_url_that_is_none_is_mended(
+    argument: str, url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", argument]) == 2
+    assert f"did you mean {url}?" in capsys.readouterr().err
+
+
+def test_an_address_of_ipv6_can_be_copied_from_the_advice(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["run", "nsq://[::1]:1"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("wireproof: cannot reach nsq://[::1]:1 (")
+    assert "Try: wireproof doctor nsq://[::1]:1\n" in said
+
+
 def test_an_empty_variable_is_no_target(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -349,20 +387,76 @@ def test_a_second_bundle_in_one_second_gets_another_name(
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
-    places = [run_module.bundle_place(None, Settings()) for _ in range(3)]
+    places: list[Path] = []
+    for _ in range(3):
+        places.append(run_module.bundle_place(None, Settings()))
+        places[-1].parent.mkdir(exist_ok=True)
+        places[-1].touch()
 
     assert len(set(places)) == 3
     assert all(place.parent == Path("out") for place in places)
 
 
-def test_a_place_without_rights_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied")
+def test_a_place_where_nothing_can_be_written_is_named() -> None:
+    with pytest.raises(UsageFault, match=r"--bundle /proc/b.jsonl: cannot be written \("):
+        run_module.bundle_place(Path("/proc/b.jsonl"), Settings())
 
-    monkeypatch.setattr(Path, "open", refuse)
 
-    with pytest.raises(UsageFault, match=r"cannot be written \(Permission denied\)"):
-        run_module.bundle_place(tmp_path / "b.jsonl", Settings())
+@pytest.mark.parametrize("option", ["--html", "--junit", "--pcap", "--allure"])
+def test_a_report_that_cannot_be_written_is_found_out_before_the_run(
+    option: str, dead_port: int, tmp_path: Path
+) -> None:
+    done = wireproof("run", f"nsq://127.0.0.1:{dead_port}", option, "/proc/report", cwd=tmp_path)
+
+    assert done.refused().startswith(f"{option} /proc/report: cannot be written (")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("command", ["run", "fuzz"])
+@pytest.mark.parametrize("url", ["nsq:///h:1", "nsq://127.0.0.1:1", "nsq://127.0.0.1:99999"])
+def test_a_run_that_cannot_begin_leaves_no_file(command: str, url: str, tmp_path: Path) -> None:
+    wireproof(command, url, cwd=tmp_path).refused()
+
+    assert not list(tmp_path.rglob("*.jsonl"))
+
+
+def test_a_full_disk_ends_the_run_with_one_sentence_and_a_readable_bundle(tmp_path: Path) -> None:
+    command = ["run", "--reference", SMALL, "-q", "--bundle", "b.jsonl"]
+    run = " ".join([sys.executable, "-m", "wireproof", *command])
+
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -f 100; trap '' XFSZ; exec {run}"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=clean_environment(),
+        timeout=60,
+        check=False,
+    )
+
+    told = Done(done.returncode, done.stdout, done.stderr).refused()
+    assert told.startswith("--bundle b.jsonl: cannot be written (File too large); it ends after ")
+    assert read_bundle(tmp_path / "b.jsonl").footer is None
+
+
+def test_two_runs_at_once_do_not_share_a_bundle(tmp_path: Path) -> None:
+    command = [*COMMAND, "run", "--reference", "nsq/publish", "--bundle", "b.jsonl"]
+    started = [
+        subprocess.Popen(
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            env=clean_environment(),
+        )
+        for _ in range(2)
+    ]
+    said = [process.communicate(timeout=100)[1] for process in started]
+
+    assert sorted(process.returncode for process in started) == [0, 2]
+    assert any("another run is writing this file; name another" in each for each in said)
+    assert read_bundle(tmp_path / "b.jsonl").footer is not None
 
 
 def test_only_the_kits_own_environment_is_hidden(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """How options and configuration of `wireproof run` become the request of a run."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,25 @@ def test_a_restart_command_is_run_and_repeated() -> None:
     assert made.engine.restart is not None
     assert made.engine.restart()
     assert made.plan.command == "wireproof run nsq://a:1 --restart true"
+
+
+def test_the_process_of_the_broker_reaches_the_engine() -> None:
+    made = request(NamedTarget("nsq://a:1"), pid=os.getpid())
+
+    assert made.engine.process is not None
+    assert (made.engine.process.pid, made.engine.process.has_ended()) == (os.getpid(), False)
+
+
+@pytest.mark.parametrize(
+    ("url", "pid", "sentence"),
+    [
+        ("nsq://a:1", 2**22 + 1, "--pid 4194305: expected a process of this machine"),
+        ("reference", 1, "--reference starts a process of its own"),
+    ],
+)
+def test_a_process_that_cannot_be_watched_is_refused(url: str, pid: int, sentence: str) -> None:
+    with pytest.raises(UsageFault, match=sentence):
+        request(NamedTarget(url, protocol="nsq"), pid=pid)
 
 
 def test_the_reference_of_a_protocol_is_named_by_its_cases() -> None:

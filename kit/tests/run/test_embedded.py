@@ -8,7 +8,11 @@ from contextlib import closing
 
 import pytest
 
-from wireproof_kit.targets.embedded import reference_url, start_reference
+from wireproof_kit.targets.embedded import (
+    reference_arguments,
+    reference_url,
+    start_reference,
+)
 
 pytestmark = pytest.mark.process
 
@@ -37,7 +41,18 @@ def test_what_a_reference_does_not_have_is_not_in_its_url(
     assert reference_url("nsq", {**TCP, **said}) == url
 
 
-@pytest.mark.parametrize("protocol", ["nsq", "iggy"])
+def test_a_reference_may_say_its_url_itself() -> None:
+    said = {"http": "127.0.0.1:2", "url": "oms+http://127.0.0.1:2"}
+    assert reference_url("oms", said) == "oms+http://127.0.0.1:2"
+
+
+def test_only_a_reference_that_stores_gets_a_folder() -> None:
+    assert "--data" in reference_arguments("iggy", "/d", [])
+    assert reference_arguments("oms", "/d", ["--fault", "x"])[-2:] == ["--fault", "x"]
+    assert "--data" not in reference_arguments("oms", "/d", [])
+
+
+@pytest.mark.parametrize("protocol", ["nsq", "iggy", "oms"])
 def test_a_reference_ends_with_whoever_started_it_even_when_that_is_killed(protocol: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", STARTER, protocol], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -52,7 +67,7 @@ def test_a_reference_ends_with_whoever_started_it_even_when_that_is_killed(proto
             os.close(ended)
 
 
-@pytest.mark.parametrize("protocol", ["nsq", "iggy"])
+@pytest.mark.parametrize("protocol", ["nsq", "iggy", "oms"])
 def test_ctrl_c_at_the_terminal_does_not_reach_a_reference(protocol: str) -> None:
     """A terminal interrupts every process of its session's foreground group."""
     with closing(start_reference(protocol)) as reference:

@@ -77,6 +77,34 @@ def test_judged_cases_are_good(reference: EmbeddedReference, tmp_path: Path) -> 
     assert "passed" in lines[-1]
 
 
+OWN = """
+def test_our_own(broker, ext_topic):
+    assert broker.publish(ext_topic, b"body", {"k": "v"}).data == b"OK"
+
+def test_no_target_is_needed():
+    pass
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_tests_of_ones_own_may_use_the_fixtures_without_any_case(
+    reference: EmbeddedReference, workers: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "test_own.py").write_text(OWN)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_own.py"]
+    done = subprocess.run(
+        [*command, f"--broker-url={reference.url}", *workers],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+    assert done.returncode == pytest.ExitCode.OK, done.stdout + done.stderr
+    assert "2 passed" in done.stdout.splitlines()[-1]
+
+
 def test_cases_that_were_all_left_out_are_not(
     reference: EmbeddedReference, tmp_path: Path
 ) -> None:

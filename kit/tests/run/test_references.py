@@ -32,7 +32,7 @@ def parts(*ids: str, **given: object) -> list[tuple[str | None, tuple[str, ...],
 @pytest.mark.parametrize(
     ("ids", "expected"),
     [
-        ((), [("nsq", ()), ("iggy", ())]),
+        ((), [("nsq", ()), ("iggy", ()), ("oms", ())]),
         (("nsq/publish",), [("nsq", ("nsq/publish",))]),
         (("iggy",), [("iggy", ("iggy",))]),
         (("ext.publish",), [("nsq", ("ext.publish",))]),
@@ -51,18 +51,20 @@ def test_what_is_left_out_goes_with_its_protocol() -> None:
     assert parts(exclude=("nsq/http", "typo")) == [
         ("nsq", (), ("nsq/http", "typo")),
         ("iggy", (), ()),
+        ("oms", (), ()),
     ]
-    assert parts(exclude=("nsq",)) == [("iggy", (), ())]
-    assert parts(exclude=("nsq", "iggy")) == [
+    assert parts(exclude=("nsq", "oms")) == [("iggy", (), ())]
+    assert parts(exclude=("nsq", "iggy", "oms")) == [
         ("nsq", (), ("nsq",)),
         ("iggy", (), ("iggy",)),
+        ("oms", (), ("oms",)),
     ]
 
 
 @pytest.mark.slow
 def test_words_leave_only_protocols_with_such_cases() -> None:
     assert [part[0] for part in parts(expression="subscribe")] == ["nsq"]
-    assert [part[0] for part in parts(expression="no-such-case")] == ["nsq", "iggy"]
+    assert [part[0] for part in parts(expression="no-such-case")] == ["nsq", "iggy", "oms"]
 
 
 def test_a_target_with_a_url_is_one() -> None:

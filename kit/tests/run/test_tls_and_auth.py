@@ -152,6 +152,27 @@ def test_a_run_in_tls_and_its_bundle_keep_the_secret(papers: Papers, tmp_path: P
         assert SECRET.encode().hex() not in shown.replace(" ", "")
 
 
+def test_what_was_recorded_in_tls_is_replayed_in_it(papers: Papers, tmp_path: Path) -> None:
+    case = "nsq/publish/trace/one"
+    login = ("--tls", "--cacert", str(papers.authority), "--auth-env", VARIABLE)
+    there = ("--bundle", "b.jsonl")
+    secret = {VARIABLE: SECRET}
+    with served(*guarded(papers)) as url:
+        done = wireproof("run", url, case, *login, *there, cwd=tmp_path, **secret)
+        replayed = wireproof("replay", case, *there, *login, "-vv", cwd=tmp_path, **secret)
+        without_tls = wireproof("replay", case, *there, cwd=tmp_path)
+        without_auth = wireproof("replay", case, *there, *login[:3], cwd=tmp_path)
+
+    assert done.code == 0, done.out + done.err
+    assert replayed.code == 0, replayed.out + replayed.err
+    assert replayed.out.splitlines()[-1] == "1 of 1 rounds as recorded"
+    assert "from here on in TLS" in replayed.out
+    assert SECRET not in replayed.out
+    assert SECRET.encode().hex() not in replayed.out.replace(" ", "")
+    assert "was recorded in TLS; give --tls" in without_tls.refused()
+    assert "--auth-env" in without_auth.refused()
+
+
 def test_everything_may_stand_in_the_configuration(papers: Papers, tmp_path: Path) -> None:
     with served(*guarded(papers)) as url:
         (tmp_path / "wireproof.toml").write_text(

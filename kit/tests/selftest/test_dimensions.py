@@ -15,6 +15,7 @@ from wireproof_kit.selftest.dimensions import (
 from wireproof_kit.selftest.plan import ALTERNATIVE, FAULT, VARIANT, Trial, joint_trials
 from wireproof_kit.selftest.shown import all_acceptable, pattern_shown, read_reasons, unshown
 from wireproof_kit.selftest.trial import cases_of, is_unexpected
+from wireproof_reference_impl.iggy.presets import VARIANTS as IGGY_VARIANTS
 from wireproof_reference_impl.nsq.faulty.corners import CORNERS
 from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS
 from wireproof_reference_impl.preset import ALTERNATIVE as LISTED_ALTERNATIVE
@@ -83,9 +84,11 @@ def test_all_alternatives_are_on_together_and_none_beside_what_it_excludes() -> 
     assert [trial.switches for trial in joint] == [("one", "three")]
 
 
-def test_the_reference_has_permitted_alternatives() -> None:
-    listed = [each.name for each in VARIANTS.values() if each.kind == LISTED_ALTERNATIVE]
-    assert len(listed) > 40
+@pytest.mark.parametrize(("protocol", "least"), [("nsq", 41), ("iggy", 19)])
+def test_a_reference_has_permitted_alternatives(protocol: str, least: int) -> None:
+    presets = VARIANTS if protocol == "nsq" else IGGY_VARIANTS
+    listed = [each.name for each in presets.values() if each.kind == LISTED_ALTERNATIVE]
+    assert len(listed) >= least
 
 
 @pytest.mark.parametrize(
@@ -106,16 +109,23 @@ def test_an_alternative_turns_no_must_red(level: Level, verdict: Verdict, is_ala
     assert is_unexpected(Trial("v", VARIANT, ("v",)), record)
 
 
-def test_what_no_trial_shows_is_named_unless_a_reason_is_written() -> None:
-    lines = list(all_acceptable("nsq"))
-    assert unshown("nsq", lines) == []
-    named = unshown("nsq", [])
-    assert pattern_shown("ext.publish.trace-response", "nsq/publish/trace-offset", "overlaps") in (
-        named
-    )
-    assert "order-rdy=deployed" in named
+PATTERNS = {
+    "nsq": pattern_shown("ext.publish.trace-response", "nsq/publish/trace-offset", "overlaps"),
+    "iggy": pattern_shown("iggy.frame.response", "iggy/frame/error-body", "closed"),
+}
+READINGS = {"nsq": "order-rdy=deployed", "iggy": "iggy-unknown-state=pass-through"}
 
 
-def test_reasons_are_about_what_is_accepted() -> None:
-    lines = list(all_acceptable("nsq"))
-    assert [each for each in read_reasons("nsq") if not any(each in line for line in lines)] == []
+@pytest.mark.parametrize("protocol", PATTERNS)
+def test_what_no_trial_shows_is_named_unless_a_reason_is_written(protocol: str) -> None:
+    lines = list(all_acceptable(protocol))
+    assert unshown(protocol, lines) == []
+    named = unshown(protocol, [])
+    assert PATTERNS[protocol] in named
+    assert READINGS[protocol] in named
+
+
+@pytest.mark.parametrize("protocol", PATTERNS)
+def test_reasons_are_about_what_is_accepted(protocol: str) -> None:
+    lines, reasons = list(all_acceptable(protocol)), read_reasons(protocol)
+    assert [each for each in reasons if not any(each in line for line in lines)] == []

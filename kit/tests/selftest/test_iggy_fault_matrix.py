@@ -1,4 +1,4 @@
-"""The proof of the judge for Iggy: a fault of each way to be wrong, a variant and a mix.
+"""The proof of the judge for Iggy: a fault of each way to be wrong, and what is legal.
 
 `make selftest SAMPLE=1` tries a fault of each clause, `make selftest` all of them.
 """
@@ -11,9 +11,11 @@ import pytest
 from wireproof_kit.processes.forked_broker import BrokerForkServer
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.selftest.plan import (
+    ALTERNATIVE,
     FAULT,
     VARIANT,
     Trial,
+    joint_trials,
     list_trials,
     random_mixes,
     sample_trials,
@@ -24,9 +26,11 @@ from wireproof_spec.catalogue import load_catalogue
 PROTOCOL = "iggy"
 SEED = 1
 FAULTS = list_trials(PROTOCOL, FAULT)
-VARIANTS = list_trials(PROTOCOL, VARIANT)
+LEGAL = list_trials(PROTOCOL, VARIANT)
+VARIANTS = [trial for trial in LEGAL if trial.kind == VARIANT]
+TOGETHER = joint_trials([trial for trial in LEGAL if trial.kind == ALTERNATIVE])
 SAMPLE = sample_trials((*FAULTS, *VARIANTS, *random_mixes(VARIANTS, seed=SEED)), seed=SEED)
-FEW = tuple({(trial.kind, trial.way): trial for trial in reversed(SAMPLE)}.values())
+FEW = (*{(trial.kind, trial.way): trial for trial in reversed(SAMPLE)}.values(), *TOGETHER)
 KINDS = {"must": 3, "should": 1, "observed": 1}
 NOT_PUBLISHED = {"login"}
 """Needs of the tagged generation only; the selftest runs the published one."""
@@ -69,7 +73,7 @@ def test_every_tested_clause_has_its_kinds_of_fault() -> None:
 
 
 def test_names_are_unique_and_clauses_known() -> None:
-    names = [trial.name for trial in (*FAULTS, *VARIANTS)]
+    names = [trial.name for trial in (*FAULTS, *LEGAL)]
     assert len(names) == len(set(names))
     known = {clause.id for clause in load_catalogue(PROTOCOL).clauses()}
     assert {c for fault in FAULTS for c in (*fault.breaks, *fault.may_break)} <= known

@@ -328,8 +328,9 @@ def test_a_legal_difference_turns_nothing_red(name: str, verdicts: Verdicts) -> 
     assert {record.verdict for record in records.values()} == {"pass"}, of("fail", records)
 
 
-def test_every_binding_clause_has_three_faults_and_every_other_an_open_document() -> None:
-    tested = [clause for clause in load_catalogue("oms").clauses() if clause.status == "tested"]
+def test_binding_clauses_of_documents_have_three_faults_and_others_an_open_document() -> None:
+    clauses = load_catalogue("oms").clauses()
+    tested = [each for each in clauses if each.status == "tested" and each.role == "document"]
     observed = {clause.id for clause in tested if clause.level == "observed"}
     assert FAULTS.keys() == {clause.id for clause in tested} - observed
     assert min(map(len, FAULTS.values())) >= 3

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from cli_process import clean_environment
 
-DEADLINE_S = 120.0
+DEADLINE_S = 300.0
 
 
 def run_until(

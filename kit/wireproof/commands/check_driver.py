@@ -1,6 +1,9 @@
 """``wireproof client --check-driver``: checks a driver against the driver protocol."""
 
+from collections.abc import Iterable
+
 from wireproof.view.output import echo
+from wireproof_kit.drivers.check import Finding
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import kit_part
 
@@ -14,8 +17,13 @@ def report(command: str, protocol: str) -> int:
     check = kit_part(protocol).check_client_driver
     if check is None:
         raise UsageFault(f"protocol {protocol!r} has no drivers of clients")
+    return tell_findings(check(command))
+
+
+def tell_findings(findings: Iterable[Finding]) -> int:
+    """Print one line for each rule; return 0 if none is broken, else 1."""
     wrong = 0
-    for finding in check(command):
+    for finding in findings:
         wrong += bool(finding.wrong)
         told = f"FAIL {finding.rule}: {finding.wrong}" if finding.wrong else f"ok   {finding.rule}"
         echo(told)

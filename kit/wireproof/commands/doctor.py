@@ -24,7 +24,9 @@ from wireproof_kit.protocols import kit_part, known_protocols, read_target
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.version import KIT_VERSION
+from wireproof_kit.wire.address import format_address
 from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.extras import install_command
 
 EXAMPLES = (
     ("wireproof doctor", "check this machine"),
@@ -98,9 +100,9 @@ def _machine() -> Iterator[Finding]:
         clauses = len(list(catalogue.clauses()))
         yield Finding(f"spec {protocol}", ok=True, found=f"{revisions}, {clauses} clauses")
     for name in NEEDED:
-        yield _package(name, f"reinstall wireproof: pip install 'wireproof=={KIT_VERSION}'")
+        yield _package(name, "install wireproof again, from where it came")
     for name, (extra, use) in OPTIONAL.items():
-        yield _package(name, f"for {use}: pip install 'wireproof[{extra}]'", needed=False)
+        yield _package(name, f"for {use}: {install_command(extra)}", needed=False)
     yield _java()
     yield _allure()
     yield _loopback()
@@ -108,8 +110,8 @@ def _machine() -> Iterator[Finding]:
 
 def _python() -> Finding:
     version = platform.python_version()
-    fits = (3, 11) <= sys.version_info[:2] <= (3, 13)
-    return Finding("python", ok=fits, found=version, advice="expected 3.11 to 3.13")
+    fits = (3, 11) <= sys.version_info[:2] <= (3, 14)
+    return Finding("python", ok=fits, found=version, advice="expected 3.11 to 3.14")
 
 
 def _package(name: str, advice: str, *, needed: bool = True) -> Finding:
@@ -159,7 +161,7 @@ def _loopback() -> Finding:
 
 
 def _target(target: Target) -> Iterator[Finding]:
-    place = f"{target.host}:{target.port}" if target.host else target.url
+    place = format_address((target.host, target.port)) if target.host else target.url
     advice = "is the broker running, is the port right, does a firewall stand between?"
     if target.host:
         yield _reach("target", target.host, target.port, shown=target.url, advice=advice)

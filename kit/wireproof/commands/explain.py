@@ -47,6 +47,7 @@ Subject = Clause | Law | Decision | Capability | Group
 @click.argument("identifier", metavar="ID")
 def explain(identifier: str) -> None:
     """Explain a case, a clause or group of clauses, a reading or a capability."""
+    identifier = identifier.rstrip("/") or identifier
     catalogue, subject, clause = find(identifier)
     if manner().json:
         echo(json.dumps(_plain(subject, clause), indent=2, ensure_ascii=False))
@@ -209,7 +210,8 @@ def _format_accepted(law: Law) -> Iterator[str]:
 
 
 def _decision(decision: Decision, protocol: str) -> Iterator[str]:
-    yield from wrap_after_heading("reading", f'{decision.id}   the text: "{decision.text}"')
+    yield f"reading  {decision.id}"
+    yield from _row("question", decision.text)
     yield from _row("concerns", ", ".join(decision.scope))
     for option in decision.option:
         peers = ", ".join(option.peers) or "no peer known"

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import shlex
 from collections.abc import Generator
 from datetime import date
 from pathlib import Path
@@ -27,17 +28,18 @@ from wireproof.view.output import echo
 from wireproof_kit import pcap
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.campaign.batches import BATCH
+from wireproof_kit.fuzz.campaign.last_words import check_log
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import TargetChoice, run_workers
 from wireproof_kit.fuzz.driver import Choice
-from wireproof_kit.fuzz.oracle.process import usage
 from wireproof_kit.protocols import list_with_fuzzing, read_target
+from wireproof_kit.targets.process import find_process
 from wireproof_kit.verdicts.deviations import Deviation, read_deviations
+from wireproof_spec.extras import install_command
 
 TIME_S = 60.0
 WITHOUT_SCAPY = (
-    "left out, since scapy is not installed: the frames that it makes, captures of findings; "
-    "pip install 'wireproof[pcap]'"
+    "left out, since scapy is not installed: the frames that it makes, captures of findings"
 )
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -72,6 +74,8 @@ class FuzzOptions(TypedDict):
     states: tuple[str, ...]
     pid: int | None
     restart: str | None
+    log: Path | None
+    log_command: str | None
     corpus: Path | None
     baseline: Path | None
     bundle: Path | None
@@ -91,7 +95,9 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     """
     named = _name_target(arguments, options)
     _refuse_afar(named, hazardous=options["hazardous"])
-    _refuse_gone(options["pid"])
+    if options["pid"] is not None:
+        find_process(options["pid"])
+    _check_logs(named, options)
     protocol = named.protocol or read_target(named.url).protocol
     corpus = open_corpus(options["corpus"], protocol)
     seed, first = corpus.start(options["seed"], _describe_choice(options))
@@ -116,7 +122,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     )
     view.begin(named.url, seed, bundle, first)
     if not pcap.is_installed():
-        echo(f"wireproof: {WITHOUT_SCAPY}", err=True)
+        echo(f"wireproof: {WITHOUT_SCAPY}; {install_command('pcap')}", err=True)
     if left_behind := corpus.left_behind(seed, _describe_choice(options)):
         echo(f"wireproof: {left_behind}", err=True)
     interruption = Interruption(has_begun=True, notice=b"")
@@ -152,13 +158,15 @@ def _refuse_afar(named: NamedTarget, *, hazardous: bool) -> None:
         )
 
 
-def _refuse_gone(pid: int | None) -> None:
-    """Refuse a process that cannot be watched: nothing would climb in it."""
-    if pid is not None and usage(pid) is None:
-        raise UsageFault(
-            f"--pid {pid}: expected a process of this machine whose /proc entry can be read, "
-            "found none"
-        )
+def _check_logs(named: NamedTarget, options: FuzzOptions) -> None:
+    """Refuse a log that cannot be read, two sources, and a log of the embedded reference."""
+    log, command = options["log"], options["log_command"]
+    if log is not None and command is not None:
+        raise UsageFault("expected --log or --log-command, found both")
+    if named.protocol and (log is not None or command is not None):
+        raise UsageFault("the embedded reference writes no log; leave out --log and --log-command")
+    if log is not None:
+        check_log(log)
 
 
 def _plan(
@@ -187,17 +195,30 @@ def _plan(
 
 
 def _place(named: NamedTarget, options: FuzzOptions, seed: int) -> TargetChoice:
-    more = options["reference_option"]
     return TargetChoice(
         url="" if named.protocol else named.url,
         keys=named.keys,
         protocol=named.protocol or "",
-        extra=more,
+        extra=_split_options(options["reference_option"]),
         restart=options["restart"],
+        log=options["log"],
+        log_command=options["log_command"],
         pid=options["pid"],
         token=f"f{seed}",
         timeout_s=options["timeout"],
     )
+
+
+def _split_options(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words of each given option and its value, as a shell would split them.
+
+    Raises:
+        UsageFault: a quotation mark is not closed.
+    """
+    try:
+        return tuple(word for each in given for word in shlex.split(each))
+    except ValueError as error:
+        raise UsageFault(f"--reference-option {' '.join(given)!r}: {error}".lower()) from error
 
 
 def _describe_choice(options: FuzzOptions) -> str:
@@ -268,6 +289,14 @@ def _options() -> Generator[click.Option]:
     )
     yield click.Option(["--restart"], metavar="CMD", help="Command that restarts a dead target.")
     yield click.Option(
+        ["--log"], type=file, metavar="FILE", help="The target's log; quoted when it dies."
+    )
+    yield click.Option(
+        ["--log-command"],
+        metavar="CMD",
+        help="Command that prints the target's log while it runs.",
+    )
+    yield click.Option(
         ["--corpus"],
         type=file,
         metavar="DIR",
@@ -294,8 +323,8 @@ def _options() -> Generator[click.Option]:
     yield click.Option(
         ["--reference-option"],
         multiple=True,
-        metavar="OPTION",
-        help="Option for the reference broker; repeatable.",
+        metavar="'OPTION [VALUE]'",
+        help="Option of `serve` for the reference, with its value; repeatable.",
     )
     yield from key_options("address")
 

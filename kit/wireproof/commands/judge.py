@@ -233,10 +233,7 @@ def _apply_deviations(
 
 
 def _write_result(result: Result, out: Path) -> Result:
-    try:
-        writer = BundleWriter(out, result.header)
-    except OSError as error:
-        raise UsageFault(f"--bundle {out}: cannot be written ({error.strerror})") from error
+    writer = BundleWriter(out, result.header)
     for record in result.records:
         writer.add(record)
     footer = writer.close(result.footer)

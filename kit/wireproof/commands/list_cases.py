@@ -42,7 +42,7 @@ def list_cases(ids: tuple[str, ...], form: Form | None) -> None:
 
 
 def select(instances: Sequence[Instance], prefixes: Sequence[str]) -> list[Instance]:
-    """Return the cases that the prefixes select.
+    """Return the cases that the prefixes select; a slash at the end says nothing more.
 
     Raises:
         UsageFault: a prefix selects no case.
@@ -51,6 +51,7 @@ def select(instances: Sequence[Instance], prefixes: Sequence[str]) -> list[Insta
     from wireproof_kit.runner.run import describe_unmatched
     from wireproof_spec.catalogue import load_catalogue
 
+    prefixes = [prefix.rstrip("/") or prefix for prefix in prefixes]
     for prefix in prefixes:
         if not any(item.is_selected_by(prefix) for item in instances):
             catalogues = [load_catalogue(protocol) for protocol in known_protocols()]

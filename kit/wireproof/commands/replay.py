@@ -38,7 +38,10 @@ EXAMPLES = (
 
 
 @click.command(
-    "replay", cls=Command, examples=EXAMPLES, params=[*key_options("address", "servers")]
+    "replay",
+    cls=Command,
+    examples=EXAMPLES,
+    params=[*key_options("address", "servers", "flag", "file", "text")],
 )
 @click.argument("what", metavar="FILE|ID")
 @click.option(

@@ -1,6 +1,7 @@
 """``wireproof report``: reports of bundles, without running anything."""
 
 import json
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import cast
@@ -103,11 +104,11 @@ def write_report(name: str, bundle: Path, out: Path) -> None:
 
 
 def refuse_unwritable(files: Mapping[str, Path]) -> None:
-    """Check before a run that its reports can be written.
+    """Check before a run that its reports can be written; nothing is left behind.
 
     Raises:
-        UsageFault: a path is a folder instead of a file or the other way round, or lies below
-            a file.
+        UsageFault: a path is a folder instead of a file or the other way round, lies below a
+            file, or cannot be written.
     """
     for name, path in files.items():
         if name in FOLDERS and path.exists() and not path.is_dir():
@@ -117,6 +118,24 @@ def refuse_unwritable(files: Mapping[str, Path]) -> None:
         above = next((parent for parent in path.absolute().parents if parent.exists()), None)
         if above is not None and not above.is_dir():
             raise UsageFault(f"--{name} {path}: {above} is no folder")
+        try:
+            _try_to_write(path, above)
+        except OSError as error:
+            raise UsageFault(f"--{name} {path}: cannot be written ({error.strerror})") from error
+
+
+def _try_to_write(path: Path, above: Path | None) -> None:
+    """Open an existing file, or else make a file without a name where the path will be.
+
+    Permissions alone do not tell: a file system may be read-only, or take no files at all.
+    """
+    if path.is_file():
+        with path.open("ab"):
+            return
+    if path.exists() and not path.is_dir():
+        return  # a device, or a pipe whose opening would wait for a reader
+    with tempfile.TemporaryFile(dir=path if path.is_dir() else above):
+        return
 
 
 def _places(bundle: Path, asked: Mapping[str, Path], *, many: bool) -> Iterator[tuple[str, Path]]:

@@ -38,7 +38,7 @@ from wireproof.view.choose_display import choose_display
 from wireproof.view.display import Display
 from wireproof.view.output import echo
 from wireproof.view.summary import Result
-from wireproof_kit.bundle.file import remove_empty
+from wireproof_kit.bundle.file import refuse_locked
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.protocols import known_protocols, read_target
 from wireproof_kit.runner.instance import Instance
@@ -111,7 +111,7 @@ def judge_target(
         if settings.reset_found is not None:
             confirm_reset(named.reset, settings.reset_found)
         run_reset(named.reset)
-    display = choose_display(manner(), bundle=bundle)
+    display = choose_display(manner(), bundle=bundle, failures_only=options["failures_only"])
     try:
         request = make_request(named, options, settings, bundle=bundle)
         records = _run(request, options, display)
@@ -120,8 +120,6 @@ def judge_target(
     except KitError as error:
         display.fault(str(error))
         raise
-    finally:
-        remove_empty(bundle)  # where no case could be run
     return _conclude(records, display, bundle=bundle, files=files)
 
 
@@ -169,6 +167,8 @@ def _add_name(path: Path, name: str) -> Path:
 def bundle_place(given: Path | None, settings: Settings, *, name: str = "") -> Path:
     """Return where the bundle goes; a file that is no bundle is not written over.
 
+    No file is made: a run that cannot begin leaves none.
+
     Raises:
         UsageFault: nothing can be written there.
     """
@@ -176,20 +176,25 @@ def bundle_place(given: Path | None, settings: Settings, *, name: str = "") -> P
     asked = given or configured
     path = _add_name(asked, name) if asked else _fresh(name)
     refuse_unwritable({"bundle": path})
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a+b") as file:
-            file.seek(0)
-            begins = file.read(len(BEGINNING))
-    except OSError as error:
-        raise UsageFault(f"--bundle {path}: cannot be written ({error.strerror})") from error
-    if begins and begins != BEGINNING:
-        raise UsageFault(f"--bundle {path}: the file is there and is no bundle; name another")
+    if path.is_file():
+        _refuse_taken(path)
     return path
 
 
+def _refuse_taken(path: Path) -> None:
+    try:
+        with path.open("rb", buffering=0) as file:
+            refuse_locked(path, file)
+            begins = file.read(len(BEGINNING))
+    except OSError as error:
+        raise UsageFault(f"--bundle {path}: cannot be read ({error.strerror})") from error
+    if begins and begins != BEGINNING:
+        raise UsageFault(f"--bundle {path}: the file is there and is no bundle; name another")
+
+
 def _fresh(name: str) -> Path:
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ") + name
+    # To the microsecond: runs that begin in one second do not see each other's files yet.
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S-%fZ") + name
     path = OUT / f"run-{stamp}.jsonl"
     number = 1
     while path.exists():

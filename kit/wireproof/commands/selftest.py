@@ -11,6 +11,7 @@ import msgspec
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.view.selftest import SelftestView, choose_view
+from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import list_with_reference
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.selftest.dimensions import corner_trials
@@ -28,9 +29,12 @@ from wireproof_kit.selftest.plan import (
     select_trials,
 )
 from wireproof_kit.selftest.run_trials import run_trials
+from wireproof_spec.protocol import Group, list_having
 
 SEED = 1
+CLIENT_MIXES = 5
 SIDE_BY_SIDE = 24
+_NO_CLIENT = "--clients: {} has no example client, or --dimensions is given, which is for brokers"
 
 EXAMPLES = (
     ("wireproof selftest", "every fault, every variant and fifty mixes of variants"),
@@ -38,6 +42,7 @@ EXAMPLES = (
     ("wireproof selftest --sample", "a sample, in less than a minute"),
     ("wireproof selftest ext.dispatch", "only the faults of these clauses"),
     ("wireproof selftest dispatch-to-all-late -v", "one fault, and the cases that detected it"),
+    ("wireproof selftest --clients", "the same with the example client instead of the broker"),
     ("wireproof selftest --out docs/selftest.md", "write the matrix as Markdown, or as .jsonl"),
 )
 
@@ -52,6 +57,12 @@ EXAMPLES = (
     help="Protocol to test.",
 )
 @click.option("--sample", "sampled", is_flag=True, help="Only one fault of each clause.")
+@click.option(
+    "--clients",
+    "of_client",
+    is_flag=True,
+    help="Test the cases for clients, on the example client.",
+)
 @click.option(
     "--dimensions",
     is_flag=True,
@@ -91,6 +102,7 @@ def selftest(
     protocol: str,
     *,
     sampled: bool,
+    of_client: bool,
     dimensions: bool,
     every: bool,
     seed: int,
@@ -105,15 +117,21 @@ def selftest(
     """
     if out is not None:
         check_writable(out)
-    trials = _trials(protocol, ids, sampled=sampled, dimensions=dimensions, seed=seed)
+    if of_client:
+        if dimensions or protocol not in list_having(Group.CLIENTS):
+            raise UsageFault(_NO_CLIENT.format(protocol))
+        trials = _client_trials(protocol, ids, sampled=sampled, seed=seed)
+    else:
+        trials = _trials(protocol, ids, sampled=sampled, dimensions=dimensions, seed=seed)
     if not (every or ids):
         trials = tuple(msgspec.structs.replace(trial, every=False) for trial in trials)
     view = choose_view(manner(), total=len(trials))
     started = time.monotonic()
-    whole = every and not (ids or sampled or dimensions)
+    whole = every and not (ids or sampled or dimensions or of_client)
     matrix = Matrix(protocol, seed=seed, planned=len(trials), complete=whole)
     try:
-        with closing(run_trials(protocol, trials, workers=size)) as results:
+        running = run_trials(protocol, trials, workers=size, of_client=of_client)
+        with closing(running) as results:
             _watch(results, matrix, view)
     except KeyboardInterrupt:
         matrix.interrupted = True
@@ -144,5 +162,17 @@ def _trials(
         trials = corner_trials(protocol, faults)
     if ids:
         own = [item for item in collect(protocol) if not item.is_for_clients]
+        trials = select_trials(trials, ids, own)
+    return sample_trials(trials, seed=seed) if sampled else trials
+
+
+def _client_trials(
+    protocol: str, ids: Sequence[str], *, sampled: bool, seed: int
+) -> tuple[Trial, ...]:
+    variants = list_trials(protocol, VARIANT, of_client=True)
+    mixes = random_mixes(variants, seed=seed, count=CLIENT_MIXES)
+    trials = (*mixes, *variants, *list_trials(protocol, FAULT, of_client=True))
+    if ids:
+        own = [item for item in collect(protocol) if item.is_for_clients]
         trials = select_trials(trials, ids, own)
     return sample_trials(trials, seed=seed) if sampled else trials

@@ -13,6 +13,7 @@ EXAMPLES = (
     ("wireproof serve nsq --list-faults", "list the faults that can be switched on"),
     ("wireproof serve nsq --help", "show all options of the broker"),
     ("wireproof serve iggy", "run an Iggy server of the generation that the text describes"),
+    ("wireproof serve oms --stdio", "be an OpenMessaging broker behind an adapter"),
 )
 
 

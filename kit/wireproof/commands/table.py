@@ -16,6 +16,9 @@ COMMANDS = {
     "client": CommandEntry(
         "wireproof.commands.client:client", "Judge a client by what it does to the kit's peers."
     ),
+    "adapter": CommandEntry(
+        "wireproof.commands.adapter:adapter", "Check the adapter of a system without a wire."
+    ),
     "judge": CommandEntry(
         "wireproof.commands.judge:judge", "Judge a bundle again, without a broker."
     ),
@@ -64,4 +67,8 @@ COMMANDS = {
         "wireproof.commands.migrate:migrate", "Turn a history of Parquet files into Delta tables."
     ),
     "doctor": CommandEntry("wireproof.commands.doctor:doctor", "Check this machine and a target."),
+    "help": CommandEntry("wireproof.commands.help:show_help", "Show the help of a command."),
+    "completion": CommandEntry(
+        "wireproof.commands.completion:completion", "Write the script that completes in a shell."
+    ),
 }

@@ -10,7 +10,7 @@ import msgspec
 
 from wireproof.fuzzing.corpus import Corpus
 from wireproof.view.fuzzing import Conclusion, FuzzView, since_unwatched
-from wireproof_kit.bundle.file import BundleWriter, remove_empty
+from wireproof_kit.bundle.file import BundleWriter
 from wireproof_kit.errors import KitError
 from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.records import finding_case
@@ -20,6 +20,7 @@ from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_reports.exchange.reproducer import script
 from wireproof_spec.catalogue import is_below, load_catalogue
+from wireproof_spec.extras import install_command
 from wireproof_spec.record import (
     FORMAT,
     CampaignRecord,
@@ -57,7 +58,7 @@ def _write_capture(path: Path, finding: FindingRecord, header: HeaderRecord) -> 
     from wireproof_kit import pcap
 
     if not pcap.is_installed():
-        return ("captures are left out: they need scapy (pip install 'wireproof[pcap]')",)
+        return (f"captures are left out: they need scapy ({install_command('pcap')})",)
     from wireproof_kit.pcap.exchange import exchange_of
 
     exchange = exchange_of(header, finding_case(finding, header.target.protocol))
@@ -115,7 +116,6 @@ class FuzzLedger:
             KitError: nothing could be done, for the reason a worker gave.
         """
         if self._writer is None or self.header is None:
-            remove_empty(self.bundle)
             if interrupted and not self.failures:
                 return INTERRUPTED
             raise KitError(self.failures[0] if self.failures else TOO_SHORT)
@@ -134,7 +134,7 @@ class FuzzLedger:
         )
         self._writer.close(footer)
         batch = campaign.next_batch
-        with self._note_unwritable():
+        with self._note_unwritable(f"--corpus {self.corpus.folder}"):
             self.corpus.stop(self.seed, batch, interrupted=interrupted, wanted=self.wanted)
         findings = tuple(self.findings.values())
         failures = tuple(self.failures)
@@ -169,19 +169,21 @@ class FuzzLedger:
         self.findings[record.id] = record
         if self._writer is not None and self.header is not None:
             self._writer.add(record)
-            left_out = write_files(self.bundle, record, self.header)
+            left_out: tuple[str, ...] = ()
+            with self._note_unwritable(str(folder_of(self.bundle))):
+                left_out = write_files(self.bundle, record, self.header)
             self.view.show_finding(record, left_out)
         if record.shown:
-            with self._note_unwritable():
+            with self._note_unwritable(f"--corpus {self.corpus.folder}"):
                 self.corpus.keep(record)
 
     @contextmanager
-    def _note_unwritable(self) -> Generator[None]:
-        """Note an unwritable corpus and continue: the bundle has the findings as well."""
+    def _note_unwritable(self, folder: str) -> Generator[None]:
+        """Note an unwritable folder and continue: the bundle has the findings as well."""
         try:
             yield
         except OSError as error:
-            words = f"--corpus {self.corpus.folder}: cannot be written ({error.strerror})"
+            words = f"{folder}: cannot be written ({error.strerror})"
             self.failures += [] if words in self.failures else [words]
 
     def _finish(self, news: Ended) -> None:
@@ -243,6 +245,7 @@ class FuzzLedger:
             next_batch=min((each.batch for each in told), default=0),
             workers=self.workers,
             unwatched_s=since_unwatched(told),
+            deaths=tuple(sorted(at_s for each in told for at_s in each.deaths)),
             coverage=self.coverage.as_json(),
         )
 

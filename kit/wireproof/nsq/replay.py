@@ -22,9 +22,11 @@ from wireproof_kit.nsq.services import lookup_addresses
 from wireproof_kit.nsq.topics.topic import Address, Topic
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.http import HttpClient
+from wireproof_kit.nsq.wire.login import Login, login_of
 from wireproof_kit.runner.patience import PUSH, Patience
 from wireproof_kit.targets.session import Session
 from wireproof_kit.wire.http import address_of
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_spec.nsq import names
@@ -35,6 +37,9 @@ MESSAGE = b"\0\0\0\2"
 MESSAGE_ID = slice(18, 34)
 TAIL = 16
 ACKNOWLEDGING = (names.FIN + b" ", names.REQ + b" ", names.TOUCH + b" ")
+
+NO_LOGIN = Login()
+AUTH = names.AUTH + b"\n"
 
 NOWHERE: Mapping[str, Topic] = MappingProxyType({})
 
@@ -78,8 +83,10 @@ class NodeLinks(Links[Connection]):
         *,
         lookup: Address | None = None,
         homes: Mapping[str, Topic] = NOWHERE,
+        login: Login = NO_LOGIN,
     ) -> None:
         super().__init__()
+        self._login = login
         self._address = address
         self._http = http
         self._lookup = lookup
@@ -111,6 +118,20 @@ class NodeLinks(Links[Connection]):
             raise TargetUnreachable("the exchange has HTTP requests; give --http HOST:PORT")
         seconds = self._patience.seconds(PUSH)
         HttpClient(address, transcript=self.transcript, seconds=seconds).send(data, what=what)
+
+    def send(self, name: str, outgoing: Outgoing) -> None:
+        """Send bytes unchanged, but for the secret, which no record has."""
+        secret = self._login.secret
+        if name in self.links and secret is not None and outgoing.data.startswith(AUTH):
+            self.links[name].show_secret(secret)
+        else:
+            super().send(name, outgoing)
+
+    def secure(self, name: str) -> None:
+        """Switch a connection to TLS, after the answer that grants it."""
+        context = self._login.context
+        if name in self.links and context is not None:
+            self._login.switch_to_tls(self.links[name], context, PUSH)
 
     def receive(self, name: str) -> None:
         """Take the next frame, or that there is none."""
@@ -236,7 +257,7 @@ def _round(steps: Steps, topics: Topics, occasion: Occasion) -> Round:
 def _links(steps: Steps, made: Sequence[Topic], occasion: Occasion) -> NodeLinks:
     """Return connections that are not open yet, each to the node that leads the topic it uses."""
     target = occasion.target
-    http = address_of(target.http or f"{target.host}:{target.port + 1}")
+    http = address_of(target.http) if target.http else (target.host, target.port + 1)
     lookup = next(iter(lookup_addresses(target)), None)
     streams: dict[str, bytes] = defaultdict(bytes)
     for step in steps:
@@ -244,8 +265,12 @@ def _links(steps: Steps, made: Sequence[Topic], occasion: Occasion) -> NodeLinks
             streams[step.conn] += read_bytes(step)
     homes = {name: home_of(stream, made) for name, stream in streams.items()}
     known = {name: home for name, home in homes.items() if home is not None}
+    login = login_of(target)
+    if login.secret is None and any(AUTH in stream for stream in streams.values()):
+        raise UsageFault(f"{occasion.case.case} was recorded with AUTH; give --auth-env VAR")
     address = (target.host, target.port)
-    return NodeLinks(address, http, occasion.session.patience, lookup=lookup, homes=known)
+    patience = occasion.session.patience
+    return NodeLinks(address, http, patience, lookup=lookup, homes=known, login=login)
 
 
 def _fresh_topics(occasion: Occasion, arguments: Sequence[str]) -> tuple[Topics, ...]:

@@ -10,12 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 import click
+from click.shell_completion import CompletionItem
 
 from wireproof.commands.table import CommandEntry
 from wireproof.options.global_options import MannerOption, add_manner
 from wireproof.options.suggestions import suggestion
 
 Examples = Sequence[tuple[str, str]]
+
+COMPLETION = "_WIREPROOF_COMPLETE"
+"""The variable that the script of `wireproof completion` sets to ask what may follow."""
 
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 
@@ -86,6 +90,15 @@ class LazyGroup(Group):
         if args and args[0] not in self._table and not args[0].startswith("-"):
             raise click.UsageError(_describe_unknown(args[0], self._table), ctx)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands and options that a word may become, without importing any."""
+        found = [
+            CompletionItem(name, help=entry.promise)
+            for name, entry in self._table.items()
+            if name.startswith(incomplete)
+        ]
+        return found or click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing any."""

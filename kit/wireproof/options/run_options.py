@@ -81,6 +81,12 @@ def _target_options() -> Iterator[click.Option]:
         help="Use this topic; create none of its kind.",
     )
     yield _claim_option()
+    yield click.Option(
+        ["--pid"],
+        type=click.IntRange(1),
+        metavar="PID",
+        help="The broker's process: its end is a crash, though another may follow at once.",
+    )
     yield click.Option(["--restart"], metavar="CMD", help="Command that restarts a dead target.")
     yield click.Option(["--hazardous"], is_flag=True, help="Allow crash cases on remote targets.")
 
@@ -130,6 +136,9 @@ def _course_options() -> Iterator[click.Option]:
 
 
 def _file_options() -> Iterator[click.Option]:
+    yield click.Option(
+        ["--failures-only"], is_flag=True, help="Print no lines for cases that are in order."
+    )
     yield click.Option(
         ["--bundle"], type=_FILE, metavar="FILE", help="Bundle; default out/run-TIME.jsonl."
     )

@@ -14,6 +14,7 @@ from wireproof.options.global_options import manner
 from wireproof.view.output import write_lines
 from wireproof_kit.errors import UsageFault
 from wireproof_reports.pipeline.wanted import missing_package
+from wireproof_spec.extras import install_command
 
 if TYPE_CHECKING:
     from wireproof_reports.pipeline.session import Session, Wanted
@@ -76,7 +77,7 @@ def refuse_without(*packages: str) -> None:
     if missing:
         raise UsageFault(
             f"this needs {missing}, which is not installed; "
-            "install it with: pip install 'wireproof[spark]'"
+            f"install it with: {install_command('spark')}"
         )
 
 

@@ -11,7 +11,7 @@ import click
 from wireproof.options.config import Settings, read_settings
 from wireproof.options.global_options import OutputStyle
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import example_url, target_keys, url_of
+from wireproof_kit.protocols import example_url, known_protocols, target_keys, url_of
 from wireproof_kit.targets.target import Form, is_url, option_of
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
@@ -145,6 +145,9 @@ def _one_url(urls: Sequence[str], settings: Settings, *, reference: bool) -> str
 
 def _hint(prefixes: Sequence[str]) -> str:
     for prefix in prefixes:
+        scheme, _, rest = prefix.partition(":")
+        if scheme in known_protocols():
+            return f"; {prefix!r} is no URL, did you mean {scheme}://{rest.lstrip('/')}?"
         if ":" in prefix:
             return f"; {prefix!r} has no protocol, did you mean {url_of(prefix.lstrip('/'))}?"
     return f"; {prefixes[0]!r} is no URL" if prefixes else ""

@@ -61,6 +61,9 @@ class Links(ABC, Generic[L]):
     def request(self, name: str, data: bytes, what: str) -> None:  # may be left out
         """Send an HTTP request on a new connection, and receive the answer."""
 
+    def secure(self, name: str) -> None:  # may be left out
+        """Switch a connection to TLS, where its recorded one was switched."""
+
     def half_close(self, name: str) -> None:
         """End the sending direction; here, the connection."""
         self.close(name)

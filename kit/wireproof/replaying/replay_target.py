@@ -67,11 +67,13 @@ def _refuse(case: CaseRecord, target: Target, protocol: str, *, hazardous: bool)
         raise UsageFault(
             f"{target.url}: replaying needs one node; expected {protocol}://HOST:PORT"
         )
-    if any(step.note.startswith(IN_TLS) for step in case.transcript.steps):
+    was_in_tls = any(step.note.startswith(IN_TLS) for step in case.transcript.steps)
+    if was_in_tls and not target.tls:
         raise UsageFault(
-            f"{case.case} was recorded in TLS, which a replay does not speak; run the case "
-            f"again instead: wireproof run URL {case.case} --tls"
+            f"{case.case} was recorded in TLS; give --tls, and --cacert as for the run"
         )
+    if target.tls and not was_in_tls:
+        raise UsageFault(f"{case.case} was recorded without TLS; leave out --tls")
     if case.hazard and not (target.is_loopback() or hazardous):
         raise UsageFault(f"{case.case} may kill {target.url}; give --hazardous to send it")
 

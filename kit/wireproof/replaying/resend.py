@@ -7,7 +7,7 @@ from typing import cast
 
 from wireproof.replaying.protocol_replay import Link, Links, Replayer, replayer_of
 from wireproof_kit.wire.outgoing import Outgoing
-from wireproof_kit.wire.transcript import Part
+from wireproof_kit.wire.transcript import IN_TLS, Part
 from wireproof_reports.exchange.evidence import read_bytes, received_parts
 from wireproof_spec.record import StepRecord
 
@@ -57,6 +57,8 @@ def _act(step: StepRecord, data: bytes, links: Links[Link]) -> None:
         links.receive(step.conn)
     elif step.kind == "close":
         _end(step, links)
+    elif step.note.startswith(IN_TLS):
+        links.secure(step.conn)
 
 
 def _end(step: StepRecord, links: Links[Link]) -> None:

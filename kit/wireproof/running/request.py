@@ -7,6 +7,7 @@ from typing import TypedDict, cast
 
 from wireproof.options.config import Settings
 from wireproof.options.target_choice import REFERENCE, NamedTarget
+from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import read_target, target_keys
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import RunOptions
@@ -20,6 +21,7 @@ from wireproof_kit.runner.request import (
     read_topics,
 )
 from wireproof_kit.runner.run import RunPlan
+from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import ROLE, option_of
 from wireproof_spec.catalogue import Level
@@ -40,6 +42,7 @@ class RunParameters(TypedDict):
     exclude: tuple[str, ...]
     topic: tuple[str, ...]
     claim: tuple[str, ...]
+    pid: int | None
     restart: str | None
     hazardous: bool
     timeout: float | None
@@ -59,6 +62,7 @@ class RunParameters(TypedDict):
     pcap: Path | None
     pcap_all: Path | None
     dry_run: bool
+    failures_only: bool
 
 
 def collect_narrowed(
@@ -94,6 +98,8 @@ def make_request(
     Raises:
         UsageFault: an option has an invalid value.
     """
+    if named.url == REFERENCE and given["pid"] is not None:
+        raise UsageFault("--pid: --reference starts a process of its own; leave --pid out")
     configured = _with_settings(given, settings)
     return RunRequest(
         plan=_plan(named, configured),
@@ -146,6 +152,7 @@ def _engine_options(given: RunParameters) -> RunOptions:
         waiters=given["waiters"] or usual.waiters,
         case_timeout_s=limit or usual.case_timeout_s,
         restart=restart_with(given["restart"]) if given["restart"] else None,
+        process=None if given["pid"] is None else find_process(given["pid"]),
     )
 
 

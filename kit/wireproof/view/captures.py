@@ -1,6 +1,7 @@
 """Captures of a bundle's cases, one file each, to open in Wireshark."""
 
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from wireproof_kit import pcap
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.pcap.exchange import exchange_of
+from wireproof_kit.protocols import kit_part
 from wireproof_spec.record import CaseRecord
 
 GREEN = ("pass", "reading", "unsupported")
@@ -63,6 +65,9 @@ def _write(bundle: Bundle, cases: Iterator[CaseRecord], out: Path) -> None:
             name = _file_name(case, taken)
             taken.add(name)
             pcap.write(out / name, [exchange])
+    dissector = kit_part(bundle.header.target.protocol).dissector
+    if taken and dissector is not None:
+        shutil.copyfile(dissector, out / dissector.name)
 
 
 def _file_name(case: CaseRecord, taken: set[str]) -> str:

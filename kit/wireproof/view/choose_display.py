@@ -9,7 +9,13 @@ from wireproof.view.display import Display, EventDisplay, LineDisplay, LiveDispl
 from wireproof.view.style import Style
 
 
-def choose_display(manner: OutputStyle, *, bundle: Path | None, recorded: bool = False) -> Display:
+def choose_display(
+    manner: OutputStyle,
+    *,
+    bundle: Path | None,
+    recorded: bool = False,
+    failures_only: bool = False,
+) -> Display:
     """Return the display that fits the kind of stdout and the user's options.
 
     Cases that are only read come all at once: nothing is redrawn for them.
@@ -17,13 +23,20 @@ def choose_display(manner: OutputStyle, *, bundle: Path | None, recorded: bool =
     out = sys.stderr if manner.json else sys.stdout
     style = Style(manner.is_coloured(out))
     human: Display
-    live = out.isatty() and not (recorded or manner.quiet or manner.json)
+    live = out.isatty() and not (recorded or failures_only or manner.quiet or manner.json)
     if live and os.environ.get("TERM") != "dumb":
         height = os.get_terminal_size(out.fileno()).lines or 24
         human = LiveDisplay(out, style, height, manner.verbose, bundle)
     else:
         progress = None if manner.quiet or manner.json else sys.stderr
         human = LineDisplay(
-            out, progress, style, manner.verbose, manner.quiet, by_row=recorded, bundle=bundle
+            out,
+            progress,
+            style,
+            manner.verbose,
+            manner.quiet,
+            by_row=recorded,
+            failures_only=failures_only,
+            bundle=bundle,
         )
     return EventDisplay(sys.stdout, human, bundle) if manner.json else human

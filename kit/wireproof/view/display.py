@@ -14,6 +14,7 @@ from wireproof.view.output import write_lines
 from wireproof.view.style import COLUMNS, TONES, Style
 from wireproof.view.summary import Result, summary
 from wireproof_kit.decoding.printable import clip, escape_unprintable, printable
+from wireproof_kit.runner.run_cases import COUNTED
 from wireproof_reports.wording import shown_time
 from wireproof_spec.record import VERDICTS, CaseRecord, HeaderRecord, Verdict
 
@@ -158,7 +159,8 @@ class Progress:
 class LineDisplay:
     """Writes one line per case, for logs; progress goes to a separate stream.
 
-    With ``by_row`` a row of letters for each interface, written at the end, replaces the lines.
+    With ``by_row`` a row of letters for each interface, written at the end, replaces the lines;
+    with ``failures_only`` there are lines for cases alone that failed or were not decided.
     """
 
     out: IO[str]
@@ -167,6 +169,7 @@ class LineDisplay:
     verbose: int = 0
     quiet: bool = False
     by_row: bool = False
+    failures_only: bool = False
     bundle: Path | None = None
     clock: Clock = time.monotonic
     _progress: Progress | None = None
@@ -181,7 +184,8 @@ class LineDisplay:
 
     def case(self, record: CaseRecord) -> None:
         """Write verdict, id and time; the reason too where there is something to say."""
-        if not (self.quiet or self.by_row):
+        is_shown = record.verdict in COUNTED or not self.failures_only
+        if is_shown and not (self.quiet or self.by_row):
             write_lines(self.out, [case_line(record, self.style)])
         self._tell_progress()
 

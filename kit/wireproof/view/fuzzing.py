@@ -19,6 +19,7 @@ from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import Status
 from wireproof_kit.fuzz.oracle.rules import MEANINGS
+from wireproof_kit.fuzz.triage.deaths import describe_times
 from wireproof_spec.record import CampaignRecord, FindingRecord, FooterRecord
 
 OFTEN_S, SELDOM_S = 0.5, 10.0
@@ -227,6 +228,8 @@ def _format_finding(finding: FindingRecord, bundle: Path, style: Style) -> Itera
     size = sum(sent.length for each in finding.cases for sent in each.sent)
     sent = f"{len(finding.cases)} case(s), {size} bytes, state {finding.state}"
     yield f"         {sent}"
+    for line in finding.log.splitlines():
+        yield f"         log: {printable(line)}"
     yield f"         wireproof replay {finding.id} --bundle {shlex.quote(str(bundle))}"
 
 
@@ -243,6 +246,8 @@ def _summary(conclusion: Conclusion) -> Iterator[str]:
         "left out without --hazardous, as they may touch what was there before": campaign.left_out,
         "suspicions not seen again": campaign.not_again,
     }
+    if campaign.deaths:
+        yield from wrap_after_heading("", f"the target died {describe_times(campaign.deaths)}")
     if campaign.unwatched_s is not None:
         yield from wrap_after_heading("", UNWATCHED.format(campaign.unwatched_s))
     if any(more.values()):

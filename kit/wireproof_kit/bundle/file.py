@@ -1,14 +1,17 @@
 """The bundle, the one file that a run writes: a header, one record per case, a footer."""
 
+import contextlib
+import fcntl
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from io import RawIOBase
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import cast
 
 import msgspec
 
-from wireproof_kit.errors import UsageFault
+from wireproof_kit.errors import KitError, UsageFault
 from wireproof_spec.record import (
     FORMAT,
     BundleRecord,
@@ -34,13 +37,35 @@ _DECODER: msgspec.json.Decoder[BundleRecord] = msgspec.json.Decoder(BundleRecord
 
 
 class BundleWriter:
-    """Writes a bundle line by line, so that an interrupted run keeps the records made so far."""
+    """Writes a bundle line by line, so that an interrupted run keeps the records made so far.
+
+    It holds a lock on the file: two writers would mix their lines into a file that nobody can
+    read. When a line cannot be written whole (a full disk), the file is cut after the last whole
+    one.
+
+    Raises:
+        UsageFault: the file cannot be opened, or another run is writing it.
+        KitError: a line cannot be written. So do all methods but ``abandon``.
+    """
 
     def __init__(self, path: Path, header: HeaderRecord) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
-        self._file: BinaryIO = path.open("wb")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("ab", buffering=0)
+        except OSError as error:
+            raise UsageFault(f"--bundle {path}: cannot be written ({error.strerror})") from error
+        try:
+            refuse_locked(path, self._file)
+        except UsageFault:
+            self._file.close()
+            raise
+        if path.is_file():
+            self._file.truncate(0)
         self._digest = hashlib.sha256()
+        self._whole = 0
+        self._records = 0
+        self._failure = ""
         self._write(header)
 
     def add(self, record: CaseRecord | FindingRecord | CampaignRecord) -> None:
@@ -59,10 +84,53 @@ class BundleWriter:
         self._file.close()
 
     def _write(self, record: BundleRecord) -> None:
+        if self._failure:
+            raise KitError(self._failure)
         line = _encode(record) + b"\n"
+        try:
+            _write_all(self._file, line)
+        except OSError as error:
+            self._failure = self._cut_off(error)
+            raise KitError(self._failure) from error
         self._digest.update(line)
-        self._file.write(line)
-        self._file.flush()
+        self._whole += len(line)
+        self._records += 1
+
+    def _cut_off(self, error: OSError) -> str:
+        """Leave the whole records alone in the file, and return the sentence for the user."""
+        with contextlib.suppress(OSError):  # a device cannot be cut
+            self._file.truncate(self._whole)
+        self._file.close()
+        if not self._whole and self.path.is_file():
+            self.path.unlink()
+        kept = f"; it ends after {self._records} whole records" if self._records else ""
+        advice = "make room or name another place, and run again"
+        return f"--bundle {self.path}: cannot be written ({error.strerror}){kept}; {advice}"
+
+
+def _write_all(file: RawIOBase, data: bytes) -> None:
+    """Write without a buffer, which would hold back half a line until the file is closed."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) or 0 :]
+
+
+def refuse_locked(path: Path, file: RawIOBase) -> None:
+    """Lock a bundle's file until it is closed; a device such as ``/dev/null`` is not locked.
+
+    Raises:
+        UsageFault: another run has locked it.
+    """
+    if not path.is_file():
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise UsageFault(
+            f"--bundle {path}: another run is writing this file; name another"
+        ) from error
+    except OSError:  # a file system without locks
+        return
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +190,6 @@ def _escape_surrogates(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_escape_surrogates(each) for each in cast(Sequence[object], value)]
     return value
-
-
-def remove_empty(path: Path) -> None:
-    """Remove a regular file that is empty; a device such as ``/dev/null`` is left alone."""
-    if path.is_file() and not path.stat().st_size:
-        path.unlink()
 
 
 def _records(path: Path) -> Iterator[BundleRecord]:

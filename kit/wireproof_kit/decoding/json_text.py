@@ -1,19 +1,26 @@
-"""JSON values as one line of ASCII, with numbers exactly as they were read."""
+"""JSON values as one line of ASCII, with no number that a reader could change."""
 
 import json
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import cast
 
 from wireproof_spec.strict_json import JsonValue
 
+GREATEST_EXACT = 1 << 53
+"""Readers that take numbers for 64-bit floats, as jq does, change greater integers."""
+
+_MAY_BE_TOO_GREAT = re.compile(r"(?:^|[:,\[])-?\d{16}")
+
 
 def json_line(value: JsonValue) -> str:
-    """Return a JSON value as text; a number that JSON cannot represent becomes a string."""
+    """Return a JSON value as text; a number that JSON or its readers cannot hold is a string."""
     try:
-        return json.dumps(value, separators=(",", ":"))
+        text = json.dumps(value, separators=(",", ":"))
     except TypeError:  # a Decimal somewhere: the standard library would only write floats
         return _exact(value)
+    return _exact(value) if _MAY_BE_TOO_GREAT.search(text) else text
 
 
 def json_object(data: bytes) -> Mapping[str, object]:
@@ -31,6 +38,8 @@ def _exact(value: JsonValue) -> str:
         return f"{{{','.join(members)}}}"
     if isinstance(value, list):
         return f"[{','.join(map(_exact, value))}]"
+    if isinstance(value, int) and abs(value) > GREATEST_EXACT:
+        return json.dumps(str(value))
     if isinstance(value, Decimal):
         return str(value) if value.is_finite() else json.dumps(str(value))
     return json.dumps(value)

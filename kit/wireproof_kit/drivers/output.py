@@ -46,7 +46,7 @@ class Kept:
         """How many bytes were written in all."""
 
     def add(self, data: bytes) -> None:
-        """Add bytes of the stream."""
+        """Append bytes of the output."""
         self.size += len(data)
         room = self._head_limit - len(self._head)
         self._head += data[:room]

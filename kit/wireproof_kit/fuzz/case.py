@@ -96,7 +96,17 @@ class Slow:
     offsets: tuple[int, ...]
 
 
-WriteStyle: TypeAlias = Whole | SplitAt | ByteByByte | Together | HalfClose | Slow
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """All bytes in one write; then the connection stays open for `seconds`, and nothing is sent.
+
+    Some brokers die of what they do to a connection later: a heartbeat, a time-out.
+    """
+
+    seconds: float
+
+
+WriteStyle: TypeAlias = Whole | SplitAt | ByteByByte | Together | HalfClose | Slow | Hold
 """How the bytes of a step are divided into writes."""
 
 WHOLE = Whole()
@@ -133,3 +143,8 @@ class Case:
     steps: tuple[Step, ...]
     delimited: bool
     hazardous: bool = False
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a connection of the case stays open for some time."""
+        return any(isinstance(step.style, Hold) for step in self.steps)

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.target import Target
-from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.address import Address
 
 Ends: TypeAlias = Literal["no", "may", "must"]
 """Whether the target may, or must, close the connection because of a request."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from wireproof_kit.iggy.identifiers import Identifiers
 from wireproof_kit.iggy.observe.polled import Head
 from wireproof_kit.iggy.wire.login import Login
-from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.address import Address
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,11 +57,10 @@ def poll(server: Server) -> Observation:
 def http(server: Server) -> Observation:
     """Post and poll a message over HTTP: ``ok``, or the observed token."""
     topic = server.new_topic()
-    path = f"{topic.path}/messages"
     posted = server.post(topic, MESSAGE)
     if not is_success(posted):
         return observe_http(posted)
-    answer = server.http.get(path, {"partition_id": 1})
+    answer = server.get(topic).answer
     return observed("ok") if is_success(answer) else observe_http(answer)
 
 
@@ -80,7 +79,7 @@ def control(server: Server) -> Observation:
     api = server.control
     topic = server.new_topic()
     server.send_accepted(topic, MESSAGE)
-    answer = api.set_state(topic, 0, POISONED)
+    answer = api.set_state(topic, _first_offset(server, topic), POISONED)
     return observed("ok") if is_success(answer) else observe_http(answer)
 
 
@@ -97,6 +96,17 @@ def groups(server: Server) -> Observation:
             if not isinstance(answer, Done):
                 return observe(answer)
     return observed("ok")
+
+
+def offsets(server: Server) -> Observation:
+    """Store a consumer's offset and ask for it: ``ok``, or the observed token."""
+    topic = server.new_topic()
+    server.send_accepted(topic, MESSAGE)
+    stored = server.store_offset(topic, _first_offset(server, topic))
+    if not isinstance(stored, Done):
+        return observe(stored)
+    told = server.ask_offset(topic)
+    return observed("ok") if isinstance(told, Done) else observe(told)
 
 
 def login(server: Server) -> Observation:
@@ -134,7 +144,7 @@ def unknown_state(server: Server) -> Observation:
     api = server.control
     topic = server.new_topic()
     server.send_accepted(topic, MESSAGE)
-    _must_set(api.is_set(topic, 0, NO_STATE), topic)
+    _must_set(api.is_set(topic, _first_offset(server, topic), NO_STATE), topic)
     polled = server.poll(topic)
     unread = observe_unread(polled)
     if unread is not None:
@@ -143,6 +153,12 @@ def unknown_state(server: Server) -> Observation:
         return observed(MISSING)
     state = polled.messages[0].state
     return observed("state:as-set" if state == NO_STATE else f"state:{state_text(state)}")
+
+
+def _first_offset(server: Server, topic: Topic) -> int:
+    """Return the offset of the first message; 0 if it cannot be polled."""
+    messages = server.poll_until(topic, 1).messages
+    return messages[0].offset if messages else 0
 
 
 def _must_set(done: bool, topic: Topic) -> None:
@@ -156,6 +172,7 @@ CAPABILITY_PROBES: Mapping[str, Probe] = {
     "disk": disk,
     "control": control,
     "groups": groups,
+    "offsets": offsets,
     "login": login,
 }
 

@@ -1,5 +1,6 @@
 """What the kit knows of Iggy."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wireproof_kit.protocols import KitPart
@@ -23,6 +24,7 @@ def _open_fuzz_session(target: Target, options: "FuzzSessionOptions") -> "FuzzSe
 
 
 KIT = KitPart(
+    dissector=Path(__file__).parent / "pcap" / "wireproof-iggy.lua",
     open_session=_open_session,
     arguments=("server", "topic"),
     example="iggy://127.0.0.1:8090",

@@ -8,7 +8,7 @@ from wireproof_kit.iggy.access import Access
 from wireproof_kit.iggy.control import ControlClient
 from wireproof_kit.iggy.observe.disk import DataDirectory
 from wireproof_kit.iggy.observe.observations import observe
-from wireproof_kit.iggy.observe.polled import Polled, read_polled
+from wireproof_kit.iggy.observe.polled import Polled, join_polled, read_polled
 from wireproof_kit.iggy.topics import FIRST_PARTITION, Stream, Topic
 from wireproof_kit.iggy.wire import generations, payloads, requests
 from wireproof_kit.iggy.wire.answers import Answer, Closed, Done
@@ -17,7 +17,8 @@ from wireproof_kit.iggy.wire.http import HttpClient, JsonPolled, json_polled, me
 from wireproof_kit.iggy.wire.payloads import POLLING, Polling
 from wireproof_kit.observation import Observation
 from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY, Patience, Wait
-from wireproof_kit.wire.http import Address, Query, TransferResult
+from wireproof_kit.wire.address import Address
+from wireproof_kit.wire.http import Query, TransferResult
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_kit.wire.waiting import until
@@ -30,6 +31,7 @@ from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
 from wireproof_spec.iggy.bodies.streams import CreateStream, StreamRequest
 from wireproof_spec.iggy.bodies.topics import CreateTopic, TopicRequest
 from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.kinds import OFFSET
 from wireproof_spec.wire_error import WireError
 
 # What only prepares an experiment decides nothing, so a busy machine is given more time.
@@ -223,11 +225,25 @@ class Server:
         """
 
         def look() -> Polled | None:
-            polled = self.poll(topic, polling)
+            polled = self._poll_on(topic, due, polling)
             return polled if len(polled.seen) >= due or not polled.is_readable else None
 
         found = until(look, seconds=self.client.seconds(ANSWER), every=0.02)
         return found if found is not None else self.poll(topic, polling)
+
+    def _poll_on(self, topic: Topic, due: int, polling: Polling) -> Polled:
+        """Poll, and poll on behind the last message as long as that returns some more.
+
+        No text says that a response has as many messages as the poll asks for.
+        """
+        polled = self.poll(topic, polling)
+        while polled.seen and len(polled.seen) < due and polling.strategy == OFFSET:
+            behind = polled.messages[-1].offset + 1
+            following = self.poll(topic, replace(polling, value=behind))
+            if not following.seen:
+                break
+            polled = join_polled(polled, following)
+        return polled
 
     def sent_and_polled(self, topic: Topic, *messages: SentMessage) -> Polled:
         """Send messages in one request, which must succeed, and poll them."""
@@ -312,11 +328,24 @@ class Server:
         """Poll over HTTP until enough messages arrive or patience has passed."""
 
         def look() -> JsonPolled | None:
-            polled = self.get(topic, **query)
+            polled = self._get_on(topic, due, query)
             return polled if len(polled.objects) >= due or not polled.is_readable else None
 
         found = until(look, seconds=self.client.seconds(ANSWER), every=0.02)
         return found if found is not None else self.get(topic, **query)
+
+    def _get_on(self, topic: Topic, due: int, query: Mapping[str, object]) -> JsonPolled:
+        """Poll over HTTP, and on behind the last message as long as that returns some more."""
+        polled = self.get(topic, **query)
+        while 0 < len(polled.objects) < due and "kind" not in query:
+            last = polled.objects[-1].get("offset")
+            if not isinstance(last, int):
+                break
+            following = self.get(topic, **{**query, "value": last + 1})
+            if not following.objects:
+                break
+            polled = replace(following, objects=(*polled.objects, *following.objects))
+        return polled
 
     @property
     def control(self) -> ControlClient:

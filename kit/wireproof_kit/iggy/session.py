@@ -30,8 +30,9 @@ from wireproof_kit.observation import observed
 from wireproof_kit.runner.patience import ANSWER, Patience
 from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
 from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.address import Address
 from wireproof_kit.wire.connection import accepts
-from wireproof_kit.wire.http import Address, address_of
+from wireproof_kit.wire.http import address_of
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.command_shapes import Nothing

@@ -17,6 +17,7 @@ from wireproof_kit.nsq.topics.topic import Address, Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.runner.patience import Patience
+from wireproof_kit.wire.address import format_address
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.strict_json import JsonValue
 
@@ -147,12 +148,12 @@ class Cluster:
 
     def node_down(self, topic: Topic) -> None:
         """Take down the node at the topic's address until the case ends."""
-        self._order("node", node=_text(topic.address), state="down")
+        self._order("node", node=format_address(topic.address), state="down")
         self._mends.append(lambda: self.node_up(topic))
 
     def node_up(self, topic: Topic) -> None:
         """Bring the node at the topic's address back up."""
-        self._order("node", node=_text(topic.address), state="up")
+        self._order("node", node=format_address(topic.address), state="up")
 
     def disable_writes(self, which: str = "all") -> None:
         """Make lookups return no node to producers until the case ends.
@@ -175,8 +176,10 @@ class Cluster:
     def lookup_answers(self, server: Address, answer: str, *, delay_ms: int = 0) -> None:
         """Make a lookup server answer wrongly, slowly or not at all until the case ends."""
         delay = {"delay_ms": delay_ms} if delay_ms else {}
-        self._mends.append(lambda: self._order("lookup", lookupd=_text(server), answer="right"))
-        self._order("lookup", lookupd=_text(server), answer=answer, **delay)
+        self._mends.append(
+            lambda: self._order("lookup", lookupd=format_address(server), answer="right")
+        )
+        self._order("lookup", lookupd=format_address(server), answer=answer, **delay)
 
     def close(self) -> None:
         """Reverse all changes, the last one first; errors are ignored."""
@@ -233,7 +236,9 @@ class Cluster:
                 found = self._id_in(str(name), address)
                 if found:
                     return found
-        raise ArrangementFailed(f"nothing is led by {_text(address)}, so its id is not known")
+        raise ArrangementFailed(
+            f"nothing is led by {format_address(address)}, so its id is not known"
+        )
 
     def _producers(self) -> list[Mapping[str, JsonValue]]:
         data = self.lookup.servers[0].request("GET", "/nodes", v1=True).data
@@ -268,11 +273,6 @@ def _info(server: HttpClient, name: str, access: str) -> TopicInfo | None:
         return read_topic(answer, LookupRequest(server.address, f"GET /lookup?topic={name}"))
     except Unusable:
         return None
-
-
-def _text(address: Address) -> str:
-    host, port = address
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _make_failure(what: str, answer: HttpAnswer) -> ArrangementFailed:

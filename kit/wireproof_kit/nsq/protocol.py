@@ -1,5 +1,6 @@
 """What the kit knows of NSQ."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wireproof_kit.protocols import KitPart
@@ -49,6 +50,7 @@ def _tell_course(transcript: "TranscriptRecord") -> "Iterator[str]":
 
 
 KIT = KitPart(
+    dissector=Path(__file__).parent / "pcap" / "wireproof-nsq.lua",
     open_session=_open_session,
     arguments=(
         "broker",

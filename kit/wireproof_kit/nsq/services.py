@@ -4,6 +4,7 @@ from wireproof_kit.nsq.lookup.servers import LookupClient
 from wireproof_kit.nsq.topics.topic import Address
 from wireproof_kit.nsq.wire.http import HttpClient
 from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.address import format_address
 from wireproof_kit.wire.http import ConnectionPool, address_of
 from wireproof_kit.wire.transcript import Transcript
 
@@ -56,7 +57,4 @@ def lookup_addresses(target: Target) -> list[Address]:
 
 def text_of(address: Address | None) -> str | None:
     """Return HOST:PORT, with brackets around an IPv6 host; None stays None."""
-    if address is None:
-        return None
-    host, port = address
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return None if address is None else format_address(address)

@@ -358,8 +358,9 @@ def open_session(target: Target, options: SessionOptions) -> NsqSession:
 def _let_in(target: Target, login: Login) -> Greeting:
     greeting = greet((target.host, target.port), login=login)
     if login.secret is None and json_object(greeting.data).get("auth_required") is True:
+        place = text_of((target.host, target.port))
         raise TargetSilent(
-            f"nsq://{target.host}:{target.port} asks for AUTH; name the environment variable "
+            f"nsq://{place} asks for AUTH; name the environment variable "
             "that holds the secret with --auth-env"
         )
     return greeting

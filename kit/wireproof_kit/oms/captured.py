@@ -19,6 +19,9 @@ SUFFIXES = (".json", *LINES)
 MOST_DOCUMENTS = 2000
 MOST_BYTES = 64 * 1024 * 1024
 
+RECEIVED = "received"
+"""The name of the one document of a system behind an adapter: the first message that it gave."""
+
 _SAFE = "/:._-~"
 
 
@@ -43,9 +46,13 @@ class CapturedDocument:
 def document_names(target: Target) -> Sequence[str]:
     """Return the names of a target's documents, in the order of the files.
 
+    A system behind an adapter has one: a message that it gave to a consumer.
+
     Raises:
         UsageFault: as `read_documents`.
     """
+    if target.path is None:
+        return [RECEIVED]
     return [document.name for document in read_documents(_path(target))]
 
 

@@ -18,6 +18,8 @@ from wireproof_spec.oms.names import Kind
 CAPTURE = "capture"
 DOCUMENT_NAME = "document_name"
 UNAVAILABLE = "unavailable"
+DOCUMENTS = "documents"
+"""What documents show of capabilities that only a running system has."""
 
 
 class DocumentSession:
@@ -38,7 +40,8 @@ class DocumentSession:
 
     def probe_capability(self, name: str) -> Probe:
         """Return the result of the probe of a capability: what the documents are."""
-        return Probe(self._probes[name](), Transcript())
+        probe = self._probes.get(name)
+        return Probe(probe() if probe else observed(DOCUMENTS), Transcript())
 
     def probe_reading(self, name: str) -> Probe:
         """Return no reading, since documents do not show a server's behaviour."""

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.pcap.exchange import Exchange
+from wireproof_spec.extras import install_command
 
-MISSING = "captures need scapy, which is not installed: pip install 'wireproof[pcap]'"
+MISSING = f"captures need scapy, which is not installed: {install_command('pcap')}"
 
 
 def is_installed() -> bool:

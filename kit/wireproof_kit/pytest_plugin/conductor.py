@@ -9,8 +9,11 @@ import pytest
 
 from wireproof_kit.bundle.recorder import Ledger
 from wireproof_kit.errors import KitError
+from wireproof_kit.protocols import case_arguments
 from wireproof_kit.pytest_plugin.options import make_request, narrowing_options, today
 from wireproof_kit.runner.pytest_items import INSTANCE
+from wireproof_kit.runner.request import RunRequest
+from wireproof_kit.runner.run import Run
 from wireproof_kit.runner.run_cases import COUNTED, OpenRun, read_baseline, turn
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
@@ -47,7 +50,13 @@ class Conductor:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self.opened: OpenRun | None = None
+        self._alone: Run | None = None
         self._narrowed: tuple[str, ...] = ()
+
+    @property
+    def run(self) -> Run | None:
+        """Return the open target, whose kit objects any test of the session may use."""
+        return self._alone if self.opened is None else self.opened.run
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Remember the options of pytest's own that left out cases before the target is open."""
@@ -60,6 +69,9 @@ class Conductor:
         instances = [item.stash[INSTANCE] for item in items if INSTANCE in item.stash]
         try:
             request = make_request(self._config)
+            if items and not instances:
+                self._open_for_others(request, items)
+                return
             request = replace(request, plan=replace(request.plan, narrowed=self._narrowed))
             opened = self.opened = OpenRun.open(request, instances)
         except KitError as error:
@@ -90,6 +102,14 @@ class Conductor:
         """
         if self.opened is not None:
             self.opened.close()
+        if self._alone is not None:
+            self._alone.close()
+
+    def _open_for_others(self, request: RunRequest, items: Sequence[pytest.Item]) -> None:
+        """Open the target for tests that are no cases; without any there is nothing to judge."""
+        used = {name for item in items for name in getattr(item, "fixturenames", ())}
+        if used & case_arguments():
+            self._alone = Run.open(request.plan)
 
     def _arrange(self, items: list[pytest.Item], chosen: set[str]) -> None:
         dropped = [item for item in items if not _is_kept(item, chosen)]

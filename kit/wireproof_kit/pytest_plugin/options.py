@@ -19,6 +19,7 @@ from wireproof_kit.runner.request import (
     read_topics,
 )
 from wireproof_kit.runner.run import RunPlan
+from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import TargetKey, option_of
 from wireproof_spec.catalogue import Level
@@ -60,6 +61,7 @@ _REPEATABLE = {
     "--claim": "NAME=true|false|probe: what the target claims",
 }
 _SINGLE = {
+    "--pid": "process of the broker, whose end is a crash",
     "--restart": "command that brings a dead target back",
     "--timeout-seconds": "patience for every wait instead of the measured one",
     "--case-timeout": "seconds after which a case is given up",
@@ -131,12 +133,13 @@ def _plan(config: pytest.Config) -> RunPlan:
 
 def _engine_options(config: pytest.Config) -> RunOptions:
     usual = RunOptions()
-    command = _one(config, "--restart")
+    command, pid = _one(config, "--restart"), _read_whole_number(config, "--pid")
     return RunOptions(
         repeats=_read_whole_number(config, "--repeat-failed") or usual.repeats,
         waiters=_read_whole_number(config, "--waiters") or usual.waiters,
         case_timeout_s=_seconds(config, "--case-timeout") or usual.case_timeout_s,
         restart=restart_with(command) if command else None,
+        process=None if pid is None else find_process(pid),
     )
 
 

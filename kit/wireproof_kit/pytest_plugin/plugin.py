@@ -95,9 +95,9 @@ def _kit_object(name: str) -> Callable[[pytest.FixtureRequest], Iterator[object]
             yield None  # the engine builds fresh objects for every run of a case
             return
         conductor = request.config.pluginmanager.getplugin(CONDUCTOR)
-        if not isinstance(conductor, Conductor) or conductor.opened is None:
+        if not isinstance(conductor, Conductor) or conductor.run is None:
             raise pytest.UsageError(f"{name} needs a target: give --broker-url URL or `reference`")
-        session = conductor.opened.run.session
+        session = conductor.run.session
         arguments = session.arguments((name,), Transcript())
         yield arguments[name]
         session.release(arguments)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from wireproof_kit.observation import Observation
+from wireproof_kit.targets.process import TargetProcess
 from wireproof_kit.targets.session import Session
 from wireproof_kit.verdicts.judge import DIED, UNDECIDED
 from wireproof_spec.record import SeenRecord
@@ -22,12 +23,15 @@ _LOST = ("closed", "ended", "nonsense")
 class Deaths:
     """What is known of the target's life; thread-safe.
 
+    The end of the ``process`` is the target's death, however soon somebody starts another.
+
     ``number`` counts its deaths so far. ``is_final`` says that it is dead and was not brought
     back.
     """
 
     session: Session
     restart: Callable[[], bool] | None = None
+    process: TargetProcess | None = None
     number: int = 0
     is_final: bool = False
     _case: str = ""
@@ -43,19 +47,26 @@ class Deaths:
         with self._lock:
             if self.number != since:
                 return self.make_undecided(seen.value)
-            if self._lives(seen):
+            how = self._describe_death(seen)
+            if not how:
                 return None
             self.number += 1
             self._case = case
             self._charged.add(case)
-            self.is_final = self.restart is None or not self.restart()
-        return SeenRecord(
-            value=DIED, note=f"the target no longer accepts connections (seen: {seen.value})"
-        )
+            # A supervisor may have been faster than the user's command.
+            self.is_final = not (self.restart() if self.restart else self.session.is_alive())
+        return SeenRecord(value=DIED, note=f"{how} (seen: {seen.value})")
 
     def has_killed(self, case: str) -> bool:
         """Return True if a death is charged to the case."""
         return case in self._charged
+
+    def _describe_death(self, seen: Observation) -> str:
+        """Return how the target died; empty if it lives."""
+        if self.process is not None and self.process.has_ended():
+            how, self.process = f"process {self.process.pid} of the target has ended", None
+            return how
+        return "" if self._lives(seen) else "the target no longer accepts connections"
 
     def _lives(self, seen: Observation) -> bool:
         """Return True if the target accepts connections.

@@ -22,6 +22,7 @@ from wireproof_kit.runner.hurry import Hurry, hurry_with
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.line import Line, has_reset
 from wireproof_kit.runner.patience import hurry
+from wireproof_kit.targets.process import TargetProcess
 from wireproof_kit.targets.session import Session
 from wireproof_kit.verdicts.judge import (
     CONFORMING,
@@ -59,7 +60,9 @@ class RunOptions:
     ``repeats`` is the number of runs of a failing case. ``repeat_budget_s`` limits the time of
     these runs for one case, ``all_repeats_s`` for the whole run. ``waiters`` is the number of
     cases that may wait at once. ``restart`` restarts a dead target and returns whether it is
-    alive. At the latest after ``hurry_after`` overdue failures the kit waits as briefly as
+    alive; ``process`` is that of the target, if the user named it.
+
+    At the latest after ``hurry_after`` overdue failures the kit waits as briefly as
     it can: a target that answers nothing would keep the kit waiting for hours. A ``patient`` run
     never does so. ``transcripts``: records keep the bytes sent and received.
     """
@@ -72,6 +75,7 @@ class RunOptions:
     waiters: int = 16
     case_timeout_s: float = CASE_TIMEOUT_S
     restart: Callable[[], bool] | None = None
+    process: TargetProcess | None = None
     transcripts: bool = True
 
 
@@ -100,7 +104,7 @@ class Engine:
     _running: set[SimpleQueue[Observation]] = field(default_factory=set[SimpleQueue[Observation]])
 
     def __post_init__(self) -> None:
-        self._deaths = Deaths(self.session, self.options.restart)
+        self._deaths = Deaths(self.session, self.options.restart, self.options.process)
         self._line = Line(self.session)
         self._hurry = hurry_with(
             self.session.patience, after=self.options.hurry_after, never=self.options.patient

@@ -1,6 +1,7 @@
 """The trials of a selftest: faults, variants and mixes of variants that the reference lists."""
 
 import random
+import shlex
 import subprocess
 from collections.abc import Collection, Iterator, Sequence
 
@@ -9,6 +10,7 @@ import msgspec
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.targets.interpreter import module_command
+from wireproof_spec.protocol import Group, entry_point
 
 FAULT = "fault"
 PARSER = "parser"
@@ -63,9 +65,10 @@ class TrialResult(msgspec.Struct, frozen=True):
 
     ``red`` maps each failed clause to the first case that failed; ``survived`` are the clauses
     that the fault must break but no case found broken; ``spared`` counts cases not run since
-    their clause had failed already. ``trouble`` says why the trial could not be run. ``idle``
-    says that no candidate of a corner did anything there. ``shown`` are, of a trial that is legal,
-    the readings bound and the accepted patterns of must cases that were seen.
+    their clause had failed already. ``trouble`` says why the trial could not be run. ``idle`` is
+    True if the fault was limited to circumstances (such as one partition) that no case brought
+    about. ``shown`` are, for a legal variant, the readings that it follows and the accepted
+    observations of must cases that it showed.
     """
 
     trial: Trial
@@ -91,21 +94,23 @@ class TrialResult(msgspec.Struct, frozen=True):
         return "unexpected" if self.unexpected else "died"
 
 
-def list_trials(protocol: str, kind: str) -> tuple[Trial, ...]:
+def list_trials(protocol: str, kind: str, *, of_client: bool = False) -> tuple[Trial, ...]:
     """Return the faults or variants that the reference lists, without faults of its parser.
 
-    Those are for the fuzzer to find.
+    Those are for the fuzzer to find. ``of_client``: those of the example client.
 
     Raises:
         KitError: the reference does not list them.
     """
     listing = f"--list-{kind}s"
     command = module_command("wireproof", "serve", protocol, listing)
+    if of_client:
+        command = module_command(entry_point(Group.CLIENTS, protocol).module, listing)
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=LIST_WITHIN_S, check=False
     )
     if done.returncode:
-        raise KitError(f"`wireproof serve {protocol} {listing}` failed: {done.stderr.strip()}")
+        raise KitError(f"`{shlex.join(command[2:])}` failed: {done.stderr.strip()}")
     lines = (line for line in done.stdout.splitlines() if line.split("\t")[1] != PARSER)
     return tuple(_trial(line, kind) for line in lines)
 

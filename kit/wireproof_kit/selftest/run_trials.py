@@ -3,11 +3,12 @@
 import os
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import msgspec
 
 from wireproof_kit.errors import KitError
+from wireproof_kit.processes.client_forks import ClientForkServer
 from wireproof_kit.processes.forked_broker import BrokerForkServer
 from wireproof_kit.processes.worker_pool import JobLost, WorkerPool
 from wireproof_kit.protocols import read_target
@@ -26,15 +27,19 @@ ENTERED = "corner-entered"
 
 
 def run_trials(
-    protocol: str, trials: Sequence[Trial], *, workers: int
+    protocol: str, trials: Sequence[Trial], *, workers: int, of_client: bool = False
 ) -> Generator[TrialResult, None, None]:
     """Yield the result of each trial as it comes; leaving early ends all processes.
 
     Cases are collected once, before the workers are forked. A trial whose worker ends or takes
-    too long is in trouble, and says so.
+    too long is in trouble, and says so. ``of_client``: the example client is tried, not the
+    broker.
     """
-    instances = [item for item in collect(protocol) if not item.is_for_clients]
-    with scratch(memory_folder()) as folder, BrokerForkServer(protocol) as server:
+    instances = [item for item in collect(protocol) if item.is_for_clients is of_client]
+    with scratch(memory_folder()) as folder, ExitStack() as stack:
+        server: BrokerForkServer | ClientForkServer
+        server = ClientForkServer(protocol, folder) if of_client else BrokerForkServer(protocol)
+        stack.callback(server.close)
 
         def work(trial: Trial, send: Callable[[TrialResult], None]) -> None:
             send(_result(trial, protocol, instances, server=server, folder=folder))
@@ -52,7 +57,7 @@ def _result(
     protocol: str,
     instances: Sequence[Instance],
     *,
-    server: BrokerForkServer,
+    server: BrokerForkServer | ClientForkServer,
     folder: str,
 ) -> TrialResult:
     os.environ[PROFILE] = USUAL if trial.kind == FAULT else LIGHT

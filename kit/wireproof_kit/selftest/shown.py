@@ -53,7 +53,7 @@ def read_reasons(protocol: str) -> Mapping[str, str]:
 
 
 def unshown(protocol: str, shown: Iterable[str]) -> list[str]:
-    """Return the accepted lines that were not shown and have no written reason."""
+    """Return the accepted observations that no legal variant showed, without a known reason."""
     seen, reasons = set(shown), tuple(read_reasons(protocol))
     return [
         line

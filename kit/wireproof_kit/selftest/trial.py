@@ -12,6 +12,7 @@ from contextlib import closing
 from itertools import zip_longest
 from zlib import crc32
 
+from wireproof_kit.protocols import read_target
 from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.request import RunRequest
@@ -34,6 +35,8 @@ from wireproof_spec.record import CaseRecord
 PATIENCE_S = {FAULT: 4.0}
 LEGAL_PATIENCE_S = 6.0
 WAITERS = 12
+CLIENT_WAITERS = 4
+"""A case for clients plays four peers and starts a process: more of them hinder each other."""
 SEEDS = 1_000_000
 SHARE = {FAULT: 3, VARIANT: 3, MIX: 4}
 _RED = ("fail", "unstable")
@@ -95,13 +98,16 @@ def run_trial(trial: Trial, url: str, protocol: str, instances: Sequence[Instanc
     Once a clause that the fault breaks or may break has failed, its other cases are not run:
     they decide nothing, and each may wait its full time for a message that never comes.
     """
-    patience = PATIENCE_S.get(trial.kind, LEGAL_PATIENCE_S)
+    patience: float | None = PATIENCE_S.get(trial.kind, LEGAL_PATIENCE_S)
+    waiters = WAITERS
+    if read_target(url).is_client():
+        patience, waiters = None, CLIENT_WAITERS  # a case for clients has its own limits
     seed = crc32(trial.name.encode()) % SEEDS  # other histories in each, the same each time
     plan = RunPlan(url=url, protocol=protocol, seed=seed, timeout=patience, passing=True)
-    options = RunOptions(repeats=1, waiters=WAITERS, transcripts=False, patient=True)
+    options = RunOptions(repeats=1, waiters=waiters, transcripts=False, patient=True)
     request = RunRequest(plan, options)
     with closing(OpenRun.open(request, cases_of(trial, instances))) as opened:
-        cases = _TrialRun(trial, opened)
+        cases = _TrialRun(trial, opened, waiters)
         cases.run(opened.supported)
         return cases.result()
 
@@ -109,8 +115,9 @@ def run_trial(trial: Trial, url: str, protocol: str, instances: Sequence[Instanc
 class _TrialRun:
     """The cases of one trial and their records; used from several threads."""
 
-    def __init__(self, trial: Trial, opened: OpenRun) -> None:
+    def __init__(self, trial: Trial, opened: OpenRun, waiters: int) -> None:
         self._trial = trial
+        self._waiters = waiters
         self._opened = opened
         self._allowed = {*trial.breaks, *trial.may_break}
         self._lock = threading.Lock()
@@ -126,7 +133,7 @@ class _TrialRun:
     def run(self, chosen: Sequence[Instance]) -> None:
         """Run harmless cases in parallel, then one at a time those that disturb or may kill."""
         harmless = [item for item in chosen if not (item.mark.hazard or item.mark.alone)]
-        with ThreadPoolExecutor(WAITERS, thread_name_prefix="trial-case") as pool:
+        with ThreadPoolExecutor(self._waiters, thread_name_prefix="trial-case") as pool:
             for _ in pool.map(self._run, harmless):
                 pass
         for item in self._sequential(chosen):

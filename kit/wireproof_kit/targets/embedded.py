@@ -96,7 +96,7 @@ def start_reference(
 def await_ready(
     protocol: str, process: BrokerProcess, folder: tempfile.TemporaryDirectory[str]
 ) -> EmbeddedReference:
-    """Wait until a reference is ready; ``folder`` holds its data and goes with it.
+    """Wait until a reference is ready; ``folder`` holds its data and is deleted with it.
 
     Raises:
         TargetUnreachable: the process ended, or did not report in time that it is ready.
@@ -142,16 +142,25 @@ def memory_folder() -> str | None:
 
 
 def reference_arguments(protocol: str, folder: str, options: Sequence[str]) -> list[str]:
-    """Return the options of a reference that offers every capability, plus the given ones."""
-    return [*kit_part(protocol).reference, "--data", folder, *options]
+    """Return the options of a reference that offers every capability, plus the given ones.
+
+    Only a reference that says where its data lie is given a folder for them.
+    """
+    known = kit_part(protocol)
+    data = ("--data", folder) if "data" in known.keys else ()
+    return [*known.reference, *data, *options]
 
 
 def reference_url(protocol: str, ready: Mapping[str, str | list[str] | None]) -> str:
-    """Return the URL of a reference from its ready message; null entries are left out."""
+    """Return the URL of a reference from its ready message; null entries are left out.
+
+    A reference that is no `protocol://HOST:PORT` says its URL itself.
+    """
     keys = kit_part(protocol).keys
     told = ((key, ready.get(said)) for key, said in keys.items())
     query = "&".join(f"{key}={_join_value(value)}" for key, value in told if value is not None)
-    return f"{protocol}://{ready['tcp']}" + (f"?{query}" if query else "")
+    url = ready["url"] if "url" in ready else f"{protocol}://{ready['tcp']}"
+    return f"{url}?{query}" if query else f"{url}"
 
 
 def _join_value(value: str | list[str]) -> str:

@@ -7,12 +7,16 @@ from typing import Literal, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.wire.address import format_address
 
 FILES = ("cacert", "cert", "key")
 ON_FILES = "+file"
 """Ends a scheme whose targets are files or folders, not addresses."""
 ON_CLIENTS = "+client"
 """Ends a scheme whose targets are command lines that start a client."""
+ON_ADAPTERS = "+exec"
+"""Ends a scheme whose targets are command lines that start an adapter of a system."""
+_NO_ADDRESS = (ON_FILES, ON_CLIENTS, ON_ADAPTERS)
 ROLE = "role"
 ROLES = ("producer", "consumer", "both")
 
@@ -47,14 +51,14 @@ USUAL_KEYS: Keys = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A broker, documents or a client: protocol, address or path, and the URL keys of the user.
+    """A broker, documents, a client or an adapter, with the URL keys of the user.
 
     ``http``, ``control`` and each of ``servers``, by its key, are HOST:PORT. ``data`` is the
     broker's data directory. Without a host, the servers are asked for the nodes. With ``tls``
     every connection switches to TLS: ``cacert`` is trusted, ``cert`` and ``key`` authenticate the
     kit. ``auth_env`` names the environment variable with the secret of AUTH. ``path`` is the file
     or folder of documents, ``kind`` their kind, in the words of their protocol. ``command`` starts
-    a client, which has a ``role``.
+    a client, which has a ``role``; ``adapter`` starts the adapter of a system without a wire.
     """
 
     url: str
@@ -74,6 +78,7 @@ class Target:
     kind: str | None = None
     command: str | None = None
     role: str | None = None
+    adapter: str | None = None
 
     def is_client(self) -> bool:
         """Return True if a client is to be judged."""
@@ -112,7 +117,7 @@ def option_of(key: str) -> str:
 
 def is_url(text: str) -> bool:
     """Return True if a command line argument looks like a target URL, even an invalid one."""
-    return text.partition(":")[0].endswith((ON_FILES, ON_CLIENTS)) or "://" in text
+    return text.partition(":")[0].endswith(_NO_ADDRESS) or "://" in text
 
 
 def parse_target(url: str, schemes: Mapping[str, Keys]) -> Target:
@@ -120,7 +125,8 @@ def parse_target(url: str, schemes: Mapping[str, Keys]) -> Target:
 
     HOST:PORT may be left out where a key names servers that know the nodes. A scheme that ends
     in ``+file`` takes a path instead: ``PROTOCOL+file:PATH[?kind=…]``; one that ends in
-    ``+client`` the rest as a command line.
+    ``+client`` or ``+exec`` the rest as a command line. Any other ending after a ``+`` says how
+    the address is spoken to, as in ``PROTOCOL+http://HOST:PORT``.
 
     Raises:
         UsageFault: the URL is empty, of an unknown protocol, without a port or path, or has an
@@ -131,10 +137,10 @@ def parse_target(url: str, schemes: Mapping[str, Keys]) -> Target:
     scheme = url.partition(":")[0]
     if scheme.endswith(ON_FILES) and scheme in schemes:
         return _documents(url, scheme)
-    if scheme.endswith(ON_CLIENTS) and scheme in schemes:
-        return _client(url, scheme)
+    if scheme.endswith((ON_CLIENTS, ON_ADAPTERS)) and scheme in schemes:
+        return _command(url, scheme)
     parts = urlsplit(url)
-    if parts.scheme not in schemes or parts.scheme.endswith((ON_FILES, ON_CLIENTS)):
+    if parts.scheme not in schemes or parts.scheme.endswith(_NO_ADDRESS):
         forms = ", ".join(map(_form_of, schemes))
         raise UsageFault(f"{url}: protocol expected to be one of {forms}; found {parts.scheme!r}")
     known = schemes[parts.scheme]
@@ -142,7 +148,7 @@ def parse_target(url: str, schemes: Mapping[str, Keys]) -> Target:
     host, port = "", 0
     if parts.netloc or not any(_form(known, key) == "servers" for key, _ in pairs):
         host, port = _address(url, parts.hostname, _port(url))
-    target = Target(url=url, protocol=parts.scheme, host=host, port=port)
+    target = Target(url=url, protocol=parts.scheme.partition("+")[0], host=host, port=port)
     for key, value in pairs:
         target = with_key(target, key, value, known)
     return target
@@ -156,6 +162,8 @@ def with_key(target: Target, key: str, value: str, known: Keys) -> Target:
     """
     if target.path is not None:
         raise UsageFault(f"{key} says nothing about documents ({target.url}); leave it out")
+    if target.adapter is not None:
+        raise UsageFault(f"{key} says nothing about an adapter ({target.url}); leave it out")
     if target.command is not None:
         return _with_role(target, key, value)
     if key not in known:
@@ -199,7 +207,7 @@ def host_and_port(text: str, key: str) -> str:
     whole = text if "://" in text else f"http://{text}"
     parts = urlsplit(whole)
     host, port = _address(text, parts.hostname, _port(whole), of=key)
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return format_address((host, port))
 
 
 def _documents(url: str, scheme: str) -> Target:
@@ -219,13 +227,16 @@ def _documents(url: str, scheme: str) -> Target:
     return Target(url=url, protocol=protocol, host="", port=0, path=Path(path), kind=kind or None)
 
 
-def _client(url: str, scheme: str) -> Target:
-    """Parse the rest of a client's URL: all of it is the command line."""
+def _command(url: str, scheme: str) -> Target:
+    """Parse the rest of the URL of a client or an adapter: all of it is the command line."""
     command = url.removeprefix(f"{scheme}:")
     if not command.strip():
         raise UsageFault(f"{url}: expected {scheme}:COMMAND; found no command")
-    protocol = scheme.removesuffix(ON_CLIENTS)
-    return Target(url=url, protocol=protocol, host="", port=0, command=command)
+    protocol, _, kind = scheme.partition("+")
+    target = Target(url=url, protocol=protocol, host="", port=0)
+    if f"+{kind}" == ON_ADAPTERS:
+        return replace(target, adapter=command)
+    return replace(target, command=command)
 
 
 def _with_role(target: Target, key: str, value: str) -> Target:
@@ -238,7 +249,7 @@ def _with_role(target: Target, key: str, value: str) -> Target:
 
 def _form_of(scheme: str) -> str:
     """Return what a target of a scheme begins with."""
-    if scheme.endswith(ON_CLIENTS):
+    if scheme.endswith((ON_CLIENTS, ON_ADAPTERS)):
         return f"{scheme}:COMMAND"
     return f"{scheme}:PATH" if scheme.endswith(ON_FILES) else f"{scheme}://"
 

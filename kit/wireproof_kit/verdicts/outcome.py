@@ -183,7 +183,7 @@ def _group(
     missing = [
         clause
         for clause in _core(group)
-        if not (_is_asserted(clause, own) or _is_not_offered(header, clause, own))
+        if not (_is_asserted(clause, own) or _is_not_offered(header, clause, own, catalogue))
     ]
     is_small = bool(missing) and all(_is_too_much(c, own, header, catalogue) for c in missing)
     whole = _is_whole(header, group) and not is_small
@@ -247,13 +247,23 @@ def _is_asserted(clause: Clause, own: Sequence[CaseRecord]) -> bool:
     return any(record.clause == clause.id and record.verdict in CONCLUSIVE for record in own)
 
 
-def _is_not_offered(header: HeaderRecord, clause: Clause, own: Sequence[CaseRecord]) -> bool:
-    """Return True if a client does not do what the clause is about.
+def _is_not_offered(
+    header: HeaderRecord, clause: Clause, own: Sequence[CaseRecord], catalogue: Catalogue
+) -> bool:
+    """Return True if a target rightly does not do what the clause is about.
 
-    A producer is no worse client for not consuming; a broker that lacks its core is not judged.
+    A producer is no worse client for not consuming, and a system none for leaving out what the
+    texts call optional; a broker that lacks its core is not judged.
     """
-    about = [record.verdict for record in own if record.clause == clause.id]
-    return header.target.is_client() and bool(about) and set(about) == {"unsupported"}
+    about = [record for record in own if record.clause == clause.id]
+    if not about or any(record.verdict != "unsupported" for record in about):
+        return False
+    if header.target.is_client():
+        return True
+    bench = JudgeContext(catalogue, header.claims, header.readings)
+    missing = [missing_capability(record.needs or clause.needs, bench) for record in about]
+    lacking = [catalogue.capability(name) if name else None for name in missing]
+    return all(each is not None and each.optional for each in lacking)
 
 
 def _is_in(record: CaseRecord, group: Group) -> bool:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.wire.address import Address, format_address
 from wireproof_kit.wire.answers import Closed, Nonsense, Silent
-from wireproof_kit.wire.http import Address
 from wireproof_kit.wire.incoming import Incoming, Source
 from wireproof_kit.wire.transcript import IN_TLS, Part, Transcript
 from wireproof_spec.wire_error import WireError
@@ -54,7 +54,7 @@ class Wire(Generic[T]):
         self._ended: str | None = None
         self._shut = False
         self.name = transcript.connection_label()
-        self.record("open", note=f"{address[0]}:{address[1]}")
+        self.record("open", note=format_address(address))
 
     @property
     def pending(self) -> bytes:
@@ -240,10 +240,9 @@ def connect_socket(address: Address, protocol: str) -> socket.socket:
     try:
         return socket.create_connection(address, timeout=CONNECT_SECONDS)
     except OSError as error:
-        host, port = address
         reason = error.strerror or str(error)
         raise TargetUnreachable(
-            f"cannot reach {protocol}://{host}:{port} ({reason.lower()})"
+            f"cannot reach {protocol}://{format_address(address)} ({reason.lower()})"
         ) from error
 
 

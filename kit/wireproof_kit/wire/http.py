@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import h11
 
 from wireproof_kit.errors import KitError
+from wireproof_kit.wire.address import Address, format_address
 from wireproof_spec.strict_json import StrictJson, read
 from wireproof_spec.wire_error import WireError
 
@@ -17,7 +18,6 @@ BODY_LIMIT = 16 * 1024 * 1024
 CHUNK = 65536
 IDLE_SECONDS = 10.0
 
-Address = tuple[str, int]
 Query = Mapping[str, object]
 Headers = Sequence[tuple[str | bytes, str | bytes]]
 
@@ -149,8 +149,7 @@ def address_of(text: str) -> Address:
 
 
 def _head(address: Address, headers: Headers, body: bytes) -> list[tuple[bytes, bytes]]:
-    host, port = address
-    head = [(b"Host", f"{host}:{port}".encode()), (b"Connection", b"close")]
+    head = [(b"Host", format_address(address).encode()), (b"Connection", b"close")]
     given = [(_bytes(key), _bytes(value)) for key, value in headers]
     named = {key.lower() for key, _ in given}
     if not named & {b"content-length", b"transfer-encoding"}:

@@ -16,7 +16,15 @@ from wireproof_reference_impl.iggy.faulty.lateness import late_settings
 from wireproof_reference_impl.iggy.options import DEPLOYED, PUBLISHED, TAGGED
 from wireproof_reference_impl.iggy.presets import FAULTS, VARIANTS, build, overrides
 from wireproof_reference_impl.overrides import apply_overrides
-from wireproof_reference_impl.preset import CLAUSE, LATE, PARSER, VARIANT, WAYS, Preset
+from wireproof_reference_impl.preset import (
+    ALTERNATIVE,
+    CLAUSE,
+    LATE,
+    PARSER,
+    VARIANT,
+    WAYS,
+    Preset,
+)
 from wireproof_reference_impl.settings import change_settings
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.iggy import commands
@@ -44,7 +52,7 @@ def _wrong(preset: Preset) -> list[str]:
     right = {
         "name": re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", preset.name),
         "text": re.fullmatch(r"[^\t\n]+[^.\t\n]", preset.text),
-        "kind": preset.kind in (CLAUSE, PARSER, VARIANT),
+        "kind": preset.kind in (CLAUSE, PARSER, VARIANT, ALTERNATIVE),
         "way": (preset.way in WAYS) == bool(preset.breaks) == (preset.kind == CLAUSE),
         "prefix": (preset.kind == PARSER) == preset.name.startswith("parser-"),
         "may_break": not set(preset.breaks) & set(preset.may_break),
@@ -145,7 +153,7 @@ NOT_DELIVERING = {
     "log.timestamp": "what is stored: a fault of that is an override",
 }
 """What every other setting is about: a fault of these alone needs no late twin."""
-FINDING_NOTHING = {"poll-empty-refused", "json-nothing-is-null"}
+FINDING_NOTHING = {"poll-empty-refused", "json-nothing-is-null", "poll-beyond-finds-last"}
 """Faults that show in polls that find no message: nothing was stored that could grow old."""
 TAKEN_BESIDES = {"http-empty-payload-lost-late": "http-unchecked"}
 """Late faults that take more from the beginning: the variant that takes the same."""

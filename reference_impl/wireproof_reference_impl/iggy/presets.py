@@ -7,6 +7,7 @@ from wireproof_reference_impl.iggy.faulty import (
     checksum,
     disk,
     frames,
+    header_blocks,
     headers,
     http,
     json,
@@ -14,12 +15,15 @@ from wireproof_reference_impl.iggy.faulty import (
     offsets,
     parser,
     poll,
+    requests,
     send,
+    stored,
 )
 from wireproof_reference_impl.iggy.faulty.effect import late_twin
 from wireproof_reference_impl.iggy.generations import of_dialect
 from wireproof_reference_impl.iggy.variants import http as http_variants
 from wireproof_reference_impl.iggy.variants import messages, storage
+from wireproof_reference_impl.iggy.variants.alternatives import ALTERNATIVES
 from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import Preset, find_preset
 from wireproof_reference_impl.settings import change_settings
@@ -30,11 +34,14 @@ FAULTS: Mapping[str, Preset] = {
         message,
         checksum,
         headers,
+        header_blocks,
         json,
         poll,
         offsets,
         frames,
+        requests,
         send,
+        stored,
         http,
         disk,
         parser,
@@ -45,8 +52,13 @@ FAULTS: Mapping[str, Preset] = {
 }
 VARIANTS: Mapping[str, Preset] = {
     preset.name: preset
-    for family in (messages, storage, http_variants)
-    for preset in family.VARIANTS
+    for family in (
+        messages.VARIANTS,
+        storage.VARIANTS,
+        http_variants.VARIANTS,
+        ALTERNATIVES,
+    )
+    for preset in family
 }
 
 
@@ -66,14 +78,14 @@ def build(
     return behaviour
 
 
-def overrides(fault_names: Sequence[str]) -> tuple[Override, ...]:
-    """Return the overrides of faults in the order in which to apply them.
+def overrides(
+    fault_names: Sequence[str], variant_names: Sequence[str] = ()
+) -> tuple[Override, ...]:
+    """Return the overrides of variants and faults, in the order in which to apply them.
 
     Raises:
         BadOption: a name that does not exist.
     """
-    return tuple(
-        override
-        for name in fault_names
-        for override in find_preset(FAULTS, "fault", name).overrides
-    )
+    presets = [find_preset(VARIANTS, "variant", name) for name in variant_names]
+    presets += [find_preset(FAULTS, "fault", name) for name in fault_names]
+    return tuple(override for preset in presets for override in preset.overrides)

@@ -68,7 +68,7 @@ def serve(options: ServeOptions) -> int:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Read the options, then list or serve; return the exit code, 2 for a bad option."""
+    """Read the options, list the faults or serve; return the exit code, 2 for a bad option."""
     return run(argv, _parser(), lambda arguments: serve(_options(arguments)), presets=_presets)
 
 
@@ -86,7 +86,7 @@ def _behaviour(options: ServeOptions) -> Behaviour:
         return of_dialect(options.generation, options.dialect)
     from wireproof_reference_impl.iggy.presets import build, overrides
 
-    apply(overrides(options.faults))
+    apply(overrides(options.faults, options.variants))
     return build(
         options.generation,
         options.dialect,

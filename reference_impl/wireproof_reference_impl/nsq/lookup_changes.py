@@ -18,7 +18,7 @@ LOOKERS = (
     "smart.lookup.metainfo "
     "lookup.extend-support smart.lookup.v1 smart.lookup.no-access smart.lookup.no-channel "
     "smart.lookup.partition-parameter smart.lookup.metainfo-unasked smart.lookup.disabled "
-    "smart.lookup.tombstone create.delete"
+    "smart.lookup.tombstone create.delete create.delete-odd"
 )
 """Clauses of which some case looks a topic up."""
 

@@ -128,6 +128,46 @@ def test_a_target_that_is_not_there_is_told(tmp_path: Path) -> None:
     assert said.strip().splitlines()[-1].startswith("cannot reach ('127.0.0.1', 1)")
 
 
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_tells_what_it_does_and_sends_nothing(flag: str, tmp_path: Path) -> None:
+    said = ran(tmp_path, script(next(failures()), header()), flag)
+
+    assert "[HOST:PORT | HOST PORT] [NAME ...]" in said
+    assert "Exit code: 0 the target does what was recorded" in said
+    assert "connected" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "reached"),
+    [
+        (("127.0.0.1", "1"), "('127.0.0.1', 1)"),
+        (("127.0.0.1", "1", "a_topic"), "('127.0.0.1', 1)"),
+        (("127.0.0.1:1", "4711"), "('127.0.0.1', 1)"),
+        (("[::1]:1",), "('::1', 1)"),
+        (("::1", "1"), "('::1', 1)"),
+    ],
+)
+def test_host_and_port_may_be_two_words(
+    words: tuple[str, ...], reached: str, tmp_path: Path
+) -> None:
+    said = ran(tmp_path, script(next(failures()), header()), *words)
+
+    assert said.strip().splitlines()[-1].startswith(f"cannot reach {reached}")
+
+
+def test_an_address_without_a_port_is_refused(tmp_path: Path) -> None:
+    said = ran(tmp_path, script(next(failures()), header()), "127.0.0.1")
+
+    assert "expected HOST:PORT or HOST PORT, found '127.0.0.1'; see --help" in said
+
+
+def test_hex_for_a_socket_names_an_ipv6_host_without_brackets() -> None:
+    target = TargetRecord("nsq://[::1]:4150", "nsq", {})
+    here = msgspec.structs.replace(header(), target=target)
+
+    assert reproducer(next(failures()), here, "b.jsonl").address == "::1 4150"
+
+
 def test_http_goes_to_the_http_port(tmp_path: Path) -> None:
     def serve(link: socket.socket, got: list[bytes]) -> None:
         got.append(link.recv(65536))

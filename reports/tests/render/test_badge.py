@@ -21,7 +21,7 @@ def mixed() -> list[CaseRecord]:
 
 def test_failures_and_groups_not_judged_show(tmp_path: Path) -> None:
     assert badge_text(tmp_path, mixed(), 1) == (
-        "3/9 must (3/9 text), ext.upgrade not judged",
+        "3/9 must (3/7 text, 0/2 premise), ext.upgrade not judged",
         "bad",
     )
 
@@ -43,9 +43,10 @@ def test_svg_and_json(tmp_path: Path, name: str) -> None:
     write(path, tmp_path / name)
 
     svg = etree.fromstring((tmp_path / "badge.svg").read_text("utf-8"))
-    assert svg.get("aria-label") == "wireproof ext: 3/9 must (3/9 text), ext.upgrade not judged"
+    message = "3/9 must (3/7 text, 0/2 premise), ext.upgrade not judged"
+    assert svg.get("aria-label") == f"wireproof ext: {message}"
     content = json.loads((tmp_path / "badge.json").read_text("utf-8"))
-    assert content["message"] == "3/9 must (3/9 text), ext.upgrade not judged"
+    assert content["message"] == message
     assert render(path) == (tmp_path / "badge.svg").read_text("utf-8")
 
 

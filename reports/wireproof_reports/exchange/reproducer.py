@@ -87,7 +87,7 @@ def reproducer(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> Repr
     return Reproducer(
         command=repeat_command(case, header, bundle_name),
         streams=tuple(_streams(case.transcript.steps)),
-        address=_address(header, case).replace(":", " ") or "HOST PORT",
+        address=_split_address(_address(header, case)) or "HOST PORT",
         file=_harmless(file),
         script=script(case, header),
     )
@@ -207,6 +207,12 @@ def _address(header: HeaderRecord, case: CaseRecord) -> str:
     given = header.target.parts().netloc.rpartition("@")[2]
     opened = [step.note for step in case.transcript.steps if step.kind == "open"]
     return given or (opened[0] if opened and _is_address(opened[0]) else "")
+
+
+def _split_address(address: str) -> str:
+    """Return HOST PORT, as programs for sockets take them."""
+    host, _, port = address.rpartition(":")
+    return f"{host.strip('[]')} {port}" if host else ""
 
 
 def _http_address(header: HeaderRecord, target: str, request: bytes) -> str:

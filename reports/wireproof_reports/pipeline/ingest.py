@@ -45,7 +45,7 @@ Tell = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedLine:
-    """A damaged line of a bundle, and the reason."""
+    """A line of a result file (bundle) that cannot be read, and the reason."""
 
     file: str
     line: int

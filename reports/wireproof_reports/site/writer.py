@@ -17,6 +17,7 @@ import jinja2
 
 from wireproof_reports.render.clauses import source
 from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.extras import install_command
 from wireproof_spec.protocol import protocols
 
 
@@ -236,7 +237,7 @@ def _assets(folder: Path) -> None:
         plotly = resources.files("plotly") / "package_data" / PLOTLY
     except ModuleNotFoundError as error:
         raise SiteFault(
-            "plotly is missing; install it with `pip install 'wireproof[spark]'`"
+            f"plotly is missing; install it with: {install_command('spark')}"
         ) from error
     with resources.as_file(plotly) as path:
         shutil.copyfile(path, folder / PLOTLY)

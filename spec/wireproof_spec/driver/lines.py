@@ -98,6 +98,18 @@ def read_line(data: bytes) -> Line:
     return _line(value)
 
 
+def read_hello(value: dict[str, JsonValue]) -> Hello:
+    """Return the greeting in an object, such as the answer to a request for it.
+
+    Raises:
+        LineFault: the object is no greeting.
+    """
+    if "hello" not in value:
+        raise LineFault(f"expected hello, found {show_value(', '.join(sorted(value)))}")
+    _check(value)
+    return _hello(value)
+
+
 def request_line(id: int, op: str, fields: Fields) -> bytes:
     """Return the bytes of a request, with its line feed."""
     return json.dumps({"id": id, "op": op, **fields}, ensure_ascii=True).encode() + b"\n"

@@ -83,7 +83,7 @@ class RequestReader:
         return self._reader.pending
 
     def feed(self, data: bytes) -> None:
-        """Add bytes of the stream."""
+        """Append bytes of the output."""
         self._reader.feed(data)
 
     def next_request(self) -> Request | NeedMore:
@@ -112,7 +112,7 @@ class ResponseReader:
         return bytes(self._buffer)
 
     def feed(self, data: bytes) -> None:
-        """Add bytes of the stream."""
+        """Append bytes of the output."""
         self._buffer += data
 
     def next_response(self) -> Response | NeedMore:

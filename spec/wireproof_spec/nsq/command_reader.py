@@ -115,7 +115,7 @@ class CommandReader:
         return bytes(self._buffer)
 
     def feed(self, data: bytes) -> None:
-        """Add bytes of the stream."""
+        """Append bytes of the output."""
         self._buffer += data
 
     def next_command(self) -> Command | NeedMore:

@@ -43,7 +43,7 @@ class FrameReader:
         return self._reader.pending
 
     def feed(self, data: bytes) -> None:
-        """Add bytes of the stream."""
+        """Append bytes of the output."""
         self._reader.feed(data)
 
     def next_frame(self) -> ServerFrame | NeedMore:

@@ -12,9 +12,10 @@ from wireproof_kit.fuzz.case import GRAMMAR, Case, Step
 from wireproof_kit.fuzz.driver import Choice, Trouble
 from wireproof_kit.fuzz.generate.case_sources import make_generation
 from wireproof_kit.fuzz.generate.generator import Generator
+from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT
 from wireproof_kit.fuzz.oracle.rules import CLOSED, DEAD, WRONG_ANSWER
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
-from wireproof_kit.fuzz.triage.generalize import NOTHING_SENT, from_the_start, general_forms
+from wireproof_kit.fuzz.triage.generalize import from_the_start, general_forms
 from wireproof_kit.fuzz.triage.triage import SHARE, Triage
 
 MADE = Generator(NSQ, 7, frames=["PUB_EXT"], states=["subscribed"])
@@ -49,9 +50,10 @@ def found_by(shows: Callable[[Sequence[Case]], bool], case: Case) -> tuple[Case,
 
 def test_the_state_alone_and_the_valid_frame_are_the_general_forms() -> None:
     case = mutated()
-    nothing, right = general_forms(case, MADE)
+    nothing, entered, right = general_forms(case, MADE)
 
-    assert (nothing.frame_kind, nothing.field, nothing.mutation) == ("-", "-", GRAMMAR)
+    assert (nothing.frame_kind, nothing.field, nothing.state) == ("-", "-", "fresh")
+    assert (entered.frame_kind, entered.field, entered.state) == ("-", "subscribed", "subscribed")
     assert b"".join(step.data for step in nothing.steps) == b""
     assert (right.frame_kind, right.mutation) == ("PUB_EXT", GRAMMAR)
 

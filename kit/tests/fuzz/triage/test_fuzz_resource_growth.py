@@ -7,9 +7,9 @@ import pytest
 
 from wireproof_kit.fuzz.case import TOGETHER, Case, Step
 from wireproof_kit.fuzz.oracle import resource_growth
-from wireproof_kit.fuzz.oracle.process import Usage
 from wireproof_kit.fuzz.oracle.resource_growth import Watch
 from wireproof_kit.fuzz.oracle.rules import FILES, MEMORY
+from wireproof_kit.targets.process import Usage
 
 KIB, MIB = 1024, 1024 * 1024
 BASE = Usage(64 * MIB, 20, 1.0)

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from wireproof_kit.fuzz.campaign.target_history import TargetHistory
 from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.rules import CLOSED, NO_ANSWER, NOT_CLOSED
@@ -36,6 +37,7 @@ class Standing:
         )
         self.plan = SimpleNamespace(shrink=False, choice=SimpleNamespace(seed=1))
         self.died = False
+        self.history = TargetHistory()
         self.elapsed_s = self.left_s = 5.0
         self.probes = 0
         self.time_is_over = time_is_over
@@ -51,6 +53,9 @@ class Standing:
 
     def heal(self, found: Sequence[Anomaly]) -> bool:
         return True
+
+    def recent_past(self) -> Sequence[Case]:
+        return ()
 
     def plan_exchange(self, cases: Sequence[Case]) -> Transcript:
         return Transcript()

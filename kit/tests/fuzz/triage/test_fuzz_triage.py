@@ -5,9 +5,18 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from wireproof_kit.fuzz.case import BYTE_BY_BYTE, WHOLE, Case, Slow, SplitAt, Step, WriteStyle
+from wireproof_kit.fuzz.case import (
+    BYTE_BY_BYTE,
+    WHOLE,
+    Case,
+    Hold,
+    Slow,
+    SplitAt,
+    Step,
+    WriteStyle,
+)
 from wireproof_kit.fuzz.driver import Trouble
-from wireproof_kit.fuzz.oracle.rules import MEMORY
+from wireproof_kit.fuzz.oracle.rules import DEAD, MEMORY
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.finding import Signature, signature_of
 from wireproof_kit.fuzz.triage.minimize import TIMES, CulpritSearch, confirm
@@ -67,6 +76,18 @@ def test_what_does_not_come_again_has_no_culprit() -> None:
     assert CulpritSearch(Target(frozenset({999})), "answer").culprits(anomaly(16)) == ()
 
 
+def test_held_cases_are_tried_at_once_for_a_death_and_left_out_for_what_is_cheap() -> None:
+    held = [replace(case(n), steps=(Step(b"x", Hold(2.5)),)) for n in range(4)]
+    batch = (*(case(n) for n in range(10, 30)), *held)
+
+    dies = Target(frozenset({2}))
+    assert CulpritSearch(dies, DEAD).culprits(Anomaly(TROUBLE, batch)) == (held[2],)
+    assert dies.probes[0] == len(held)
+    answers = Target(frozenset({2}))
+    assert CulpritSearch(answers, "answer").culprits(Anomaly(TROUBLE, batch)) == ()
+    assert answers.probes == [20]
+
+
 def test_bytes_that_are_not_needed_are_left_out() -> None:
     data = b"a" * 500 + b"KILL" + b"b" * 500
     steps = (Step(b"before"), Step(data, BYTE_BY_BYTE), Step(b"behind"))
@@ -96,6 +117,18 @@ def test_writes_that_must_arrive_apart_get_pauses(style: WriteStyle) -> None:
     assert isinstance(step.style, Slow)
     assert set(step.style.offsets) >= {2, 4}
     assert confirm(target, [paused], "answer", told=lambda seen: None) == (TIMES, TIMES)
+
+
+def test_writes_that_must_arrive_apart_are_tried_with_pauses_first_for_a_death() -> None:
+    split = [
+        Case(n, "fresh", "PUB", "frame", "many writes", (Step(data, SplitAt((2,))),), True)
+        for n, data in enumerate((b"harm", b"KILL", b"less"))
+    ]
+    target = Coalescing(bytes_needed=b"KILL")
+    (found,) = CulpritSearch(target, DEAD).culprits(Anomaly(TROUBLE, (*split, case(9))))
+    assert found.index == 1
+    assert isinstance(found.steps[0].style, Slow)
+    assert target.probes[0] == len(split)
 
 
 def test_writes_that_need_not_arrive_apart_come_at_once() -> None:

@@ -12,12 +12,13 @@ import pytest
 from wireproof.options.global_options import OutputStyle
 from wireproof.view.fuzzing import UNWATCHED, choose_fuzz_view, since_unwatched
 from wireproof_kit.fuzz.campaign.campaign import Campaign
+from wireproof_kit.fuzz.campaign.last_words import LastWords
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.target import AddressTarget
 from wireproof_kit.fuzz.campaign.workers import Status
 from wireproof_kit.fuzz.driver import Choice, FuzzSession, FuzzSessionOptions
-from wireproof_kit.fuzz.oracle.process import read_start_time, usage
 from wireproof_kit.protocols import read_target
+from wireproof_kit.targets.process import read_start_time, usage
 
 PLAN = WorkerPlan(Choice(1))
 TARGET = read_target("nsq://127.0.0.1:1")
@@ -72,6 +73,7 @@ class Reviving:
 
     pids: list[int | None]
     can_restart: bool = True
+    last_words: LastWords = lambda: ""
     pid: int | None = field(default=None, init=False)
 
     def open(self) -> FuzzSession:

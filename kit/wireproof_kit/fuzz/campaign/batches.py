@@ -1,6 +1,6 @@
 """The batches of a worker: the cases of each, the ones that may be sent, their coverage."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -100,6 +100,16 @@ class Batches:
         if sorter is None or ready is None or len(ready.batch) == len(kept):
             return ready
         return sorter.sort_cases(kept, watch=ready.is_watched)
+
+    def make_again(self, batches: Iterable[int]) -> Sequence[Case]:
+        """Return the cases of earlier batches that may be sent, without counting any."""
+        found: list[Case] = []
+        for batch in batches:
+            made = self.begin(batch, None)
+            for _ in self.make(made):
+                pass
+            found += [case for case in made.cases if self._is_sent(case)]
+        return found
 
     def select_allowed(self, cases: Sequence[Case]) -> Sequence[Case]:
         """Return the cases that may be sent to this target, and count the others."""

@@ -12,6 +12,7 @@ from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreacha
 from wireproof_kit.fuzz.campaign.batches import Batches, Meanwhile
 from wireproof_kit.fuzz.campaign.plan import FuzzTarget, WorkerPlan
 from wireproof_kit.fuzz.campaign.records import cases_of, map_renamed
+from wireproof_kit.fuzz.campaign.target_history import TargetHistory
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import FuzzSession, Generation
 from wireproof_kit.fuzz.oracle.resource_growth import Watch
@@ -24,9 +25,11 @@ from wireproof_kit.fuzz.oracle.rules import (
     NEIGHBOUR,
     ROUND_TRIP,
 )
+from wireproof_kit.fuzz.send import pump
 from wireproof_kit.fuzz.send.batch_order import SortedBatch, Sorter
 from wireproof_kit.fuzz.send.engine import Counts, Engine
 from wireproof_kit.fuzz.send.fresh_names import Renaming, are_as_long
+from wireproof_kit.fuzz.send.replay import POLL_S, replay
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.consequences import (
     ALIKE,
@@ -34,6 +37,7 @@ from wireproof_kit.fuzz.triage.consequences import (
     OF_ONE_CASE,
     STUCK,
 )
+from wireproof_kit.fuzz.triage.deaths import finding_of_deaths, likely_causes
 from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.fuzz.triage.findings import Findings
 from wireproof_kit.fuzz.triage.triage import Triage
@@ -74,6 +78,7 @@ class Campaign:
     unwatched_s: float | None = None
     batches: Batches = field(init=False)
     findings: Findings = field(init=False)
+    history: TargetHistory = field(default_factory=TargetHistory)
     _triage: Triage = field(init=False)
     _names: Mapping[str, str] = field(default_factory=dict[str, str])
     _engine: Engine | None = None
@@ -100,6 +105,8 @@ class Campaign:
                     cases = self.batches.select_allowed(self.cases_of(record))
                     self._perform(self._engine.sort_batch(cases, watch=True))
             self._run_batches()
+            self._await_held()
+            self._tell_deaths()
         finally:
             engine = self._engine
             self.close(leave=engine is not None and engine.was_cut and not engine.is_well())
@@ -141,7 +148,8 @@ class Campaign:
             return None
         engine.close()
         if violated in (FILES, MEMORY):
-            trouble = watch.repeat_cases(violated, cases, self._send) if watch else None
+            brief = [case for case in cases if not case.is_held]  # they are repeated many times
+            trouble = watch.repeat_cases(violated, brief, self._send) if watch and brief else None
             return Anomaly(trouble, tuple(cases), cases[-1]) if trouble else None
         # Who looks for a death or a hang asks the bystanders, and need not wait for answers; but
         # some die of what they deliver, and only when somebody receives it.
@@ -153,6 +161,28 @@ class Campaign:
         engine.close()
         self.heal(found)
         return _alike(found, violated)
+
+    def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
+        """Send cases to a target that was just started, then wait; return the death they cause."""
+        if not self.fuzz_target.can_restart:
+            return None
+        if (self._engine is None or not self._engine.is_unused) and not self._revive(stuck=True):
+            return None
+        engine = self._engine
+        if engine is None:
+            return None
+        engine.is_brief = True
+        found = replay(
+            engine, cases, watch=self.is_watched, wait_s=wait_s, is_over=self._triage.out_of_time
+        )
+        engine.is_brief = False
+        engine.close()
+        self.heal(found)
+        return _alike(found, DEAD)
+
+    def recent_past(self) -> Sequence[Case]:
+        """Return the cases that were sent to the target before its latest death, made again."""
+        return self.batches.make_again(self.history.past)
 
     def probe_apart(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
         """Perform each case on its own connections, followed by a sentinel; return the anomaly.
@@ -195,6 +225,16 @@ class Campaign:
             if self._has_enough():
                 break
 
+    def _await_held(self) -> None:
+        """Wait for the conversations that are still held open when all cases are sent."""
+        while (engine := self._engine) is not None and engine.is_holding:
+            if self.left_s <= 0 or self.died or self.is_interrupted() or self._has_enough():
+                return
+            pump.move_bytes((), POLL_S)
+            found = engine.perform((), watch=False, patient=False)
+            self.history.note_death(found, self.elapsed_s, self.fuzz_target.last_words)
+            self._triage.follow_all(found, self._has_enough)
+
     def _sorter(self) -> Sorter | None:
         return self._engine.sorter if self._engine is not None else None
 
@@ -208,10 +248,21 @@ class Campaign:
         found = engine.perform_sorted(batch, patient=False, quiet=quiet, meanwhile=meanwhile)
         cases = batch.batch
         self.executed += len(cases)
+        if meanwhile is not None:
+            self.history.add(self.batch, len(cases))
+        self.history.note_death(found, self.elapsed_s, self.fuzz_target.last_words)
         if not found and watching is not None:
             trouble = watching.climbs(cases)
             found = [Anomaly(trouble, tuple(cases))] if trouble else []
         self._triage.follow_all(found, self._has_enough)
+
+    def _tell_deaths(self) -> None:
+        """Add a finding for the deaths that no case explains; one alone is not confirmed."""
+        deaths = self.history.unattributed
+        if not deaths:
+            return
+        exchange = self.plan_exchange(likely_causes(deaths))
+        self.findings.add(finding_of_deaths(deaths, self.plan.choice.seed, exchange))
 
     def _send(self, cases: Sequence[Case]) -> None:
         """Send cases without judging their answers."""
@@ -314,6 +365,7 @@ class Campaign:
         fuzz_session = self.fuzz_target.open()
         self.fingerprint = fuzz_session.fingerprint
         self.patience_s = fuzz_session.patience_s
+        self.history.begin()
         generation = self._made_for(fuzz_session)
         now = Renaming(map_renamed(self._names, fuzz_session.names))
         self._engine = Engine(

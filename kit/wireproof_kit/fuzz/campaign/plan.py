@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from wireproof_kit.fuzz.campaign.last_words import LastWords
 from wireproof_kit.fuzz.driver import Choice, FuzzSession
 from wireproof_spec.record import FindingRecord
 
@@ -21,6 +22,11 @@ class FuzzTarget(Protocol):
     @property
     def can_restart(self) -> bool:
         """Whether a stuck target can be restarted."""
+        ...
+
+    @property
+    def last_words(self) -> LastWords:
+        """Returns what the target wrote since the last call, as far as it tells why it died."""
         ...
 
     @property

@@ -11,6 +11,7 @@ from wireproof_kit.fuzz.case import (
     ByteByByte,
     Case,
     HalfClose,
+    Hold,
     Slow,
     SplitAt,
     Step,
@@ -38,8 +39,9 @@ _NAMES: Mapping[type, str] = {
     ByteByByte: "bytewise",
     Together: "together",
     HalfClose: "half-close",
+    Hold: "hold",
 }
-_MANNERS = (*_PLAIN, "split", "slow")
+_MANNERS = (*_PLAIN, "split", "slow", "hold")
 
 
 def finding_record(finding: Finding, names: Mapping[str, str]) -> FindingRecord:
@@ -59,6 +61,7 @@ def finding_record(finding: Finding, names: Mapping[str, str]) -> FindingRecord:
         seen=finding.seen,
         at_s=finding.at_s,
         unconfirmed=finding.unconfirmed,
+        log=finding.log,
         cases=tuple(map(case_record, finding.cases)),
         names=dict(names),
         transcript=transcript_record(finding.transcript),
@@ -157,7 +160,7 @@ def _record_step(step: Step) -> SentRecord:
         length=len(step.data),
         manner=_NAMES.get(type(style), name),
         cuts=style.offsets if isinstance(style, Slow | SplitAt) else (),
-        seconds=style.seconds if isinstance(style, Slow) else 0.0,
+        seconds=style.seconds if isinstance(style, Slow | Hold) else 0.0,
         label=step.label,
         **pack_bytes(step.data),
     )
@@ -166,6 +169,8 @@ def _record_step(step: Step) -> SentRecord:
 def _style(sent: SentRecord) -> WriteStyle:
     if sent.manner == "slow":
         return Slow(sent.seconds, sent.cuts)
+    if sent.manner == "hold":
+        return Hold(sent.seconds)
     return SplitAt(sent.cuts) if sent.manner == "split" else _PLAIN[sent.manner]
 
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.fuzz.campaign.last_words import LastWords
 from wireproof_kit.fuzz.driver import FuzzSession, FuzzSessionOptions
-from wireproof_kit.fuzz.oracle.process import read_start_time
 from wireproof_kit.processes.forked_broker import BrokerClient
 from wireproof_kit.protocols import kit_part, read_target
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.embedded import EmbeddedReference, await_ready, start_child
+from wireproof_kit.targets.process import read_start_time
 from wireproof_kit.targets.target import Target
 
 UP_WITHIN_S = 30.0
@@ -30,6 +31,7 @@ class AddressTarget:
     options: FuzzSessionOptions
     restart: Callable[[], bool] | None = None
     process: int | None = None
+    last_words: LastWords = lambda: ""
     _openings: int = field(default=0, init=False)
     _patience: Patience | None = field(default=None, init=False)
     _born: int | None = field(default=None, init=False)
@@ -78,7 +80,9 @@ class ReferenceTarget:
     options: FuzzSessionOptions
     extra: tuple[str, ...] = ()
     brokers: BrokerClient | None = None
+    last_words: LastWords = lambda: ""
     _running: EmbeddedReference | None = field(default=None, init=False)
+    _patience: Patience | None = field(default=None, init=False)
 
     @property
     def can_restart(self) -> bool:
@@ -95,8 +99,10 @@ class ReferenceTarget:
         if self._running is None or self._running.process.poll() is not None:
             self.revive()
         assert self._running is not None, "it was just started"
-        options = replace(self.options, passing=True)
-        return open_fuzz_session(read_target(self._running.url), options)
+        options = replace(self.options, passing=True, patience=self._patience)
+        fuzz_session = open_fuzz_session(read_target(self._running.url), options)
+        self._patience = fuzz_session.patience
+        return fuzz_session
 
     def revive(self, *, stuck: bool = False) -> bool:
         """End the reference and start another one."""

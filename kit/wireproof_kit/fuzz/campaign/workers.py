@@ -4,11 +4,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
+from pathlib import Path
 from typing import TypeAlias
 
 from wireproof_kit.errors import KitError
 from wireproof_kit.fuzz.campaign.campaign import Campaign
 from wireproof_kit.fuzz.campaign.coverage import Coverage
+from wireproof_kit.fuzz.campaign.last_words import read_last_words
 from wireproof_kit.fuzz.campaign.plan import FuzzTarget, WorkerPlan
 from wireproof_kit.fuzz.campaign.records import finding_record
 from wireproof_kit.fuzz.campaign.target import AddressTarget, ReferenceTarget
@@ -36,6 +38,8 @@ class TargetChoice:
     extra: tuple[str, ...] = ()
     restart: str | None = None
     pid: int | None = None
+    log: Path | None = None
+    log_command: str | None = None
     token: str = "fuzz"
     timeout_s: float | None = None
 
@@ -55,6 +59,7 @@ class Status:
     rows: int = 0
     died: bool = False
     unwatched_s: float | None = None
+    deaths: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +176,8 @@ def fuzz_target_at(
         return
     restart = restart_with(place.restart) if place.restart else None
     target = read_target(place.url, place.keys)
-    yield AddressTarget(target, options, restart, place.pid)
+    with read_last_words(place.log, place.log_command) as last_words:
+        yield AddressTarget(target, options, restart, place.pid, last_words)
 
 
 @dataclass(slots=True)
@@ -211,4 +217,5 @@ def _status(campaign: Campaign) -> Status:
         len(campaign.batches.coverage),
         campaign.died,
         campaign.unwatched_s,
+        tuple(each.at_s for each in campaign.history.deaths),
     )

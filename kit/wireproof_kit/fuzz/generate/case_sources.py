@@ -22,7 +22,7 @@ def make_generation(grammar: Grammar, choice: Choice) -> Generation:
         return kind(left, choice.seed, frames=frames, states=choice.states)
     except ValueError as error:
         kinds = ", ".join(each.name for each in grammar.kinds)
-        states = ", ".join(grammar.entry)
+        states = ", ".join(state for names in grammar.states.values() for state in names)
         raise UsageFault(f"{error}; frames: {kinds}; states: {states}") from error
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from wireproof_kit.fuzz.case import GRAMMAR, Case, Step
 from wireproof_kit.fuzz.generate.conversations import CONVERSATION, write_script
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
+from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT, HeldCases
 from wireproof_kit.fuzz.generate.mutations import FRAME, Mutant
 from wireproof_kit.fuzz.generate.random_source import RandomSource, mix_seed
 from wireproof_kit.fuzz.generate.seed_frames import (
@@ -40,6 +41,8 @@ LEAST = 20_000
 """The minimum number of cases in an epoch: drawing a frame costs more than mutating it."""
 CALM = 1.0
 """Cases that change only content, per case of any kind: many of them fit on one connection."""
+HELD_EVERY = 211
+"""One in this many cases may be held open; a prime, so that all kinds have their turn."""
 TALKS = 2
 """The number of conversations after each round of one case per frame."""
 IN_ORDER, OF = 3, 4
@@ -75,6 +78,7 @@ class Generator:
         self.kinds = choose_kinds(grammar, frames, states)
         self._stream = mix_seed(seed)
         self._starts = starts(grammar, frames, states)
+        self._held = HeldCases(grammar.beating, frames, states)
         alone = bool(frames) and set(frames) == {CONVERSATION}
         self._draws = max(DRAWS, -(-FRAMES // len(self.kinds)))
         self._singles = 0 if alone else len(self.kinds) * self._draws
@@ -100,7 +104,9 @@ class Generator:
             index += 1
 
     def right(self, case: Case) -> Case | None:
-        """Return the case with the valid frame it was made from; None for a conversation."""
+        """Return the case with the valid frame it was made from; None if there is none."""
+        if case.frame_kind == NOTHING_SENT:
+            return None
         epoch, place = divmod(case.index, self.epoch)
         which = place % self._round
         if which >= self._calm:
@@ -119,6 +125,12 @@ class Generator:
 
     def case(self, index: int) -> Case:
         """Return the case with this index."""
+        case = self._case(index)
+        if index % HELD_EVERY == HELD_EVERY - 1:
+            return self._held.hold(case, RandomSource(self._stream, index))
+        return case
+
+    def _case(self, index: int) -> Case:
         epoch, place = divmod(index, self.epoch)
         visit, which = divmod(place, self._round)
         pool = self._pool(epoch)
@@ -205,8 +217,9 @@ def _refuse_unknown(grammar: Grammar, frames: Sequence[str], states: Sequence[st
     for frame in frames:
         if not any(kind.startswith(frame) for kind in kinds):
             raise ValueError(f"no frame's kind begins with {frame!r}")
+    known = {state for names in grammar.states.values() for state in names}
     for state in states:
-        if state not in grammar.entry:
+        if state not in known:
             raise ValueError(f"no state is called {state!r}")
 
 

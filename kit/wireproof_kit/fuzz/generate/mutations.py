@@ -12,7 +12,15 @@ from functools import cache
 from itertools import accumulate
 from typing import Literal, NamedTuple, TypeAlias
 
-from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Field, Role, WriteStyle
+from wireproof_kit.fuzz.case import (
+    GRAMMAR,
+    HALF_CLOSE,
+    WHOLE,
+    Field,
+    Role,
+    Slow,
+    WriteStyle,
+)
 from wireproof_kit.fuzz.generate import http_traps, json_traps, numbers, structure, text_traps
 from wireproof_kit.fuzz.generate.edits import Edits, FieldIndex, apply_edits, growth
 from wireproof_kit.fuzz.generate.field_map import pattern
@@ -39,7 +47,7 @@ class Mutation:
     The `lengths` around the field ``follow`` the change (counts by `items`), or are ``kept`` and
     thus wrong, or are ``seen to`` by the change itself. `copies` of the frame go out in one write.
     With a `mate`, a valid frame of another kind follows in the same write. `heavy` mutations are
-    used less often.
+    used less often. A `mark` is put inside the field, and the frame is cut right behind it.
     """
 
     name: str
@@ -50,6 +58,7 @@ class Mutation:
     copies: int = 1
     mate: bool = False
     heavy: bool = False
+    mark: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +82,8 @@ def mutate(prepared: FieldIndex, entry: FieldMutation, source: RandomSource) -> 
     """Apply a mutation to a frame; return None if it would change nothing."""
     mutation, field = entry.mutation, entry.field
     data = prepared.frame.data
+    if mutation.mark:
+        return _mark(data, entry, source)
     if mutation.change is not None:
         edits = mutation.change(prepared, field, source)
         if edits is None:
@@ -82,6 +93,23 @@ def mutate(prepared: FieldIndex, entry: FieldMutation, source: RandomSource) -> 
         data = apply_edits(data, edits)
     style = mutation.style(field, len(data), source)
     return None if style is None else Mutant(data, style)
+
+
+def _mark(data: bytes, entry: FieldMutation, source: RandomSource) -> Mutant | None:
+    """Put a byte that ends something elsewhere into a field, and cut the frame right behind it.
+
+    A reader that looks for the byte takes a piece that ends there for all that it waits for.
+    """
+    field, mark = entry.field, entry.mutation.mark
+    inside = field.end - field.start - 1
+    if inside < 1:
+        return None
+    at = field.start + source.below(inside)
+    behind = at + 1
+    marked = data[:at] + mark + data[behind:]
+    if entry.mutation.style is write_styles.half_close:
+        return Mutant(marked[:behind], HALF_CLOSE)
+    return Mutant(marked, Slow(write_styles.PAUSE_S, (behind,)))  # else both may arrive at once
 
 
 class Column(NamedTuple):
@@ -158,7 +186,7 @@ def choices(
     *,
     wanted: Callable[["Column"], Sequence[Mutation]] | None = None,
 ) -> MutationChoices:
-    """Return the mutations of a frame: those that `wanted` returns for a column, or all.
+    """Return the mutations of a frame's fields: those of a field that `wanted` returns, or all.
 
     `limits` are numbers that matter to a field, by pattern; `traps` are the protocol's own.
     """
@@ -184,6 +212,8 @@ def _of_field(column: Column) -> Iterator[Mutation]:
     yield from _ESCAPES if column.place == IN_QUERY else IN_HEAD.get(column.place, ())
     yield from _traps(dict(column.traps))
     yield from ANY_FIELD
+    if column.role in _RAW and not column.digits:
+        yield from MARKED
     if column.reaching:
         yield from REACHING
     if column.limits:
@@ -310,6 +340,14 @@ ANY_FIELD = (
     Mutation("the frame ends inside it", structure.ends_inside, lengths="seen to"),
     Mutation("two writes, cut before it", style=write_styles.split_before),
     Mutation("two writes, cut inside it", style=write_styles.split_inside),
+)
+_RAW: frozenset[Role] = frozenset(("number", "enumerator", "body"))
+"""Roles of fields that may hold any byte."""
+_MARKS = {"a line feed": b"\n", "a blank": b" ", "a NUL": b"\0"}
+MARKED = tuple(
+    Mutation(f"{name} inside, cut behind it{words}", style=style, lengths="seen to", mark=mark)
+    for name, mark in _MARKS.items()
+    for words, style in (("", write_styles.slow), (", then closed", write_styles.half_close))
 )
 WHOLE_FRAME = (
     Mutation(GRAMMAR),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.rules import DEAD, DELIVERY
 from wireproof_kit.fuzz.send.connection import CONNECT_S, CaseConnection
-from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.address import Address
 
 BEHIND_S = 0.5
 """The seconds by which an earlier message may arrive after a later one."""

@@ -8,8 +8,8 @@ from statistics import median
 
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Trouble
-from wireproof_kit.fuzz.oracle.process import Usage, usage
 from wireproof_kit.fuzz.oracle.rules import FILES, MEMORY
+from wireproof_kit.targets.process import Usage, usage
 
 SETTLE_S = 1.5
 SELDOM_S = 6.0

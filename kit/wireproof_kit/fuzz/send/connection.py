@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from wireproof_kit.fuzz.driver import Answer, AnswerReader, Listener
-from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.address import Address
 from wireproof_kit.wire.transcript import Transcript
 
 CHUNK = 262_144

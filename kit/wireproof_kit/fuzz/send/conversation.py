@@ -9,6 +9,7 @@ from wireproof_kit.fuzz.case import (
     ByteByByte,
     Case,
     HalfClose,
+    Hold,
     Slow,
     SplitAt,
     Step,
@@ -64,6 +65,7 @@ class Conversation:
     _next: int = 0
     _slow: list[bytes] = field(default_factory=list[bytes])
     _ending: bool = False
+    _holds: bool = False
 
     def start(self) -> None:
         """Open the connections and send the first step."""
@@ -80,7 +82,8 @@ class Conversation:
         """Send the next step once all owed answers have come; end the case after the last step."""
         if self._slow:
             self._go_on_slowly()
-        while not (self.over or self._slow) and self._is_settled():
+        self._holds = self._holds and time.monotonic() < self.wake
+        while not (self.over or self._slow or self._holds) and self._is_settled():
             if self._next < len(self.case.steps):
                 self._step(self.case.steps[self._next])
                 self._next += 1
@@ -130,8 +133,8 @@ class Conversation:
 
     @property
     def is_slow(self) -> bool:
-        """Return True if the rest of a slow step is held back until `wake`."""
-        return bool(self._slow)
+        """Return True if nothing more is sent until `wake`."""
+        return bool(self._slow) or self._holds
 
     def _line(self, connection: int) -> _ConnectionState:
         line = self._lines.get(connection)
@@ -169,6 +172,9 @@ class Conversation:
         self._refresh()
         if isinstance(step.style, Together):
             line.due = 0
+        if isinstance(step.style, Hold):
+            self._holds, self.wake = True, time.monotonic() + step.style.seconds
+            self.deadline = self.wake + self.patience_s
 
     def _go_on_slowly(self) -> None:
         if time.monotonic() < self.wake:
@@ -201,6 +207,8 @@ class Conversation:
         in_doubt = not expected.certain or expected.waits or expected.opaque
         if in_doubt or line.client.half_closed or line.client.ended:
             return
+        if self.case.is_held:
+            return  # the target may close at any moment, since nobody answers its heartbeats
         line.sentinel = self.oracle.sentinel(self.case, self.number)
         if line.sentinel is not None:
             line.client.send(line.sentinel.data)

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from wireproof_kit.fuzz.campaign.batches import Meanwhile
-from wireproof_kit.fuzz.case import Case, Slow
+from wireproof_kit.fuzz.case import Case, Hold, Slow
 from wireproof_kit.fuzz.driver import End, FuzzSession, Generation, Trouble
 from wireproof_kit.fuzz.oracle.rules import DEAD, DELIVERY, HUNG, LINGERS, NO_ANSWER, NOT_CLOSED
 from wireproof_kit.fuzz.send import pump
 from wireproof_kit.fuzz.send.batch_order import SortedBatch, Sorter, trigger
 from wireproof_kit.fuzz.send.conversation import Conversation
 from wireproof_kit.fuzz.send.fresh_names import NO_RENAMING, Renaming
+from wireproof_kit.fuzz.send.held_open import HeldOpen
 from wireproof_kit.fuzz.send.pipeline import Pipeline, PipelinedCase, may_end
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.wire.transcript import Transcript
@@ -50,7 +51,8 @@ class Engine:
     """Performs batches on one target; sends nothing after `ends_at` (monotonic clock).
 
     `is_brief`: answers get a fraction of the patience, since the bystanders show a dead target
-    anyway. `was_cut`: the time ran out while answers were awaited.
+    anyway. `was_cut`: the time ran out while answers were awaited. `is_unused`: nothing was sent
+    so far.
     """
 
     fuzz_session: FuzzSession
@@ -61,6 +63,7 @@ class Engine:
     renaming: Renaming = NO_RENAMING
     is_brief: bool = False
     was_cut: bool = False
+    is_unused: bool = True
     sorter: Sorter = field(init=False)
     _pipelines: dict[str, Pipeline] = field(default_factory=dict[str, Pipeline])
     _answer_s: float = 0.0
@@ -69,6 +72,7 @@ class Engine:
     _meanwhile: Meanwhile = field(default_factory=lambda: iter(()))
     _unfinished: list[Conversation] = field(default_factory=list[Conversation])
     _ended: dict[End, Case] = field(default_factory=dict[End, Case])
+    _held: HeldOpen = field(default_factory=HeldOpen)
 
     def __post_init__(self) -> None:
         self.sorter = Sorter(self.fuzz_session.oracle, self.generation, self.renaming)
@@ -112,6 +116,8 @@ class Engine:
         found: list[Anomaly] = []
         stored: list[bytes] = []
         single = list(batch.single)
+        if meanwhile is not None:
+            single = self._hold(batch)
         self._meanwhile = meanwhile or iter(())
         self._perform_piped(batch.piped, found, stored, single)
         in_lane = len(found)
@@ -121,6 +127,7 @@ class Engine:
         self._perform_single(alone, found, stored, side_by_side=1)
         beside = [case for case in single if _is_slow(case)] if quiet else single
         self._perform_single(beside, found, stored)
+        self._attend_held(found, stored)
         found = [
             Anomaly(each.trouble, whole, each.case and batch.original(each.case), each.answer)
             for each in found
@@ -136,6 +143,20 @@ class Engine:
         if trouble is None:
             return found
         return self._suspect_noticed(trouble, batch, found, in_lane)
+
+    def _hold(self, batch: SortedBatch) -> list[Case]:
+        """Start the cases that are held, as far as there is room; return the other single ones."""
+        for case in [each for each in batch.single if each.is_held]:
+            if self._held.is_full or self._is_cut():
+                self.counts.left += 1
+            else:
+                self._held.add(self._start(case), batch.original(case))
+        return [case for case in batch.single if not case.is_held]
+
+    def _attend_held(self, found: list[Anomaly], stored: list[bytes]) -> None:
+        """Conclude the held cases that are over; the others stay open beside the next batch."""
+        for conversation in self._held.take_ended():
+            self._conclude(conversation, found, stored)
 
     def _suspect_noticed(
         self, trouble: Trouble, batch: SortedBatch, found: list[Anomaly], in_lane: int
@@ -153,6 +174,7 @@ class Engine:
         suspects = [each.case for each in found[:in_lane] if each.case is not None]
         suspects += [batch.original(conversation.case) for conversation in late]
         if trouble.violated in (DEAD, HUNG) or self._silences >= SILENCES:
+            suspects += self._held.cases
             others = [case for case in whole if all(case is not each for each in suspects)]
             return [Anomaly(trouble, (*suspects, *others), first, likely=len(suspects))]
         return [Anomaly(trouble, whole, first), *found]
@@ -181,12 +203,18 @@ class Engine:
         self._perform_single([self.renaming.case(case) for case in cases], found, [])
         return [replace(each, batch=tuple(cases)) for each in found]
 
+    @property
+    def is_holding(self) -> bool:
+        """Return True if conversations are held open."""
+        return bool(self._held.cases)
+
     def is_well(self) -> bool:
         """Return True if the health check succeeds."""
         return self.fuzz_session.health.check() is None
 
     def close(self) -> None:
-        """Close the connections of all pipelines."""
+        """Close the connections of all pipelines and held cases."""
+        self._held.close()
         for pipeline in self._pipelines.values():
             pipeline.close()
         self._pipelines.clear()
@@ -265,6 +293,7 @@ class Engine:
 
     def _pipeline(self, state: str) -> Pipeline:
         pipeline = self._pipelines.get(state)
+        self.is_unused = False
         if pipeline is None:
             pipeline = Pipeline(
                 self.fuzz_session.oracle, self.fuzz_session.patience_s, self.sorter.entry(state)
@@ -317,6 +346,7 @@ class Engine:
 
     def _conversation(self, case: Case, transcript: Transcript | None) -> Conversation:
         self._number += 1
+        self.is_unused = False
         return Conversation(
             case,
             self.fuzz_session.oracle,
@@ -365,4 +395,4 @@ class Engine:
 
 
 def _is_slow(case: Case) -> bool:
-    return any(isinstance(step.style, Slow) for step in case.steps)
+    return any(isinstance(step.style, Slow | Hold) for step in case.steps)

@@ -36,7 +36,7 @@ class Finding:
 
     ``at_s`` counts from the start of the campaign; ``seen`` counts anomalies of this signature.
     ``known`` says until when the deviations file lists it, ``unconfirmed`` why no run tried to
-    confirm it.
+    confirm it. ``log`` are the target's own last words, if it died.
     """
 
     signature: Signature
@@ -50,6 +50,7 @@ class Finding:
     seen: int = 1
     known: str = ""
     unconfirmed: str = ""
+    log: str = ""
 
     @property
     def id(self) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from wireproof_kit.fuzz.case import GRAMMAR, Case
+from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.consequences import ANSWERED
 from wireproof_kit.fuzz.triage.finding import Finding, Signature, signature_of
-from wireproof_kit.fuzz.triage.generalize import NOTHING_SENT
 from wireproof_kit.wire.transcript import Transcript
 
 
@@ -36,8 +36,9 @@ class Findings:
         """Add a finding, or replace the one with the same id."""
         self.by_id[finding.id] = finding
         if finding.is_confirmed and len(finding.cases) == 1 and finding.case.mutation == GRAMMAR:
-            kind = finding.signature.frame_kind
-            self.general[finding.signature.violated, kind] = finding.signature
+            signature = finding.signature
+            if signature.frame_kind != NOTHING_SENT or signature.field == NOTHING_SENT:
+                self.general[signature.violated, signature.frame_kind] = signature
         self.report(finding)
 
     def is_seen_again(self, signature: Signature) -> bool:

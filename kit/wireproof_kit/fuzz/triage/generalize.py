@@ -2,33 +2,30 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
-from wireproof_kit.fuzz.case import GRAMMAR, Case, Step
+from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Case, Hold, WriteStyle
 from wireproof_kit.fuzz.driver import Generation
-
-NOTHING_SENT: Final = "-"
-"""The frame kind and field of a case that only enters a state."""
+from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT, nothing_in
 
 
 def general_forms(case: Case, generation: Generation) -> Iterator[Case]:
     """Yield the cases that show a bug which does not depend on what was mutated.
 
-    First the state alone, with nothing sent in it; then the valid frame that the case was made
-    from. A bug that shows there would be found once more for every frame and field.
+    First a connection on which nothing is sent, then the state alone, then the valid frame that
+    the case was made from. A bug that shows there would be found once more for every frame and
+    field. A case that is held open is held in these forms, too.
     """
-    yield replace(
-        case,
-        frame_kind=NOTHING_SENT,
-        field=NOTHING_SENT,
-        mutation=GRAMMAR,
-        steps=(Step(b"", label="nothing"),),
-        delimited=True,
-        hazardous=False,
-    )
+    style = case.steps[-1].style
+    held: WriteStyle = style if isinstance(style, Hold) else WHOLE
+    start = generation.start(case.state)
+    if start is not None:
+        yield nothing_in(case, start, NOTHING_SENT, held)
+    if generation.enter(case.state):
+        yield nothing_in(case, case.state, case.state, held)
     right = generation.right(case)
     if right is not None and case.mutation != GRAMMAR:
-        yield right
+        *before, last = right.steps
+        yield replace(right, steps=(*before, replace(last, style=held)))
 
 
 def from_the_start(case: Case, generation: Generation) -> Case | None:

@@ -8,7 +8,9 @@ from typing import Final, Protocol
 from wireproof_kit.fuzz.campaign.batches import Batches
 from wireproof_kit.fuzz.campaign.blocklist import is_like_another
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
+from wireproof_kit.fuzz.campaign.target_history import TargetHistory
 from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.rules import DEAD, FILES, HUNG, LINGERS, MEMORY
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.consequences import (
@@ -22,7 +24,8 @@ from wireproof_kit.fuzz.triage.consequences import (
 from wireproof_kit.fuzz.triage.finding import Finding, signature_of
 from wireproof_kit.fuzz.triage.findings import Findings
 from wireproof_kit.fuzz.triage.generalize import from_the_start, general_forms
-from wireproof_kit.fuzz.triage.minimize import COSTLY, CulpritSearch, confirm
+from wireproof_kit.fuzz.triage.minimize import COSTLY, FEWER_TIMES, CulpritSearch, confirm
+from wireproof_kit.fuzz.triage.past import PastSearch
 from wireproof_kit.wire.transcript import Transcript
 
 SEARCH_S: Final = 30.0
@@ -34,6 +37,12 @@ SHARE: Final = 0.5
 """The part of a campaign after which anomalies like a confirmed finding are only counted."""
 FREE_S: Final = 20.0
 """Seconds of triage before that part matters; the first findings of a campaign come at once."""
+PAST_S: Final = 90.0
+"""Seconds at most to find the cause of a death in all that was sent before."""
+PAST_WAIT_S: Final = 15.0
+"""Seconds at most that a replay of the past waits for the target to die, when all is sent."""
+PAST_TRIES: Final = 3
+"""Deaths whose past may be searched in vain; then the campaign goes on with new inputs."""
 SHRINK_S: Final = 15.0
 """Seconds of SEARCH_S at most to minimize the cases; as many are left to confirm them."""
 
@@ -79,6 +88,19 @@ class TriagedCampaign(Protocol):
         """Perform cases on fresh connections; return the anomaly of this rule that they cause."""
         ...
 
+    @property
+    def history(self) -> TargetHistory:
+        """What was sent to the target since its start, and its deaths."""
+        ...
+
+    def recent_past(self) -> Sequence[Case]:
+        """Return the cases that were sent to the target before its latest death."""
+        ...
+
+    def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
+        """Send cases to a target that was just started, then wait; return the death they cause."""
+        ...
+
     def heal(self, found: Sequence[Anomaly]) -> bool:
         """Restart the target if needed; return True if it is healthy."""
         ...
@@ -99,6 +121,7 @@ class Triage:
     campaign: TriagedCampaign
     spent_s: float = 0.0
     until: float = 0.0
+    past_failures: int = 0
 
     def follow_all(self, found: Sequence[Anomaly], enough: Callable[[], bool]) -> None:
         """Triage the anomalies of one batch until ``enough()`` is true.
@@ -120,9 +143,11 @@ class Triage:
         """Triage an anomaly unless it is known; return True if it was seen again."""
         campaign = self.campaign
         if campaign.findings.is_known(anomaly):
+            self._attribute(anomaly)
             campaign.heal([anomaly])
             return True
         if self._has_spent_its_share() and campaign.findings.count_like(anomaly):
+            self._attribute(anomaly)
             if anomaly.case is not None and anomaly.trouble.violated not in ANSWERED:
                 campaign.batches.blocklist.add(anomaly.case)
             campaign.heal([anomaly])
@@ -131,6 +156,7 @@ class Triage:
         self.until = started + SEARCH_S
         came_again = True
         if not self.campaign.heal([anomaly]):
+            self._attribute(anomaly)
             self._keep_last_words(anomaly)
         else:
             came_again = self._search(anomaly)
@@ -140,6 +166,10 @@ class Triage:
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
         """Perform cases as `TriagedCampaign.probe` does."""
         return self.campaign.probe(cases, violated)
+
+    def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
+        """Send cases as `TriagedCampaign.probe_fresh` does."""
+        return self.campaign.probe_fresh(cases, wait_s)
 
     def out_of_time(self) -> bool:
         """Return True if no time is left for the present step of the triage."""
@@ -152,11 +182,38 @@ class Triage:
     def _search(self, anomaly: Anomaly) -> bool:
         search = CulpritSearch(self, anomaly.trouble.violated)
         cases = search.culprits(anomaly)
+        if cases and search.violated == DEAD and not self._kill_again(search, cases):
+            cases = ()
         if cases:
             self._record_culprits(search, anomaly, cases)
-        else:
+        elif search.violated != DEAD or not self._search_past():
             self._keep_unconfirmed(anomaly)
         return bool(cases)
+
+    def _kill_again(self, search: CulpritSearch, cases: tuple[Case, ...]) -> bool:
+        """Return True if cases kill the target that was started since they seemed to.
+
+        The cases that were tried before may have killed it together with them.
+        """
+        self.until = max(self.until, time.monotonic() + CONFIRM_S)
+        return any(search.shows(cases) for _ in range(2))
+
+    def _search_past(self) -> bool:
+        """Look for the cause of a death in all that was sent before; return True if found."""
+        campaign = self.campaign
+        if self.past_failures >= PAST_TRIES:
+            return False
+        self.until = time.monotonic() + PAST_S
+        search = PastSearch(self, min(campaign.history.up_s, PAST_WAIT_S))
+        cases = search.culprits(campaign.recent_past())
+        self.until = max(self.until, time.monotonic() + CONFIRM_S)
+        shown = sum(search.kills(cases) for _ in range(FEWER_TIMES)) if cases else 0
+        if not shown or search.last is None:
+            self.past_failures += 1
+            return False
+        words = f"{search.last.trouble.words}, {len(cases)} cases after its start"
+        self._add(search.last, Trouble(DEAD, words), cases, shown, FEWER_TIMES)
+        return True
 
     def _record_culprits(
         self, search: CulpritSearch, anomaly: Anomaly, cases: tuple[Case, ...]
@@ -168,6 +225,7 @@ class Triage:
         if anomaly.trouble.violated not in ANSWERED:
             campaign.batches.blocklist.add(cases[-1])
         if campaign.findings.is_seen_again(signature_of(anomaly, cases[-1])):
+            self._attribute(anomaly)
             return
         if not (is_known and search.violated in (*COSTLY, LINGERS)):
             cases = self._generalize(search, cases)
@@ -184,8 +242,15 @@ class Triage:
         if not shown:
             self._keep_unconfirmed(anomaly)
             return
-        trouble = again[-1].trouble
-        signature = signature_of(again[-1], cases[-1])
+        self._add(again[-1], again[-1].trouble, cases, shown, runs)
+
+    def _add(
+        self, seen: Anomaly, trouble: Trouble, cases: tuple[Case, ...], shown: int, runs: int
+    ) -> None:
+        """Add a confirmed finding, or count it if it is known."""
+        campaign = self.campaign
+        self._attribute(seen)
+        signature = signature_of(seen, cases[-1])
         if campaign.findings.is_seen_again(signature):
             return
         campaign.findings.add(
@@ -198,8 +263,14 @@ class Triage:
                 runs,
                 campaign.record_exchange(cases, trouble.violated),
                 round(campaign.elapsed_s, 3),
+                log=campaign.history.last_words if trouble.violated == DEAD else "",
             )
         )
+
+    def _attribute(self, anomaly: Anomaly) -> None:
+        """Take note that a finding explains the target's latest death, if this is one."""
+        if anomaly.trouble.violated == DEAD:
+            self.campaign.history.attribute()
 
     def _valid_form(self, search: CulpritSearch, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Return the valid frame that a case was made from if that is as costly as the case."""
@@ -217,11 +288,13 @@ class Triage:
         generation = self.campaign.batches.generation
         if generation is None or len(cases) != 1 or search.violated in (MEMORY, FILES):
             return cases
-        for general in general_forms(cases[0], generation):
+        found = cases[0]
+        for general in general_forms(found, generation):
             if search.shows((general,)):
-                return (general,)
-        whole = from_the_start(cases[0], generation)
-        return (whole,) if whole is not None and search.shows((whole,)) else cases
+                found = general
+                break
+        whole = from_the_start(found, generation)
+        return (whole,) if whole is not None and search.shows((whole,)) else (found,)
 
     def _minimize(self, search: CulpritSearch, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Minimize cases while enough time is left to confirm them."""
@@ -237,6 +310,8 @@ class Triage:
         violated = anomaly.trouble.violated
         if violated == HUNG and self.campaign.is_over():
             self._keep(anomaly, anomaly.suspects, shown=0, why=NO_TIME)
+        elif violated == DEAD:
+            return  # the campaign tells at its end of all deaths that no case explains
         elif violated in LATE or anomaly.case is None:
             self.campaign.findings.not_again += 1
         else:

@@ -55,7 +55,7 @@ def body(answer: Answer) -> bytes:
 
 
 def fingerprint_stored(number: int, headers: Sequence[Header], payload: bytes) -> bytes:
-    """Return the fingerprint of a stored message; number 0 stands for any server-made number."""
+    """Return the hash of a stored message; id 0 stands for any id that the server made."""
     told = sorted((each.key, each.kind, each.value) for each in headers)
     return repr((number, told)).encode() + b"\0" + payload
 

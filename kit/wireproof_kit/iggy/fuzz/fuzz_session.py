@@ -34,7 +34,8 @@ from wireproof_kit.iggy.wire import requests
 from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
-from wireproof_kit.wire.http import Address, address_of
+from wireproof_kit.wire.address import Address
+from wireproof_kit.wire.http import address_of
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest

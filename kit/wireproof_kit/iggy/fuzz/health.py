@@ -27,7 +27,7 @@ from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
 from wireproof_kit.iggy.wire import requests
 from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.runner.patience import machine_load
-from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.address import Address
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.command_shapes import Nothing

@@ -11,6 +11,7 @@ Deliveries: ``delivered:as-sent``, ``delivered:FIELD`` (the first that differs),
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from wireproof_kit.iggy.observe.polled import Polled, PolledMessage
 from wireproof_kit.iggy.wire.answers import Answer, ErrorStatus, Nonsense, Silent
@@ -25,6 +26,8 @@ from wireproof_spec.iggy.states import AVAILABLE, state_name
 from wireproof_spec.iggy.statuses import STATUSES
 from wireproof_spec.wire_error import WireError
 from wireproof_spec.wording import show_value
+
+T = TypeVar("T")
 
 STUCK = "stuck"
 AS_SENT = "delivered:as-sent"
@@ -71,18 +74,23 @@ def observe_unread(polled: Polled) -> Observation | None:
 def observe_messages(
     polled: Polled,
     sent: Sequence[SentMessage],
-    compare: Callable[[int, SentMessage, PolledMessage], Difference | None] | None = None,
+    compare: Callable[[SentMessage, PolledMessage], Difference | None] | None = None,
+    *,
+    ordered: bool = True,
 ) -> Observation:
     """Compare polled messages with sent ones; ``missing`` if there are too few.
 
-    ``compare`` gets the number of the message; by default the sent fields are compared.
+    ``compare`` compares one message; by default the sent fields are compared. Unless the messages
+    must be ``ordered``, each is compared with the sent message of the same payload: no text says
+    in which order a server stores the messages of a request.
     """
     unread = observe_unread(polled)
     if unread is not None:
         return unread
     look = compare or as_sent
-    for number, (due, seen) in enumerate(zip(sent, polled.seen, strict=False)):
-        difference = look(number, due, seen)
+    found = polled.seen if ordered else match_sent(sent, polled.seen)
+    for number, (due, seen) in enumerate(zip(sent, found, strict=False)):
+        difference = look(due, seen)
         if difference is not None:
             note = f"message {number + 1} of {len(sent)}"
             return observed(f"delivered:{difference.field}", difference=difference, note=note)
@@ -95,7 +103,34 @@ def observe_messages(
     return observed(AS_SENT)
 
 
-def as_sent(number: int, sent: SentMessage, seen: PolledMessage) -> Difference | None:
+def match_sent(sent: Sequence[SentMessage], seen: Sequence[PolledMessage]) -> list[PolledMessage]:
+    """Return polled messages in the order of the sent messages with the same payloads.
+
+    Polled messages without a counterpart take the remaining places, in the order of the poll.
+    """
+    return match_by(sent, seen, lambda due, found: due.payload == found.message.payload)
+
+
+def match_by(
+    sent: Sequence[SentMessage], seen: Sequence[T], is_match: Callable[[SentMessage, T], bool]
+) -> list[T]:
+    """Return what was polled in the order of the sent messages that it matches.
+
+    What matches no sent message takes the remaining places, in the order of the poll.
+    """
+    left = [*seen]
+    places: list[T | None] = []
+    for due in sent:
+        found = next((each for each in left if is_match(due, each)), None)
+        if found is not None:
+            left.remove(found)
+        places.append(found)
+    rest = iter(left)
+    filled = (next(rest, None) if each is None else each for each in places)
+    return [*(each for each in filled if each is not None), *rest]
+
+
+def as_sent(sent: SentMessage, seen: PolledMessage) -> Difference | None:
     """Return the first field that differs from what was sent: id (unless 0), headers, payload."""
     message = seen.message
     if sent.id and sent.id != message.id:
@@ -111,20 +146,19 @@ def as_sent(number: int, sent: SentMessage, seen: PolledMessage) -> Difference |
     return None
 
 
-def as_drawn(number: int, sent: SentMessage, seen: PolledMessage) -> Difference | None:
+def as_drawn(sent: SentMessage, seen: PolledMessage) -> Difference | None:
     """Return the first field that has a wrong value, in the order of the published layout.
 
-    The offset is the number of the message, the state available, the checksum the payload's.
+    The state is available, and the checksum is that of the payload. Any offset and any timestamp
+    is right: no text says where offsets begin.
     """
     message = seen.message
-    if message.offset != number:
-        return make_difference("offset", seen, str(number), str(message.offset))
     if message.state != AVAILABLE:
         return make_difference("state", seen, state_text(AVAILABLE), state_text(message.state))
     due = payload_checksum(sent.payload)
     if message.checksum != due:
         return make_difference("checksum", seen, str(due), str(message.checksum))
-    return as_sent(number, sent, seen)
+    return as_sent(sent, seen)
 
 
 def observe_absence(polled: Polled, *, unwanted: Iterable[bytes], sentinel: bytes) -> Observation:

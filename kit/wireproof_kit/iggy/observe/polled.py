@@ -6,7 +6,7 @@ wrong.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, Literal, TypeAlias
 
@@ -72,6 +72,14 @@ def read_polled(answer: Answer, due: Head = "count") -> Polled:
     readable = [polled for polled in tried if polled.fault is None]
     agreeing = [polled for polled in readable if polled.declared == len(polled.seen)]
     return (agreeing or readable or tried)[0]
+
+
+def join_polled(first: Polled, following: Polled) -> Polled:
+    """Return two responses as one: the messages of both, and the sum of their counts."""
+    declared = None
+    if first.declared is not None and following.declared is not None:
+        declared = first.declared + following.declared
+    return replace(following, declared=declared, seen=first.seen + following.seen)
 
 
 def _try_heads(answer: Done, due: Head) -> Iterator[Polled]:

@@ -11,7 +11,7 @@ from wireproof_kit.iggy.wire import requests
 from wireproof_kit.iggy.wire.answers import Answer, Done, ErrorStatus
 from wireproof_kit.runner.patience import ANSWER, Patience, Wait, machine_load
 from wireproof_kit.wire import connection as wire
-from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.address import Address
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.decoding import encode

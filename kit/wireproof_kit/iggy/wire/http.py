@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from wireproof_kit.wire.address import Address
 from wireproof_kit.wire.http import (
     TOKEN,
-    Address,
     Headers,
     Query,
     TransferResult,
@@ -144,10 +144,8 @@ def messages_body(
 
 
 def message_object(message: SentMessage) -> dict[str, object]:
-    """Return a message as JSON; without an id or headers these fields are left out."""
-    fields: dict[str, object] = {"payload": base64_text(message.payload)}
-    if message.id:
-        fields["id"] = message.id
+    """Return a message as JSON, as in the published example; without headers it has no headers."""
+    fields: dict[str, object] = {"id": message.id, "payload": base64_text(message.payload)}
     if message.headers:
         fields["headers"] = headers_object(message.headers)
     return fields

@@ -13,7 +13,7 @@ from wireproof_kit.iggy.wire.answers import Answer
 from wireproof_kit.iggy.wire.connection import Connection
 from wireproof_kit.iggy.wire.http import HttpClient
 from wireproof_kit.runner.patience import Wait
-from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.address import Address
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.users import LoginUser

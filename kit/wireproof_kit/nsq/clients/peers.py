@@ -157,7 +157,9 @@ class NsqPeers:
             yield HangUp(event.conn)
 
     def _command(self, event: Commanded) -> Iterator[Effect]:
-        connection = self._connections[event.conn]
+        connection = self._connections.get(event.conn)
+        if connection is None:
+            return  # it came together with the command at which the script closed the connection
         if event.name == names.IDENTIFY.decode():
             yield Send(event.conn, node.identify(connection, event))
         elif event.name in SUBSCRIPTIONS:

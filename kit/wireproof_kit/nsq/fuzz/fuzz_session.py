@@ -34,7 +34,7 @@ from wireproof_kit.nsq.session import NsqSession, open_session
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
-from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.address import Address
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.nsq import limits, names
 from wireproof_spec.nsq.command import command_line
@@ -172,7 +172,9 @@ def _fuzz_session(session: NsqSession, target: Target, token: str) -> OpenTarget
         twin.name,
         _traces(ext, patience),
     )
-    places = BystanderSettings(neighbour, twin, patience, session.patience.push)
+    places = BystanderSettings(
+        neighbour, twin, patience, session.patience.push, session.patience.redelivery
+    )
     return OpenTarget(
         session,
         oracle,

@@ -51,6 +51,7 @@ def grammar(there: Names, *, scapy: bool = False) -> Grammar:
         moves=states.Moves(there).moves,
         limits=LIMITS,
         traps=TRAPS,
+        beating=states.BEATING,
     )
 
 

@@ -1,6 +1,8 @@
 """Bystanders of NSQ fuzz cases: a publisher, its subscriber, an idle client and a watcher."""
 
+import contextlib
 import itertools
+import math
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -24,19 +26,22 @@ from wireproof_kit.nsq.fuzz.answers import (
     FrameReader,
     fingerprint_stored,
     list_fingerprints,
-    message_id,
 )
+from wireproof_kit.nsq.fuzz.redelivery import Redelivery
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.runner.patience import machine_load
-from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.address import Address
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command import command_line
 from wireproof_spec.nsq.limits import MAX_RDY_COUNT
 
 CHANNEL = "wp_fuzz"
+ORDERED_CHANNEL = "wp_fuzz_ordered"
 LOOK_S = 0.25
 SHORTLY_S = 0.1
+RETURNS_S = 0.5
+"""Seconds that a check waits for a message that a bystander returned; later checks go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,7 @@ class BystanderSettings:
     watched: Topic
     answer_s: float
     push_s: float
+    redelivery_s: float = 30.0
 
 
 class _UnrequestedHandler:
@@ -73,6 +79,8 @@ class Bystanders:
     _subscriber: CaseConnection | None = None
     _idle: CaseConnection | None = None
     _watcher: CaseConnection | None = None
+    _orderly: CaseConnection | None = None
+    _returning: dict[str, Redelivery] = field(default_factory=dict[str, Redelivery])
     _awaiting: dict[bytes, float] = field(default_factory=dict[bytes, float])
 
     def check(self, *, patient: bool = True) -> Trouble | None:
@@ -158,11 +166,18 @@ class Bystanders:
 
     def close(self) -> None:
         """Close the connections of the bystanders."""
-        for client in (self._publisher, self._subscriber, self._idle, self._watcher):
+        for client in (
+            self._publisher,
+            self._subscriber,
+            self._idle,
+            self._watcher,
+            self._orderly,
+        ):
             if client is not None:
                 client.close()
-        self._publisher = self._subscriber = self._idle = self._watcher = None
+        self._publisher = self._subscriber = self._idle = self._watcher = self._orderly = None
         self._awaiting.clear()
+        self._returning.clear()
 
     @property
     def _address(self) -> Address:
@@ -175,8 +190,23 @@ class Bystanders:
             self._subscriber = self._subscribe(self.places.neighbour, extend=False)
             self._publisher = self._connect()
             self._idle = self._connect()
+            self._orderly = self._subscribe_in_order()
         except _Disturbed as error:
             return Trouble(error.violated, str(error))
+        patience_s = self.places.redelivery_s * machine_load()
+        self._returning = {
+            CHANNEL: Redelivery(patience_s),
+            ORDERED_CHANNEL: Redelivery(patience_s, ordered=True),
+        }
+        return None
+
+    def _subscribe_in_order(self) -> CaseConnection | None:
+        """Return an ordered subscriber; None where the target has no such subscription."""
+        for name in (names.SUB_ORDERED, names.SUB_ORDER):
+            with contextlib.suppress(_Disturbed):
+                return self._subscribe(
+                    self.places.neighbour, extend=False, name=name, channel=ORDERED_CHANNEL
+                )
         return None
 
     def _connect(self) -> CaseConnection:
@@ -186,10 +216,12 @@ class Bystanders:
         client.send(names.MAGIC)
         return client
 
-    def _subscribe(self, topic: Topic, *, extend: bool) -> CaseConnection:
+    def _subscribe(
+        self, topic: Topic, *, extend: bool, name: bytes = names.SUB, channel: str = CHANNEL
+    ) -> CaseConnection:
         client = CaseConnection(topic.address, FrameReader(), _ATTENTIVE)
         identity = frames.identify(extend_support=extend).data
-        line = command_line(names.SUB, topic.name, CHANNEL, topic.partition or 0)
+        line = command_line(name, topic.name, channel, topic.partition or 0)
         ready = command_line(names.RDY, MAX_RDY_COUNT)
         client.send(names.MAGIC + identity + line + ready)
         deadline = time.monotonic() + self._answer_s
@@ -258,10 +290,10 @@ class Bystanders:
         deadline = time.monotonic() + wait_s
         while self._awaiting and not subscriber.ended and time.monotonic() < deadline:
             wait([subscriber], deadline)
-            for frame in self._receive(subscriber):
-                for known in list_fingerprints(frame, extend=False):
-                    self._awaiting.pop(known, None)
+            self._take(subscriber, CHANNEL)
         idle.read()
+        if (trouble := self._check_returned(subscriber, wait_s)) is not None:
+            return trouble
         if subscriber.ended or idle.ended:
             return Trouble(NEIGHBOUR, "a neighbour's connection was ended")
         if subscriber.fault or idle.fault or idle.answers:
@@ -270,12 +302,35 @@ class Bystanders:
             return Trouble(NEIGHBOUR, "a message of a neighbour was not delivered unchanged")
         return None
 
-    def _receive(self, client: CaseConnection) -> list[bytes]:
-        """Finish the messages that have arrived and return them."""
+    def _check_returned(self, subscriber: CaseConnection, wait_s: float) -> Trouble | None:
+        """Wait shortly for the messages that were returned; return what is wrong with them."""
+        plain, ordered = self._returning[CHANNEL], self._returning[ORDERED_CHANNEL]
+        clients = {CHANNEL: subscriber, ORDERED_CHANNEL: self._orderly}
+        deadline = time.monotonic() + min(wait_s, RETURNS_S)
+        while True:
+            for channel, client in clients.items():
+                if client is not None and not client.ended:
+                    self._take(client, channel)
+            left = deadline - time.monotonic()
+            if left <= 0 or not (plain.is_waiting or ordered.is_waiting):
+                break
+            wait([each for each in clients.values() if each is not None], deadline)
+        now = time.monotonic()
+        return plain.trouble(now) or ordered.trouble(now)
+
+    def _take(self, client: CaseConnection, channel: str) -> None:
+        for frame in self._receive(client, self._returning[channel]):
+            for known in list_fingerprints(frame, extend=False) if channel == CHANNEL else ():
+                self._awaiting.pop(known, None)
+
+    def _receive(self, client: CaseConnection, returning: Redelivery | None = None) -> list[bytes]:
+        """Finish the messages that have arrived, or return some of them; list them all."""
         client.read()
         frames_in = [answer.data for answer in client.answers if answer.kind == MESSAGE]
+        reply = returning or Redelivery(math.inf, every=0)
         if frames_in:
-            client.send(b"".join(b"FIN " + message_id(frame) + b"\n" for frame in frames_in))
+            now = time.monotonic()
+            client.send(b"".join(reply.reply(frame, now) for frame in frames_in))
         # Finishing late what was delivered twice may be refused; that is no message.
         client.answers.clear()
         return frames_in

@@ -29,13 +29,21 @@ SUBSCRIBED = (SUBSCRIBED_EXT, SUBSCRIBED_PLAIN, ORDERED)
 IN_FLIGHT = (*SUBSCRIBED, CLOSING)
 ALL = (*HANDSHAKE, *IN_FLIGHT)
 TCP_STATES = (FRESH, *ALL)
+BEATING = {state: f"{state}-beating" for state in (*NAMED, *IN_FLIGHT)}
+"""The same states with the shortest heartbeat interval, for connections that are held open."""
 
 
 def entry(there: Names) -> Mapping[str, tuple[Step, ...]]:
     """Return the frames that lead to each state; each but the magic must be answered."""
+    beating = _entry(there, limits.MIN_HEARTBEAT_INTERVAL_MS)
+    twins = {twin: beating[state] for state, twin in BEATING.items()}
+    return {**_entry(there, limits.MAX_HEARTBEAT_INTERVAL_MS), **twins}
+
+
+def _entry(there: Names, heartbeat_ms: int) -> Mapping[str, tuple[Step, ...]]:
     opened = (Step(names.MAGIC, label="magic"),)
-    named = (*opened, _identify(extend=True))
-    plain = (*opened, _identify(extend=False))
+    named = (*opened, _identify(heartbeat_ms, extend=True))
+    plain = (*opened, _identify(heartbeat_ms, extend=False))
     channel, partition = there.channel, there.partition
     extended = _line(names.SUB, there.extended, channel, partition)
     ordered = _line(names.SUB_ORDERED, there.extended, f"{channel}_ordered", partition)
@@ -113,11 +121,11 @@ def _decode(text: bytes) -> str:
     return _IDENTIFY_EXTENDED if said.get(names.EXTEND_SUPPORT) is True else "IDENTIFY"
 
 
-def _identify(*, extend: bool) -> Step:
-    """Return an IDENTIFY that requests the longest heartbeat interval."""
+def _identify(heartbeat_ms: int, *, extend: bool) -> Step:
+    """Return an IDENTIFY that requests a heartbeat interval."""
     said = {
         "client_id": "wireproof",
-        "heartbeat_interval": limits.MAX_HEARTBEAT_INTERVAL_MS,
+        "heartbeat_interval": heartbeat_ms,
         names.EXTEND_SUPPORT: extend,
     }
     body = encode(IDENTIFY_BODY, IdentifyBody(json.dumps(said).encode()))

@@ -10,6 +10,7 @@ from wireproof_kit.decoding.printable import printable
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.topics.topic import Address
 from wireproof_kit.nsq.wire.http import HttpAnswer
+from wireproof_kit.wire.address import format_address
 from wireproof_spec.strict_json import JsonValue
 
 SHOWN = 60
@@ -50,8 +51,7 @@ class LookupRequest:
     @property
     def text(self) -> str:
         """The server as HOST:PORT."""
-        host, port = self.server
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        return format_address(self.server)
 
 
 def read_payload(answer: HttpAnswer, asked: LookupRequest) -> dict[str, JsonValue]:

@@ -26,6 +26,7 @@ from wireproof_kit.nsq.wire.answers import (
 )
 from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.runner.patience import ANSWER, Patience, Wait, machine_load
+from wireproof_kit.wire.address import format_address
 from wireproof_kit.wire.connection import Wire
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.decoding import encode
@@ -147,7 +148,7 @@ class Connection:
     @property
     def place(self) -> str:
         """Return a name for the peer of the connection."""
-        return f"nsq://{self._address[0]}:{self._address[1]}"
+        return f"nsq://{format_address(self._address)}"
 
     def secure(self, context: ssl.SSLContext, seconds: float) -> None:
         """Switch the connection to TLS.

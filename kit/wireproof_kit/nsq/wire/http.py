@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from wireproof_kit.wire.address import Address as Address
 from wireproof_kit.wire.http import TOKEN, ConnectionPool, TransferResult, request_bytes, transfer
-from wireproof_kit.wire.http import Address as Address
 from wireproof_kit.wire.http import Headers as Headers
 from wireproof_kit.wire.http import Query as Query
 from wireproof_kit.wire.http import path_with_query as path_with_query

@@ -89,6 +89,18 @@ class Login:
                 f"{connection.place} does not offer TLS (it answers IDENTIFY without tls_v1); "
                 "leave out --tls or switch TLS on there"
             )
+        self.switch_to_tls(connection, context, wait)
+        answer = connection.receive(wait)
+        if answer != Response(OK):
+            seen = observe(answer).value
+            raise ArrangementFailed(f"expected OK after the TLS handshake, received {seen}")
+
+    def switch_to_tls(self, connection: Connection, context: ssl.SSLContext, wait: Wait) -> None:
+        """Make the TLS handshake that IDENTIFY has announced.
+
+        Raises:
+            TargetSilent: the handshake fails.
+        """
         try:
             connection.secure(context, connection.seconds(wait))
         except ssl.SSLCertVerificationError as error:
@@ -98,10 +110,6 @@ class Login:
         except OSError as error:
             why = getattr(error, "reason", None) or error.strerror or str(error)
             raise TargetSilent(f"{connection.place}: the TLS handshake failed ({why})") from error
-        answer = connection.receive(wait)
-        if answer != Response(OK):
-            seen = observe(answer).value
-            raise ArrangementFailed(f"expected OK after the TLS handshake, received {seen}")
 
 
 def login_of(target: Target) -> Login:

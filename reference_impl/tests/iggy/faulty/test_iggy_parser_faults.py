@@ -153,7 +153,7 @@ def _serving(*faults: str) -> Iterator[_Served]:
 def test_every_fault_has_its_bytes() -> None:
     assert list(TRIGGERS) == NAMES
     assert len(NAMES) >= 10
-    assert {trigger.shows for trigger in TRIGGERS.values()} == set(SIGNS)
+    assert {trigger.shows for trigger in TRIGGERS.values()} <= set(SIGNS)
 
 
 @check_each(NAMES)

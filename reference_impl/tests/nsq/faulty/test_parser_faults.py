@@ -15,6 +15,7 @@ from nsq_bench import identified, pub, pub_ext, sized
 from parser_triggers import (
     CHANGED,
     DEAD,
+    DEAD_LATER,
     HANGS,
     HOARDS,
     LEAKS,
@@ -23,6 +24,7 @@ from parser_triggers import (
     OUT_OF_STEP,
     SIGNS,
     SILENT,
+    SWAPPED,
     TAKEN,
     Serving,
     Trigger,
@@ -127,6 +129,12 @@ TRIGGERS = {
     "parser-split-feed-lost": sent(SILENT, b"IDENTIFY", b"\n", sized(b"{}")),
     "parser-cut-leaks": Trigger(LEAKS, (b"PUB t 0\n\0\0\0\5x",), ends=True),
     "parser-cut-hoards": Trigger(HOARDS, (b"PUB t 0\n\0\0\0\5x",), ends=True),
+    "parser-beat-closing-halts": sent(
+        DEAD_LATER, identified('{"heartbeat_interval":1000}'), SUBSCRIBED, b"CLS\n"
+    ),
+    "parser-cut-sixty-halt": Trigger(DEAD, (b"PUB t 0\n\0\0\0\5x",), ends=True, times=60),
+    "parser-split-at-feed-halts": sent(DEAD, SUBSCRIBED, b"FIN 1234567\n"),
+    "parser-trace-buffer-shared": sent(SWAPPED, b"PUB_TRACE t 0\n" + _size(9), body=b"another!x"),
     "parser-http-headers-halt": Trigger(
         DEAD, (_get("/ping", *(f"X-{n}: y" for n in range(101))),), http=True
     ),

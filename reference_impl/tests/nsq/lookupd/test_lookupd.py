@@ -31,6 +31,15 @@ def test_published_tells_producers_at_once() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["published", DEPLOYED])
+def test_a_topic_without_registered_channels_has_null(dialect: str) -> None:
+    cluster = ClusterBench(dialect=dialect)
+    cluster.create("t")
+    status, found = cluster.ask("/topics?metaInfo=true")
+    (meta,) = cast(dict[str, list[dict[str, object]]], found)["meta_info"]
+    assert (status, meta["topic_name"], meta["registered_channels"]) == (200, "t", None)
+
+
+@pytest.mark.parametrize("dialect", ["published", DEPLOYED])
 def test_an_error_text_with_quotes(dialect: str) -> None:
     cluster = ClusterBench(dialect=dialect)
     path = "/topic/create?topic=t&partition_num=1&replicator=1&retention=abc"

@@ -256,6 +256,24 @@ def test_lists_have_five_columns(option: str, capsys: pytest.CaptureFixture[str]
     assert len(lines) >= 15
 
 
+def test_at_a_terminal_faults_are_paragraphs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+
+    assert serve.main(["--list-faults"]) == 0
+
+    out = capsys.readouterr().out
+    paragraphs = out.strip().split("\n\n")
+    (shown,) = (each for each in paragraphs if each.startswith("trace-little-endian ("))
+    assert len(paragraphs) > 100
+    assert "\t" not in out
+    assert "  breaks ext.publish.trace-response" in shown
+    assert all(line.startswith("  ") for line in shown.splitlines()[1:])
+    assert max(map(len, out.splitlines())) <= 60
+
+
 def test_start_is_quick_and_loads_neither_schemas_nor_presets() -> None:
     code = (
         "import sys; import wireproof_reference_impl.nsq.serve; "

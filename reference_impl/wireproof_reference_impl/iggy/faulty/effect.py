@@ -44,11 +44,13 @@ from wireproof_reference_impl.settings import Settings
 BINARY = (
     "state.default state.codes state.delivered state.unknown-alone checksum.polynomial "
     "checksum.range checksum.when-stored message.layout message.places message.old-layout "
-    "message.offset message.offset-sequence message.timestamp message.timestamp-unit message.id "
-    "message.byte-order message.generated-id message.repeated-id message.length "
+    "message.offset message.offset-sequence message.timestamp-kept message.timestamp-unit "
+    "message.id message.byte-order message.generated-id message.repeated-id message.length "
     "message.headers-length headers.delivered headers.none headers.kinds headers.other-kinds "
-    "headers.block headers.limits headers.key-text headers.width json.same-as-binary send.layout "
-    "send.order send.partitioning send.all-or-nothing send.limits poll.head poll.count "
+    "headers.block headers.limits headers.refused headers.key-text headers.width "
+    "json.same-as-binary send.layout "
+    "send.order send.partitioning send.spread send.key-hash send.all-or-nothing send.limits "
+    "poll.head poll.count poll.as-many poll.empty frame.identifier "
     "poll.request poll.again poll.strategy-offset poll.strategy-timestamp poll.strategy-first "
     "poll.strategy-last poll.strategy-next poll.auto-commit poll.group frame.trailing "
     "disk.same-layout disk.index disk.time-index disk.names http.send http.unchecked"
@@ -63,10 +65,11 @@ JSON = (
 """Clauses of which some case reads a message polled over HTTP."""
 
 ANSWERS = (
-    "frame.request frame.length frame.command frame.identifier frame.truncated frame.malformed "
+    "frame.request frame.pipelined frame.length frame.length-refused frame.command "
+    "frame.identifier frame.identifier-refused frame.truncated frame.malformed "
     "frame.resources frame.login headers.unknown-kind headers.repeated-key poll.empty "
-    "poll.consumer poll.stored-offset send.limits state.unknown status.unknown status.taken "
-    "status.refused status.invalid disk.offsets"
+    "poll.consumer poll.stored-offset poll.never-stored headers.refused send.limits "
+    "state.unknown status.unknown status.taken status.refused status.invalid disk.offsets"
 )
 """Clauses of which some case reads other answers over TCP."""
 

@@ -101,14 +101,14 @@ FAULTS: tuple[Preset, ...] = (
         "requests-backwards",
         "requests that arrive in one piece are executed in the reverse order",
         segments(_backwards),
-        breaks="frame.request",
+        breaks="frame.pipelined",
         may_break=_LIKELY,
     ),
     boundary(
         "length-too-short-is-ping",
         "a frame too short for a command code is answered like a ping",
         segments(_too_short_is_a_ping),
-        breaks="frame.length",
+        breaks="frame.length-refused",
         may_break=_LIKELY,
     ),
     extra(
@@ -121,7 +121,7 @@ FAULTS: tuple[Preset, ...] = (
         "identifier-of-any-kind",
         "a request for a stream by an unknown kind of identifier is answered with ok",
         frames(_any_identifier),
-        breaks="frame.identifier",
+        breaks="frame.identifier-refused",
         may_break=_LIKELY,
     ),
     boundary(

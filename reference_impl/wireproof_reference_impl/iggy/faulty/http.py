@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from wireproof_reference_impl.iggy.faulty.effect import (
     BINARY,
     JSON,
@@ -11,7 +13,8 @@ from wireproof_reference_impl.iggy.faulty.effect import (
     missing,
     wrong_value,
 )
-from wireproof_reference_impl.iggy.wire import exchange
+from wireproof_reference_impl.iggy.http import messages as http_messages
+from wireproof_reference_impl.iggy.wire import exchange, message_json
 from wireproof_reference_impl.iggy.wire.message import Message, Sent
 from wireproof_reference_impl.iggy.wire.message_json import (
     error_object,
@@ -20,7 +23,7 @@ from wireproof_reference_impl.iggy.wire.message_json import (
 )
 from wireproof_reference_impl.iggy.wire.polled import Polled
 from wireproof_reference_impl.iggy.wire.status import Refusal, invalid_command
-from wireproof_reference_impl.overrides import replace_function
+from wireproof_reference_impl.overrides import Original, around, replace_function
 from wireproof_reference_impl.preset import (
     Preset,
 )
@@ -52,6 +55,24 @@ def _take_unfit(unfit: exchange.Unfit) -> exchange.Answer:
 
 def _with_payload(messages: list[Message]) -> list[Message]:
     return [each for each in messages if each.payload]
+
+
+def _no_headers(fields: object) -> None:
+    return None
+
+
+def _payload_backwards(original: Original, fields: object) -> object:
+    sent = original(fields)
+    assert isinstance(sent, Sent)
+    return replace(sent, payload=sent.payload[::-1])
+
+
+def _nothing_stored(*place: object, **offset: object) -> None:
+    return None
+
+
+def _offset_told_as_zero(original: Original, consumer: int, stored: int | None) -> object:
+    return original(consumer, 0)
 
 
 def _empty_as_array(message: Message) -> Mapping[str, object]:
@@ -101,6 +122,32 @@ FAULTS: tuple[Preset, ...] = (
         {"http.sent": skip_checks, "poll.delivered": _with_payload},
         breaks="http.unchecked",
         may_break=f"{BINARY} {JSON}",
+    ),
+    missing(
+        "http-headers-lost",
+        "a message sent over HTTP loses its headers",
+        make_overriding(replace_function(http_messages, "_headers", _no_headers)),
+        breaks="http.send json.headers-object",
+        may_break=f"{BINARY} {JSON}",
+    ),
+    wrong_value(
+        "http-payload-backwards",
+        "the payload of a message sent over HTTP is stored in reverse order",
+        make_overriding(around(http_messages, "_read_sent", _payload_backwards)),
+        breaks="http.send",
+        may_break=f"{BINARY} {JSON}",
+    ),
+    missing(
+        "http-offset-not-stored",
+        "an offset stored over HTTP is not stored, although the answer is a success",
+        make_overriding(replace_function(http_messages, "store_offset", _nothing_stored)),
+        breaks="http.offsets",
+    ),
+    wrong_value(
+        "http-offset-zero",
+        "a stored offset is 0 over HTTP",
+        make_overriding(around(message_json, "offset_object", _offset_told_as_zero)),
+        breaks="http.offsets",
     ),
     condition(
         "json-headers-empty-as-array",

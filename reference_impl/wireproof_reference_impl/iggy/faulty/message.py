@@ -82,6 +82,16 @@ def _length_told(length: Callable[[Message], int]) -> Settings:
     return _layout(layout)
 
 
+def _big_endian_from_256(message: Message) -> int:
+    length = len(message.payload)
+    return length if length <= 0xFF else int.from_bytes(length.to_bytes(4, "big"), "little")
+
+
+def _big_endian_wide_id(message: Message) -> Message:
+    turned = int.from_bytes(message.id.to_bytes(16, "big"), "little")
+    return replace(message, id=turned if message.id >> 64 else message.id)
+
+
 def _headers_length_told(length: Callable[[Message, int], int]) -> Settings:
     """Return settings under which messages over TCP give this headers length."""
 
@@ -216,6 +226,20 @@ FAULTS: tuple[Preset, ...] = (
         breaks=f"{_LAYOUT} message.byte-order message.length message.id",
         may_break=BINARY,
     ),
+    condition(
+        "length-big-endian-from-256",
+        "over TCP, the length of a payload of 256 bytes or more is big-endian",
+        _length_told(_big_endian_from_256),
+        breaks="message.byte-order message.length",
+        may_break=BINARY,
+    ),
+    boundary(
+        "id-big-endian-beyond-64-bits",
+        "over TCP, an id that needs more than 64 bits is big-endian",
+        _change_polled(_big_endian_wide_id),
+        breaks="message.byte-order message.id",
+        may_break=BINARY,
+    ),
     missing(
         "old-layout",
         "over TCP, messages have the old layout, without state and checksum",
@@ -262,28 +286,28 @@ FAULTS: tuple[Preset, ...] = (
         "timestamp-of-poll",
         "over TCP, the timestamp of a message changes with each poll",
         _change_polled(_make_growing()),
-        breaks="message.timestamp",
+        breaks="message.timestamp-kept",
         may_break=BINARY,
     ),
     boundary(
         "timestamp-of-poll-at-its-end",
         "over TCP, the timestamp of the last message of a poll changes with each poll",
         change_polled(_last_growing()),
-        breaks="message.timestamp",
+        breaks="message.timestamp-kept",
         may_break=BINARY,
     ),
     condition(
         "timestamp-cut-by-turns",
         "over TCP, timestamps of messages with an odd offset lose their low 4 bytes",
         _change_polled(_hours_by_turns),
-        breaks="message.timestamp",
+        breaks="message.timestamp-kept",
         may_break=BINARY,
     ),
     wrong_value(
         "timestamp-backwards",
         "later messages have earlier timestamps",
         change_stored(lambda message: replace(message, timestamp=(1 << 63) - message.timestamp)),
-        breaks="message.timestamp",
+        breaks="message.timestamp-kept",
         may_break=f"{BINARY} poll.strategy-timestamp",
     ),
     boundary(

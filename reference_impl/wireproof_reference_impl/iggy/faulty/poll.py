@@ -9,6 +9,7 @@ from wireproof_reference_impl.iggy.faulty.effect import (
     BINARY,
     JSON,
     boundary,
+    condition,
     extra,
     make_overriding,
     missing,
@@ -18,6 +19,7 @@ from wireproof_reference_impl.iggy.streams.partition import Partition
 from wireproof_reference_impl.iggy.streams.strategy import (
     STARTS,
     Start,
+    at_first,
     at_last,
     at_next,
     at_offset,
@@ -33,6 +35,8 @@ from wireproof_reference_impl.preset import (
 from wireproof_reference_impl.settings import Settings
 from wireproof_spec.iggy.kinds import LAST, NEXT, OFFSET
 from wireproof_spec.iggy.statuses import OK
+
+_MANY = 5
 
 
 def _start(strategy: int, start: Start) -> Settings:
@@ -81,6 +85,15 @@ def _one_too_many(found: Polled) -> bytes:
     return struct.pack("<I", len(found.messages) + 1)
 
 
+def _one_too_few_from_five(found: Polled) -> bytes:
+    count = len(found.messages)
+    return struct.pack("<I", count - (count >= _MANY))
+
+
+def _last_if_beyond(partition: Partition, request: PollMessages) -> int | None:
+    return min(request.value, max(0, partition.count - 1))
+
+
 def _refusal_with_body(original: Original, status: int, body: bytes) -> object:
     return original(status, b"refused" if status else body)
 
@@ -108,12 +121,19 @@ FAULTS: tuple[Preset, ...] = (
         breaks="poll.count",
         may_break=BINARY,
     ),
+    condition(
+        "poll-count-low-from-five",
+        "over TCP, the message count of a poll is one too low from five messages on",
+        {"message.head": _one_too_few_from_five},
+        breaks="poll.count",
+        may_break=BINARY,
+    ),
     boundary(
         "poll-one-more",
         "a poll returns one message more than it asks for",
         make_overriding(_one_more(_always), late=[_one_more(holds_old)]),
-        breaks="poll.request",
-        may_break=f"{BINARY} {JSON} poll.stored-offset poll.empty",
+        breaks="poll.as-many",
+        may_break=f"{BINARY} {JSON} poll.stored-offset",
     ),
     boundary(
         "poll-behind-offset",
@@ -121,6 +141,21 @@ FAULTS: tuple[Preset, ...] = (
         _start(OFFSET, _behind_offset),
         breaks="poll.strategy-offset",
         may_break=f"{BINARY} {JSON}",
+    ),
+    missing(
+        "poll-offset-ignored",
+        "a poll by offset begins at the first message, whatever the offset",
+        _start(OFFSET, at_first),
+        breaks="poll.strategy-offset",
+        may_break=f"{BINARY} {JSON} poll.stored-offset",
+    ),
+    condition(
+        "poll-beyond-finds-last",
+        "a poll by an offset after the last message returns the last message",
+        _start(OFFSET, _last_if_beyond),
+        breaks="poll.strategy-offset",
+        may_break=f"{BINARY} {JSON} poll.stored-offset",
+        finds_nothing=True,
     ),
     boundary(
         "poll-next-again",

@@ -84,7 +84,7 @@ def _same_ids_twice(messages: list[Message]) -> list[Message]:
     return [each for each in messages for _ in range(min(2, ids.count(each.id)))]
 
 
-def _blocks(change: Block) -> Effect:
+def blocks(change: Block) -> Effect:
     """Return an effect that changes each block of headers in requests that send messages."""
 
     def frame(connection: Connection, code: int, payload: bytes) -> bytes:
@@ -151,7 +151,7 @@ FAULTS: tuple[Preset, ...] = (
         "key-hash-from-one",
         "a message key selects partition hash modulo count plus one",
         {"store.choose": _first_for_zero},
-        breaks="send.partitioning",
+        breaks="send.key-hash",
     ),
     missing(
         "send-half",
@@ -170,7 +170,7 @@ FAULTS: tuple[Preset, ...] = (
         "poll-backwards",
         "a poll returns its messages in the reverse order",
         {"poll.delivered": _backwards},
-        breaks="send.order send.layout",
+        breaks="send.order",
         may_break=f"{BINARY} {JSON} poll.stored-offset poll.empty",
     ),
     extra(
@@ -190,14 +190,14 @@ FAULTS: tuple[Preset, ...] = (
     missing(
         "header-kind-unknown-taken",
         "a header of an unknown kind is accepted as `raw`",
-        _blocks(_unknown_as_raw),
+        blocks(_unknown_as_raw),
         breaks="headers.unknown-kind",
         may_break=f"{ANSWERS} frame.malformed send.all-or-nothing",
     ),
     extra(
         "header-key-repeated-renamed",
         "a header that repeats a key is accepted under another key",
-        _blocks(_repeated_renamed()),
+        blocks(_repeated_renamed()),
         breaks="headers.repeated-key",
         may_break=f"{ANSWERS} frame.malformed",
     ),

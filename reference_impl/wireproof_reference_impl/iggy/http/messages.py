@@ -76,7 +76,7 @@ def get_offset(exchange: Asked) -> Answer:
 def put_offset(exchange: Asked) -> Answer:
     """Store the offset of a consumer; its id is a string in JSON."""
     fields = json_object(exchange)
-    number = whole_number(fields.text("id", "0"))
+    number = whole_number(fields.flat_text("id", "0"))
     if number is None:
         raise bad_shape("id: invalid digit found in string")
     partition, offset = fields.u32("partition_id"), fields.u64("offset")
@@ -101,6 +101,6 @@ def _headers(fields: Fields | None) -> Headers | None:
         return None
     found: dict[str, HeaderValue] = {}
     for key in fields.names():
-        header = fields.inner(key)
+        header = fields.inner(key, shown="?")
         found[key] = HeaderValue(header.one_of("kind", _KINDS), header.base64("value"))
     return found

@@ -1,15 +1,18 @@
 """Readers of JSON bodies and queries: fields that are missing or of a wrong type are refused."""
 
+import re
 from base64 import b64decode, b64encode
 from binascii import Error as BadBase64
 from collections.abc import Mapping
 from decimal import Decimal
 
+from wireproof_reference_impl.iggy.http.json_place import describe_place, find_span
 from wireproof_reference_impl.iggy.wire.exchange import Exchange, Unfit, bad_query, split_query
 from wireproof_spec import strict_json
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError
 
+_NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/=]")
 _U32_MOST = (1 << 32) - 1
 _U64_MOST = (1 << 64) - 1
 _U128_MOST = (1 << 128) - 1
@@ -26,15 +29,19 @@ def json_object(exchange: Exchange[object]) -> "Fields":
         kind.startswith("application/") and kind.endswith("+json")
     ):
         raise Unfit(415, "Expected request with `Content-Type: application/json`")
+    text = exchange.body.decode("utf-8", "surrogateescape")
     try:
         found = strict_json.read(exchange.body)
     except WireError as error:
+        if error.offset >= len(exchange.body):
+            place = describe_place(text, len(text))
+            raise bad_json(f"EOF while parsing a value {place}") from error
         raise bad_json(str(error)) from error
     for fault in found.faults:
         if fault.kind == strict_json.DUPLICATE_NAME:
             raise bad_shape(f"duplicate field at {fault.pointer}")
         raise bad_json(f"{fault.kind} at {fault.pointer}")
-    return Fields(found.value, "")
+    return Fields(found.value, "", text)
 
 
 def bad_json(why: str) -> Unfit:
@@ -48,13 +55,20 @@ def bad_shape(why: str) -> Unfit:
 
 
 class Fields:
-    """A JSON object and its path in the body; unknown names are ignored."""
+    """A JSON object, its path in the body as refusals show it, and the body's text.
 
-    def __init__(self, value: JsonValue, where: str) -> None:
+    Unknown names are ignored; ``steps`` is the path without what refusals leave out.
+    """
+
+    def __init__(
+        self, value: JsonValue, where: str, text: str, steps: tuple[str | int, ...] = ()
+    ) -> None:
         if not isinstance(value, dict):
             raise bad_shape(f"{where}: an object is expected, {_kind(value)} was found")
         self._values = value
         self._where = where
+        self._text = text
+        self._steps = steps
 
     def names(self) -> Mapping[str, JsonValue]:
         """Return everything by name."""
@@ -72,7 +86,7 @@ class Fields:
         """Return a number of sixteen bytes; anything else is refused like malformed JSON."""
         value = self._values.get(name, default)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _U128_MOST:
-            raise bad_json(f"{self._path(name)}: invalid number")
+            raise self._no_u128(name, value)
         return value
 
     def text(self, name: str, default: str | None = None) -> str:
@@ -82,38 +96,55 @@ class Fields:
             raise self._unfit(name, value, "a string")
         return value
 
+    def flat_text(self, name: str, default: str) -> str:
+        """Return a string that the deployed server reads for a struct within its own.
+
+        It has read the whole object before it refuses one: the refusal names its end, no field.
+        """
+        value = self._value(name, default)
+        if isinstance(value, str):
+            return value
+        place = describe_place(self._text, find_span(self._text, self._steps)[1])
+        raise bad_shape(f"invalid type: {_kind(value)}, expected a string {place}")
+
     def one_of(self, name: str, words: Mapping[str, int]) -> int:
         """Return the value that a word denotes."""
         word = self.text(name)
         if word not in words:
             known = ", ".join(f"`{each}`" for each in words)
-            raise bad_shape(
-                f"{self._path(name)}: unknown variant `{word}`, expected one of {known}"
-            )
+            raise self._refusal(name, f"unknown variant `{word}`, expected one of {known}")
         return words[word]
 
     def base64(self, name: str) -> bytes:
         """Return bytes written in base64 with padding."""
         word = self.text(name)
+        strange = _NO_BASE64.search(word.encode("utf-8", "surrogateescape"))
+        if strange is not None:
+            symbol = f"Invalid symbol {strange[0][0]}, offset {strange.start()}."
+            raise self._refusal(name, symbol)
         try:
             data = b64decode(word.encode(), validate=True)
         except BadBase64 as error:
-            raise bad_shape(f"{self._path(name)}: {error}") from error
+            raise self._refusal(name, str(error)) from error
         if b64encode(data).decode() != word:
-            raise bad_shape(f"{self._path(name)}: Invalid last symbol")
+            raise self._refusal(name, "Invalid last symbol")
         return data
 
-    def inner(self, name: str) -> "Fields":
-        """Return an object inside this one."""
-        return Fields(self._value(name, None), self._path(name))
+    def inner(self, name: str, shown: str | None = None) -> "Fields":
+        """Return an object inside this one; ``shown`` stands for its name in refusals."""
+        where = self._path(name if shown is None else shown)
+        return Fields(self._value(name, None), where, self._text, (*self._steps, name))
 
     def array(self, name: str) -> list["Fields"]:
         """Return the objects of an array."""
         value = self._value(name, None)
         if not isinstance(value, list):
-            raise self._unfit(name, value, "an array")
-        path = self._path(name)
-        return [Fields(each, f"{path}[{number}]") for number, each in enumerate(value)]
+            raise self._unfit(name, value, "a sequence")
+        path, steps = self._path(name), (*self._steps, name)
+        return [
+            Fields(each, f"{path}[{number}]", self._text, (*steps, number))
+            for number, each in enumerate(value)
+        ]
 
     def optional(self, name: str) -> "Fields | None":
         """Return an object inside this one, or None if it is missing or null."""
@@ -122,18 +153,41 @@ class Fields:
     def _number(self, name: str, most: int, default: int | None) -> int:
         value = self._value(name, default)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-            raise self._unfit(name, value, f"a number of 0..{most}")
+            raise self._unfit(name, value, "u32" if most == _U32_MOST else "u64")
         return value
 
     def _value(self, name: str, default: JsonValue) -> JsonValue:
         if name in self._values:
             return self._values[name]
         if default is None:
-            raise bad_shape(f"{self._where}: missing field `{name}`".removeprefix(": "))
+            place = describe_place(self._text, find_span(self._text, self._steps)[1])
+            why = f"{self._where}: missing field `{name}` {place}"
+            raise bad_shape(why.removeprefix(": "))
         return default
 
     def _unfit(self, name: str, value: JsonValue, expected: str) -> Unfit:
-        return bad_shape(f"{self._path(name)}: {expected} is expected, {_kind(value)} was found")
+        is_integer = isinstance(value, int) and not isinstance(value, bool)
+        what = "value" if is_integer and expected in ("u32", "u64") else "type"
+        return self._refusal(name, f"invalid {what}: {_kind(value)}, expected {expected}")
+
+    def _refusal(self, name: str, why: str) -> Unfit:
+        """Return the refusal of a value, with the place where it ends."""
+        if name not in self._values:
+            return bad_shape(f"{self._path(name)}: {why}")
+        end = find_span(self._text, (*self._steps, name))[1]
+        return bad_shape(f"{self._path(name)}: {why} {describe_place(self._text, end)}")
+
+    def _no_u128(self, name: str, value: JsonValue) -> Unfit:
+        """Return the refusal of a number: where it begins, or where it is too great."""
+        start, end = find_span(self._text, (*self._steps, name))
+        path, why, place = self._path(name), "invalid number", start + 1
+        if isinstance(value, Decimal):
+            digits = re.match(r"-?\d*", self._text[start:end])
+            place = start + len(digits[0] if digits else "") + 1
+            path, why = self._path("?"), "expected `,` or `}`"
+        elif isinstance(value, int) and not isinstance(value, bool):
+            why, place = "number out of range", start + 1 if value < 0 else end
+        return bad_json(f"{path}: {why} {describe_place(self._text, place)}")
 
     def _path(self, name: str) -> str:
         return f"{self._where}.{name}" if self._where else name
@@ -189,12 +243,14 @@ def whole_number(word: str, most: int = _U32_MOST) -> int | None:
 
 
 def _kind(value: JsonValue) -> str:
-    names: Mapping[type, str] = {
-        bool: "a boolean",
-        int: "a number out of range",
-        Decimal: "a number with a fraction",
-        str: "a string",
-        list: "an array",
-        dict: "an object",
-    }
+    """Return a value as the deployed server names what it did not expect."""
+    if isinstance(value, bool):
+        return f"boolean `{str(value).lower()}`"
+    if isinstance(value, int):
+        return f"integer `{value}`"
+    if isinstance(value, Decimal):
+        return f"floating point `{value}`"
+    if isinstance(value, str):
+        return f'string "{value}"'
+    names: Mapping[type, str] = {list: "sequence", dict: "map"}
     return names.get(type(value), "null")

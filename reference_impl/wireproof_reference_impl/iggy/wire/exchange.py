@@ -110,7 +110,7 @@ def split_query(query: bytes) -> dict[str, str]:
 
 
 def bad_query(why: str) -> Unfit:
-    """Return the refusal of a query."""
+    """Return the refusal (status 400) of an HTTP request for its query string, with a reason."""
     return Unfit(400, f"Failed to deserialize query string: {why}")
 
 

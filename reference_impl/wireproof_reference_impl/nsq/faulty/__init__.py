@@ -14,6 +14,7 @@ from wireproof_reference_impl.nsq.faulty.consuming import (
     consume,
     disk,
     dispatch,
+    dispatch_tags,
     order,
     order_layout,
     order_subscribe,
@@ -25,6 +26,7 @@ from wireproof_reference_impl.nsq.faulty.frames import (
     connection,
     parser,
     parser_documents,
+    parser_history,
     parser_http,
     parser_sizes,
     parser_stream,
@@ -53,6 +55,7 @@ _FAMILIES = (
     consume,
     content,
     dispatch,
+    dispatch_tags,
     http,
     http_trace,
     parser,
@@ -80,6 +83,7 @@ _FAMILIES = (
     parser_words,
     parser_documents,
     parser_stream,
+    parser_history,
     parser_http,
 )
 

@@ -105,7 +105,7 @@ def _topic(topic: ClusterTopic) -> records.Record:
         "ordered": topic.settings.ordered,
         "multi_part": topic.settings.multi_part,
         "disable_channel_auto_create": not topic.settings.channels_made,
-        "registered_channels": list(topic.registered),
+        "registered_channels": list(topic.registered) or None,  # as a nil slice of Go is written
     }
 
 

@@ -19,11 +19,13 @@ from wireproof_kit.runner.patience import PUSH
 from wireproof_kit.wire.outgoing import join_pieces
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.streams import CreateStream
+from wireproof_suites.iggy.steps.poll_results import observe_beginning, send_and_check
 from wireproof_suites.iggy.steps.requests import refused_polls
 
 PING_SIZE = 8
 BRIEFLY = 0.1
 UNKNOWN_COMMANDS = [2, 999, 4294967295]
+BY = ("number", "name")
 HUGE = {"half": 0x7FFFFFFF, "greatest": 0xFFFFFFFF}
 
 
@@ -44,7 +46,7 @@ def test_split(server: Server) -> Observation:
         return observe(connection.receive(), then=connection.goes_on())
 
 
-@case("iggy/frame/pipelined", clause="iggy.frame.request")
+@case("iggy/frame/pipelined", clause="iggy.frame.pipelined")
 def test_pipelined(server: Server) -> Observation:
     """Ten requests in one write are answered in the order of the requests."""
     asked = [requests.ping(), *refused_polls(server).values()]
@@ -93,10 +95,15 @@ def test_error_body(server: Server, which: str) -> Observation:
 @case("iggy/frame/length", clause="iggy.frame.length")
 @pytest.mark.parametrize("length", [0, 1, 2, 3])
 def test_length(server: Server, length: int) -> Observation:
-    """A frame length too small for a command code is refused; other connections keep working."""
-    frame = struct.pack("<I", length) + bytes(length)
+    """A frame length too small for a command code does no harm to other connections."""
+    return _short_frame(server, length)
 
-    return server.refusal(requests.raw(frame, f"a frame of length {length}"))
+
+@case("iggy/frame/length-refused", clause="iggy.frame.length-refused")
+@pytest.mark.parametrize("length", [0, 1, 2, 3])
+def test_length_refused(server: Server, length: int) -> Observation:
+    """A frame length too small for a command code is refused."""
+    return _short_frame(server, length)
 
 
 @case("iggy/frame/abandoned", clause="iggy.frame.length")
@@ -126,6 +133,20 @@ def test_huge_length(server: Server, length: int) -> Observation:
     state = server.others()
 
     return replace(seen.then(state), overdue=state == "others-stuck")
+
+
+@case("iggy/frame/identifier-kinds", clause="iggy.frame.identifier")
+@pytest.mark.parametrize("topic_by", BY)
+@pytest.mark.parametrize("stream_by", BY)
+def test_identifier_kinds(
+    server: Server, topic: Topic, stream_by: str, topic_by: str
+) -> Observation:
+    """A request may identify the stream and the topic by number or by name, each on its own."""
+    sent = send_and_check(server, topic, 3)
+    stream = topic.stream.id if stream_by == "number" else topic.by_name[0]
+    name = topic.id if topic_by == "number" else topic.by_name[1]
+
+    return observe_beginning(server.poll(topic, by=(stream, name)), sent)
 
 
 @case("iggy/frame/unknown-command", clause="iggy.frame.command")
@@ -168,6 +189,11 @@ def test_wrong_login(server: Server, part: str) -> Observation:
         answer = log_in(connection, wrong[part], PUSH)
 
     return observe(answer, then=server.others())
+
+
+def _short_frame(server: Server, length: int) -> Observation:
+    frame = struct.pack("<I", length) + bytes(length)
+    return server.refusal(requests.raw(frame, f"a frame of length {length}"))
 
 
 def _status(answer: Answer) -> int | None:

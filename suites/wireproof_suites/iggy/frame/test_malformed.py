@@ -153,7 +153,7 @@ def test_malformed_poll(server: Server, topic: Topic, change: Change) -> Observa
     return server.refusal(change(server.poll_request(topic, Polling())))
 
 
-@case("iggy/frame/identifier", clause="iggy.frame.identifier")
+@case("iggy/frame/identifier", clause="iggy.frame.identifier-refused")
 @pytest.mark.parametrize("identifier", IDENTIFIERS.values(), ids=IDENTIFIERS)
 @pytest.mark.parametrize("what", ["get-stream", "poll-stream"])
 def test_identifier(server: Server, topic: Topic, what: str, identifier: bytes) -> Observation:

@@ -83,7 +83,7 @@ def test_offset_by_partition(server: Server) -> Observation:
     return seen
 
 
-@case("iggy/message/timestamp", clause="iggy.message.timestamp")
+@case("iggy/message/timestamp", clause="iggy.message.timestamp-kept")
 def test_timestamp(server: Server, topic: Topic) -> Observation:
     """A message keeps its timestamp in every poll, and timestamps never decrease."""
     sent = make_numbered(3)

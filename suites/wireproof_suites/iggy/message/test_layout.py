@@ -58,7 +58,7 @@ def test_several(server: Server, topic: Topic, count: int) -> Observation:
         for number in range(count)
     ]
 
-    return observe_messages(server.sent_and_polled(topic, *sent), sent, as_drawn)
+    return observe_messages(server.sent_and_polled(topic, *sent), sent, as_drawn, ordered=False)
 
 
 @case("iggy/message/places", clause="iggy.message.places")

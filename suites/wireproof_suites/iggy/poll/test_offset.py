@@ -10,7 +10,7 @@ from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.kinds import NEXT
-from wireproof_suites.iggy.steps.poll_results import send_and_check
+from wireproof_suites.iggy.steps.poll_results import offsets_of, send_and_check
 from wireproof_suites.iggy.steps.polled_messages import first_unlike
 from wireproof_suites.iggy.steps.stored_offsets import AS_STORED, observe_offset
 
@@ -24,11 +24,15 @@ def test_consumers_apart(server: Server) -> Observation:
     for partition in (1, 2):
         send_and_check(server, topic, 5, partition=partition)
     wanted = {(1, 1): 1, (1, 2): 2, (2, 1): 3, (2, 2): 4}
-    for (consumer, partition), offset in wanted.items():
+    known = {each: offsets_of(server, topic, 5, partition=each) for each in (1, 2)}
+    for (consumer, partition), which in wanted.items():
+        offset = known[partition][which]
         server.store_offset(topic, offset, consumer=consumer, partition=partition)
     found = (
-        observe_offset(server, topic, offset, consumer=consumer, partition=partition)
-        for (consumer, partition), offset in wanted.items()
+        observe_offset(
+            server, topic, known[partition][which], consumer=consumer, partition=partition
+        )
+        for (consumer, partition), which in wanted.items()
     )
 
     return first_unlike(found, AS_STORED)
@@ -39,21 +43,23 @@ def test_consumers_apart(server: Server) -> Observation:
 def test_stored_offset(server: Server, topic: Topic, offsets: tuple[int, ...]) -> Observation:
     """The server returns the offset a consumer stored, also after it was overwritten."""
     send_and_check(server, topic, 5)
-    found = (_stored_and_told(server, topic, offset) for offset in offsets)
+    known = offsets_of(server, topic, 5)
+    found = (_stored_and_told(server, topic, known[which]) for which in offsets)
 
     return first_unlike(found, AS_STORED)
 
 
-@case("iggy/poll/stored-offset/committed", clause="iggy.poll.stored-offset")
+@case("iggy/poll/stored-offset/committed", clause="iggy.poll.auto-commit")
 def test_committed_offset(server: Server, topic: Topic) -> Observation:
     """The server returns the offset that a poll with auto-commit stored."""
     send_and_check(server, topic, 5)
+    due = offsets_of(server, topic, 5)[2]
     server.poll(topic, Polling(strategy=NEXT, count=3, auto_commit=1))
 
-    return observe_offset(server, topic, 2)
+    return observe_offset(server, topic, due)
 
 
-@case("iggy/poll/never-stored", clause="iggy.poll.stored-offset")
+@case("iggy/poll/never-stored", clause="iggy.poll.never-stored")
 @pytest.mark.parametrize("consumer", [1, 4294967295])
 def test_never_stored(server: Server, topic: Topic, consumer: int) -> Observation:
     """For a consumer without a stored offset, the server returns 0, nothing or an error."""

@@ -17,12 +17,14 @@ from wireproof_suites.iggy.steps.poll_results import (
     AS_ASKED,
     ask,
     observe_asked,
+    observe_beginning,
     observe_nothing,
+    offsets_of,
     send_and_check,
 )
 from wireproof_suites.iggy.steps.polled_messages import first_unlike
 
-BEYOND = {"one-after-the-last": 5, "far-beyond": 1 << 40, "greatest": (1 << 64) - 1}
+BEYOND = {"one-after-the-last": 0, "far-beyond": 1 << 40, "greatest": (1 << 64) - 1}
 EVERY_STRATEGY = {STRATEGIES[code]: code for code in (OFFSET, TIMESTAMP, FIRST, LAST, NEXT)}
 
 
@@ -41,9 +43,19 @@ def test_head(server: Server, topic: Topic, count: int) -> Observation:
 
 
 @case("iggy/poll/count", clause="iggy.poll.count")
-@pytest.mark.parametrize("count", [0, 1, 5, 100])
+@pytest.mark.parametrize("count", [1, 5, 100])
 def test_count(server: Server, topic: Topic, count: int) -> Observation:
     """The count in a poll response equals the number of messages that follow."""
+    return _count(server, topic, count)
+
+
+@case("iggy/poll/count/0", clause="iggy.poll.empty")
+def test_count_of_none(server: Server, topic: Topic) -> Observation:
+    """The count in the response to a poll of an empty partition is 0."""
+    return _count(server, topic, 0)
+
+
+def _count(server: Server, topic: Topic, count: int) -> Observation:
     polled = _of(server, topic, count)
     unread = observe_unread(polled)
     if unread is not None:
@@ -57,7 +69,7 @@ def test_count(server: Server, topic: Topic, count: int) -> Observation:
     )
 
 
-@case("iggy/poll/as-many", clause="iggy.poll.request")
+@case("iggy/poll/as-many", clause="iggy.poll.as-many")
 @pytest.mark.parametrize("count", [1, 3, 5, 6, (1 << 32) - 1])
 def test_as_many(server: Server, topic: Topic, count: int) -> Observation:
     """A poll returns as many messages as requested, if that many are available."""
@@ -71,7 +83,7 @@ def test_by_name(server: Server, topic: Topic) -> Observation:
     """A poll may identify the stream and the topic by name."""
     sent = send_and_check(server, topic, 3)
 
-    return observe_asked(server.poll(topic, by=topic.by_name), sent)
+    return observe_beginning(server.poll(topic, by=topic.by_name), sent)
 
 
 @case("iggy/poll/by-name/sent-by-name", clause="iggy.poll.request")
@@ -101,21 +113,23 @@ def test_again(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Obs
 
 
 @case("iggy/poll/offset", clause="iggy.poll.strategy-offset")
-@pytest.mark.parametrize("offset", [0, 1, 2, 4])
-def test_offset(server: Server, topic: Topic, offset: int) -> Observation:
+@pytest.mark.parametrize("which", [0, 1, 2, 4])
+def test_offset(server: Server, topic: Topic, which: int) -> Observation:
     """A poll by offset starts at the message with that offset."""
     sent = send_and_check(server, topic, 5)
+    offset = offsets_of(server, topic, 5)[which]
 
-    return ask(server, topic, sent[offset:], Polling(value=offset))
+    return observe_beginning(server.poll(topic, Polling(value=offset)), sent[which:])
 
 
 @case("iggy/poll/offset-beyond", clause="iggy.poll.strategy-offset")
 @pytest.mark.parametrize("offset", BEYOND.values(), ids=BEYOND)
 def test_offset_beyond(server: Server, topic: Topic, offset: int) -> Observation:
-    """A poll by an offset after the last message returns no messages."""
+    """A poll by an offset after the last message returns no messages, or an error."""
     send_and_check(server, topic, 5)
+    behind = offsets_of(server, topic, 5)[-1] + 1
 
-    return observe_nothing(server.poll(topic, Polling(value=offset)))
+    return observe_nothing(server.poll(topic, Polling(value=max(offset, behind))))
 
 
 @case("iggy/poll/timestamp", clause="iggy.poll.strategy-timestamp")
@@ -179,7 +193,7 @@ def test_next(server: Server, topic: Topic, stored: int | None, value: int) -> O
     """A poll with strategy "next" starts after the stored offset, or at the first message."""
     sent = send_and_check(server, topic, 5)
     if stored is not None:
-        server.store_offset(topic, stored)
+        server.store_offset(topic, offsets_of(server, topic, 5)[stored])
     due = sent if stored is None else sent[stored + 1 :]
 
     return ask(server, topic, due, Polling(strategy=NEXT, value=value))

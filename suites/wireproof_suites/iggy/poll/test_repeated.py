@@ -30,7 +30,13 @@ from wireproof_suites.iggy.steps.message_contents import (
     make_numbered,
     message,
 )
-from wireproof_suites.iggy.steps.stored_states import NOT_CHANGED, NOT_SET, is_done, set_states
+from wireproof_suites.iggy.steps.stored_states import (
+    NOT_CHANGED,
+    NOT_SET,
+    flip_payload,
+    list_offsets,
+    set_states,
+)
 
 IDS = (DISTINCT_ID, (1 << 53) + 1, 1 << 64, (1 << 128) - 1, 0)
 HEADERS: tuple[tuple[Header, ...], ...] = (
@@ -70,7 +76,7 @@ def test_later(server: Server, topic: Topic, sent: tuple[SentMessage, ...]) -> O
 
 @case("iggy/poll/again-later/changed", clause="iggy.poll.again", needs=("control",), waiting=True)
 def test_changed_later(server: Server, topic: Topic) -> Observation:
-    """Repeated polls over seconds return messages with changed state or payload the same way."""
+    """Messages whose state or payload was changed on the server read the same at each poll."""
     fewer = observe_fewer(server.sent_and_polled(topic, *make_numbered(5)), 5)
     if fewer is not None:
         return fewer
@@ -144,7 +150,7 @@ def test_json_changed_later(server: Server, topic: Topic) -> Observation:
     waiting=True,
 )
 def test_json_unknown_state_later(server: Server, topic: Topic) -> Observation:
-    """Repeated HTTP polls of messages in undefined states return the same result."""
+    """Repeated HTTP polls return the same messages, also where a state is an undefined number."""
     server.send_accepted(topic, *make_numbered(5))
     fewer = observe_fewer_json(server.get_until(topic, 5), 5)
     if fewer is not None:
@@ -163,6 +169,8 @@ def test_json_unknown_state_later(server: Server, topic: Topic) -> Observation:
 
 def _not_changed(server: Server, topic: Topic) -> Observation | None:
     """Set states and turn a bit over; ``not-set`` or ``not-changed`` when that cannot be done."""
-    if not set_states(server, topic, STATES_SET):
+    offsets = list_offsets(server, topic, 5)
+    if not set_states(server, topic, STATES_SET, offsets):
         return observed(NOT_SET)
-    return None if is_done(server.control.flip(topic, 4, FLIPPED_BIT)) else observed(NOT_CHANGED)
+    is_flipped = flip_payload(server, topic, 4, FLIPPED_BIT, offsets)
+    return None if is_flipped else observed(NOT_CHANGED)

@@ -63,7 +63,7 @@ def test_json_width_later(server: Server, topic: Topic) -> Observation:
 
 @case("iggy/poll/again-later/repeated-id", clause="iggy.poll.again", waiting=True)
 def test_repeated_id_later(server: Server, topic: Topic) -> Observation:
-    """Repeated polls of messages sent with one id return those of the first poll for seconds."""
+    """After messages were sent with one id, later polls return no others than the first."""
     for each in OF_ONE_ID:
         server.send(topic, each)
     first = server.poll_until(topic, len(OF_ONE_ID))
@@ -91,7 +91,7 @@ def test_json_repeated_id_later(server: Server, topic: Topic) -> Observation:
 @case("iggy/json/again-later/posted", clause="iggy.poll.again", needs=("http",), waiting=True)
 @pytest.mark.parametrize("posted", POSTED.values(), ids=POSTED)
 def test_posted_later(server: Server, topic: Topic, posted: dict[str, object]) -> Observation:
-    """Posted empty headers or payloads are refused, or polled the same way for seconds."""
+    """Posted empty headers or payloads are refused, or read the same at each later poll."""
     is_taken = is_success(server.post(topic, message(PAYLOAD), posted))
     server.send_accepted(topic, message(SENTINEL))
     due = 3 if is_taken else 1

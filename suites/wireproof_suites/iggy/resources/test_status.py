@@ -33,21 +33,21 @@ PLACEHOLDER = "wp_name"
 @case("iggy/status/unknown-stream", clause="iggy.status.unknown")
 @pytest.mark.parametrize("ask", ASKS)
 def test_unknown_stream(server: Server, ask: str) -> Observation:
-    """A request for an unknown stream number is refused with the status for that error."""
+    """A request for an unknown stream number returns an error status, or nothing."""
     return _ask_telling(server, ask, _request(server, ask, numeric(ABSENT), numeric(1)))
 
 
 @case("iggy/status/unknown-stream-name", clause="iggy.status.unknown")
 @pytest.mark.parametrize("ask", ASKS)
 def test_unknown_stream_name(server: Server, ask: str) -> Observation:
-    """A request for an unknown stream name is refused with the status for that error."""
+    """A request for an unknown stream name returns an error status, or nothing."""
     return _ask_telling(server, ask, _request(server, ask, make_named(ABSENT_NAME), numeric(1)))
 
 
 @case("iggy/status/unknown-topic", clause="iggy.status.unknown")
 @pytest.mark.parametrize("ask", ASKS)
 def test_unknown_topic(server: Server, topic: Topic, ask: str) -> Observation:
-    """A request for an unknown topic number is refused with the status for that error."""
+    """A request for an unknown topic number returns an error status, or nothing."""
     return _ask_telling(
         server, ask, _request(server, ask, topic.stream.id, numeric(ABSENT), of="topic")
     )
@@ -56,7 +56,7 @@ def test_unknown_topic(server: Server, topic: Topic, ask: str) -> Observation:
 @case("iggy/status/unknown-topic-name", clause="iggy.status.unknown")
 @pytest.mark.parametrize("ask", ASKS)
 def test_unknown_topic_name(server: Server, topic: Topic, ask: str) -> Observation:
-    """A request for an unknown topic name is refused with the status for that error."""
+    """A request for an unknown topic name returns an error status, or nothing."""
     stream = topic.stream.id
     return _ask_telling(
         server, ask, _request(server, ask, stream, make_named(ABSENT_NAME), of="topic")
@@ -67,7 +67,7 @@ def test_unknown_topic_name(server: Server, topic: Topic, ask: str) -> Observati
 @pytest.mark.parametrize("ask", ["send", "poll"])
 @pytest.mark.parametrize("partition", [2, 4294967295])
 def test_unknown_partition(server: Server, topic: Topic, ask: str, partition: int) -> Observation:
-    """A request for an unknown partition is refused with the status for that error."""
+    """A request for an unknown partition returns an error status."""
     if ask == "send":
         return _ask(server, server.send_request(topic, message(), partition=partition))
 
@@ -77,7 +77,7 @@ def test_unknown_partition(server: Server, topic: Topic, ask: str, partition: in
 @case("iggy/status/no-partitions", clause="iggy.status.unknown")
 @pytest.mark.parametrize("ask", ["send", "poll"])
 def test_no_partitions(server: Server, ask: str) -> Observation:
-    """A send or poll on a topic without partitions is refused with the status for that error."""
+    """A send or poll on a topic without partitions returns an error status."""
     topic = server.new_topic(partitions=0)
     right = server.send_request(topic, message()) if ask == "send" else server.poll_request(topic)
 

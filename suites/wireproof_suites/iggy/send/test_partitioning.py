@@ -39,7 +39,7 @@ def test_partition_id(server: Server) -> Observation:
     return first_unlike(found, "partition:as-asked")
 
 
-@case("iggy/send/balanced", clause="iggy.send.partitioning")
+@case("iggy/send/balanced", clause="iggy.send.spread")
 def test_balanced(server: Server) -> Observation:
     """Requests with balanced partitioning go to the partitions in turn, each to one of them."""
     topic = server.new_topic(partitions=3)
@@ -57,7 +57,7 @@ def test_balanced(server: Server) -> Observation:
     return observed("partitions:in-turn" if by_turns else "partitions:other", note=str(places))
 
 
-@case("iggy/send/balanced-value", clause="iggy.send.partitioning")
+@case("iggy/send/balanced-value", clause="iggy.send.key-hash")
 @pytest.mark.parametrize("size", [1, 4, 255])
 def test_balanced_value(server: Server, topic: Topic, size: int) -> Observation:
     """A value given with balanced partitioning is ignored or refused."""
@@ -66,7 +66,7 @@ def test_balanced_value(server: Server, topic: Topic, size: int) -> Observation:
     return server.refusal(server.send_request(topic, message(), partitioning=odd))
 
 
-@case("iggy/send/messages-key", clause="iggy.send.partitioning")
+@case("iggy/send/messages-key", clause="iggy.send.spread")
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
 def test_messages_key(server: Server, key: bytes) -> Observation:
     """Requests with the same partitioning key go to the same partition every time."""
@@ -82,7 +82,7 @@ def test_messages_key(server: Server, key: bytes) -> Observation:
     )
 
 
-@case("iggy/send/messages-key-murmur", clause="iggy.send.partitioning")
+@case("iggy/send/messages-key-murmur", clause="iggy.send.key-hash")
 @pytest.mark.parametrize("count", PARTITION_COUNTS)
 @pytest.mark.parametrize("length", LENGTHS)
 def test_hash_of_the_key(server: Server, length: int, count: int) -> Observation:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from wireproof_kit.iggy.observe.observations import MISSING, as_set, observe_http
+from wireproof_kit.iggy.observe.observations import MISSING, as_set, match_by, observe_http
 from wireproof_kit.iggy.wire.http import JsonObject, JsonPolled, base64_text, headers_object
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
@@ -34,11 +34,16 @@ def each_object(
     unread = observe_unread_json(polled)
     if unread is not None:
         return unread
-    pairs = zip(sent, polled.objects, strict=False)
+    found = match_by(sent, polled.objects, _has_payload)
+    pairs = zip(sent, found, strict=False)
     worst = first_unlike((look(due, found) for due, found in pairs), value)
     if worst.value == value and len(polled.objects) < len(sent):
         return observed(MISSING, overdue=True, note=f"{len(polled.objects)} of {len(sent)} came")
     return worst
+
+
+def _has_payload(due: SentMessage, found: JsonObject) -> bool:
+    return found.get("payload") == base64_text(due.payload)
 
 
 def each_field(

@@ -30,7 +30,7 @@ def send_and_check(
     partition: int = FIRST_PARTITION,
     one_by_one: bool = False,
 ) -> tuple[SentMessage, ...]:
-    """Send numbered messages, and return them once all of them can be polled.
+    """Send numbered messages, and return them in stored order once all of them can be polled.
 
     Raises:
         ArrangementFailed: not all of them can be polled.
@@ -41,7 +41,29 @@ def send_and_check(
     polled = server.poll_until(topic, count, Polling(partition=partition, count=count))
     if not polled.is_readable or len(polled.seen) != count:
         raise ArrangementFailed(f"of {count} messages {len(polled.seen)} could be polled")
-    return sent
+    order = [each.payload for each in polled.messages]
+    if sorted(order) != sorted(each.payload for each in sent):
+        return sent
+    return tuple(sorted(sent, key=lambda each: order.index(each.payload)))
+
+
+def offsets_of(
+    server: Server, topic: Topic, count: int, *, partition: int = FIRST_PARTITION
+) -> list[int]:
+    """Return the offsets of the first messages of a partition: no text says where they begin.
+
+    Raises:
+        ArrangementFailed: not as many can be polled.
+    """
+    polled = server.poll_until(topic, count, Polling(partition=partition, count=count))
+    if len(polled.seen) != count:
+        raise ArrangementFailed(f"of {count} messages {len(polled.seen)} could be polled")
+    return [each.offset for each in polled.messages]
+
+
+def observe_beginning(polled: Polled, due: Sequence[SentMessage]) -> Observation:
+    """Compare polled messages with the beginning of what is due, one message at least."""
+    return observe_asked(polled, due[: max(1, len(polled.seen))])
 
 
 def observe_asked(polled: Polled, due: Sequence[SentMessage]) -> Observation:

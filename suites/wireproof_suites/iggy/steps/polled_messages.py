@@ -7,6 +7,7 @@ from dataclasses import replace
 from wireproof_kit.iggy.observe.observations import (
     MISSING,
     make_difference,
+    match_sent,
     observe_unread,
     state_text,
 )
@@ -24,12 +25,13 @@ Look = Callable[[SentMessage, PolledMessage], Observation]
 def each_of(polled: Polled, sent: Sequence[SentMessage], value: str, look: Look) -> Observation:
     """Look at every message that was sent; return the value, or the first that is another.
 
-    ``missing`` when fewer came than were sent.
+    A sent message is compared with the polled one of the same payload, in whatever order they
+    were stored. ``missing`` when fewer came than were sent.
     """
     unread = observe_unread(polled)
     if unread is not None:
         return unread
-    pairs = zip(sent, polled.seen, strict=False)
+    pairs = zip(sent, match_sent(sent, polled.seen), strict=False)
     worst = first_unlike((look(due, seen) for due, seen in pairs), value)
     if worst.value == value and len(polled.seen) < len(sent):
         return observed(MISSING, overdue=True, note=f"{len(polled.seen)} of {len(sent)} came")
@@ -37,7 +39,7 @@ def each_of(polled: Polled, sent: Sequence[SentMessage], value: str, look: Look)
 
 
 def first_unlike(observations: Iterable[Observation], value: str) -> Observation:
-    """Return the first observation of another value, numbered in its note, or else the value.
+    """Return the first observation of another value, its place in the note; else one of the value.
 
     What comes after that one is not looked at.
     """

@@ -1,10 +1,11 @@
 """Changes of the state of stored messages through the control API."""
 
+from collections.abc import Sequence
+
 from wireproof_kit.iggy.observe.polled import Polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.http import JsonPolled, is_success
-from wireproof_kit.wire.http import TransferResult
 from wireproof_spec.iggy.states import AVAILABLE, STATES
 
 NOT_SET = "not-set"
@@ -14,15 +15,31 @@ EVERY_STATE = {name: code for code, name in STATES.items()}
 UNKNOWN_STATES = {"0": 0, "2": 2, "11": 11, "255": 255}
 
 
-def is_done(answer: TransferResult) -> bool:
-    """Return whether the control API answered with success."""
-    return is_success(answer)
+def set_states(
+    server: Server, topic: Topic, states: dict[int, int], offsets: Sequence[int] = ()
+) -> bool:
+    """Set the states of messages by their places in the partition; tell whether all were set.
+
+    Unless their ``offsets`` are given, they are polled: no text says where offsets begin.
+    """
+    control, most = server.control, max(states)
+    offsets = offsets or list_offsets(server, topic, 1 + most)
+    return len(offsets) > most and all(
+        control.is_set(topic, offsets[place], state) for place, state in states.items()
+    )
 
 
-def set_states(server: Server, topic: Topic, states: dict[int, int]) -> bool:
-    """Set the states of messages by their offsets; tell whether all were set."""
-    control = server.control
-    return all(control.is_set(topic, offset, state) for offset, state in states.items())
+def flip_payload(
+    server: Server, topic: Topic, place: int, bit: int, offsets: Sequence[int] = ()
+) -> bool:
+    """Flip a bit of the payload of the message at a place; tell whether it was done."""
+    offsets = offsets or list_offsets(server, topic, 1 + place)
+    return len(offsets) > place and is_success(server.control.flip(topic, offsets[place], bit))
+
+
+def list_offsets(server: Server, topic: Topic, count: int) -> list[int]:
+    """Return the offsets of the first messages of a topic, as many as can be polled."""
+    return [each.offset for each in server.poll_until(topic, count).messages]
 
 
 def is_withheld(state: int, polled: Polled | JsonPolled, due: int) -> bool:

@@ -1,6 +1,7 @@
 """What a story shows, in the words that the cases for clients share."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
@@ -160,6 +161,14 @@ def unless(story: Story, value: str, *, seen: bool = True, note: str = "") -> Ob
     return observed(value, overdue=True, note=note)
 
 
+def shown(story: Story, value: str, *, seen: bool, note: str = "") -> Observation:
+    """Return the observation as `unless`, but only if the story is complete.
+
+    For values that an incomplete story has too: nothing was done wrong where nothing was done.
+    """
+    return unless(story, value if seen else "incomplete", seen=seen, note=note)
+
+
 def malformed_observation(malformed: Malformed) -> Observation:
     """Return the observation of bytes that the protocol does not allow."""
     error = malformed.error
@@ -208,11 +217,14 @@ def end_of(story: Story, ends: Mapping[str, Question], otherwise: str) -> Observ
 
 
 def is_mentioned(story: Story, text: str) -> bool:
-    """Return True if the client wrote this to a log, or into an error for its user."""
-    needle = text.encode()
-    if any(needle in event.data for event in story.of(Wrote)):
-        return True
-    return any(
-        text in json.dumps(event.event.fields)
+    """Return True if the client wrote this to a log, or into an error for its user.
+
+    A number that is part of a longer one is not mentioned: a timestamp may hold any id.
+    """
+    sought = rf"(?<!\d){text}(?!\d)" if text.isdecimal() else re.escape(text)
+    written = b"".join(event.data for event in story.of(Wrote)).decode("utf-8", "replace")
+    told = [
+        json.dumps(event.event.fields)
         for event in (*list_told(story, "log"), *list_told(story, "error"))
-    )
+    ]
+    return any(re.search(sought, each) for each in (written, *told))

@@ -39,6 +39,7 @@ from wireproof_suites.nsq.client.seen import (
     node_connections,
     play,
     publishes,
+    shown,
     subscriptions,
     unless,
 )
@@ -60,7 +61,7 @@ def test_handshake(client: Client) -> Observation:
     begun = story.first(Magic) is not None
     sent = [event.name for event in story.of(Commanded)]
     value = "in-order" if begun and sent[:1] == ["IDENTIFY"] else "no-identify"
-    return unless(story, value, seen=works(story))
+    return shown(story, value, seen=works(story))
 
 
 @client_case("connection/identify/answer", "smart.client.identify-verified")
@@ -79,7 +80,7 @@ def test_identify_answer(client: Client) -> Observation:
         and (answer is None or story.index(event) < story.index(answer))
     ]
     seen = bool(hurried) or _has_worked_on_first(story)
-    return unless(story, "hurried" if hurried else "waited", seen=seen)
+    return shown(story, "hurried" if hurried else "waited", seen=seen)
 
 
 def _has_worked_on_first(story: Story) -> bool:
@@ -280,7 +281,7 @@ def test_undisturbed(client: Client) -> Observation:
     story = client.play(script, _finished_later)
     other = {event.conn for event in finishes(story) if event.peer == NODE_2}
     value = "undisturbed" if len(other) == 1 else "disturbed"
-    return unless(story, value, seen=_finished_later(story))
+    return shown(story, value, seen=_finished_later(story))
 
 
 def _finished_later(story: Story) -> bool:

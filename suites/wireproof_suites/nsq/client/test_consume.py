@@ -26,6 +26,7 @@ from wireproof_suites.nsq.client.seen import (
     list_told,
     malformed_observation,
     play,
+    shown,
     unless,
 )
 
@@ -62,7 +63,7 @@ def test_id(client: Client, bits: str) -> Observation:
     due = internal_id.to_bytes(8, "big") + trace_id.to_bytes(8, "big")
     sent = next(iter(finishes(story)), None)
     if sent is None or sent.message_id == due:
-        return unless(story, "as-received", seen=sent is not None)
+        return shown(story, "as-received", seen=sent is not None)
     difference = Difference("message_id", 4, due.hex(), sent.message_id.hex())
     return observed("other", difference=difference)
 
@@ -80,7 +81,7 @@ def test_grammar(client: Client) -> Observation:
     malformed = story.first(Malformed)
     if malformed is not None:
         return malformed_observation(malformed)
-    return unless(story, "well-formed", seen=done(story))
+    return shown(story, "well-formed", seen=done(story))
 
 
 def _all_publishes(story: Story) -> list[Commanded]:
@@ -184,4 +185,4 @@ def test_ready_range(client: Client) -> Observation:
     story = client.play(script, at_least(2, finishes))
     counts = [int(event.words[0]) for event in commands(story, "RDY") if event.words]
     within = all(0 <= count <= 2500 for count in counts)
-    return unless(story, "in-range" if within else "too-many", seen=len(finishes(story)) >= 2)
+    return shown(story, "in-range" if within else "too-many", seen=len(finishes(story)) >= 2)

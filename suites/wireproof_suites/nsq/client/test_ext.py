@@ -25,6 +25,7 @@ from wireproof_suites.nsq.client.seen import (
     message_of,
     play,
     results,
+    shown,
     subscriptions,
     unless,
 )
@@ -78,7 +79,7 @@ def _identify(client: Client, *, extend: bool) -> Observation:
     story = client.play(Script("consumer", extend=extend), lambda s: bool(subscriptions(s)))
     last = _last_identified(story)
     value = "extend" if last.get(names.EXTEND_SUPPORT) is True else "plain"
-    return unless(story, value, seen=bool(subscriptions(story)))
+    return shown(story, value, seen=bool(subscriptions(story)))
 
 
 @client_case(
@@ -96,7 +97,7 @@ def test_desired_tag(client: Client) -> Observation:
 @client_case("ext/decode", "ext.client.decode", "consumer", "ext-consumer", "driver")
 @pytest.mark.parametrize("kind", EXTENDS)
 def test_decode(client: Client, kind: str) -> Observation:
-    """The handler is given the body that follows this kind of header."""
+    """The handler is given the body that follows the ext header, whatever the header holds."""
     script = Script("consumer", extend=True, deliveries=(Delivery(b"body", extend=EXTENDS[kind]),))
     story = client.play(script, lambda s: bool(list_told(s, "message")))
     message = next(iter(list_told(story, "message")), None)

@@ -30,6 +30,7 @@ from wireproof_suites.nsq.client.seen import (
     play,
     publishes,
     requests,
+    shown,
     subscriptions,
     unless,
 )
@@ -71,7 +72,7 @@ def _first(client: Client, role: Role) -> Observation:
     story = client.play(Script(role, publishes=1), has_connected)
     asked, connected = story.first(Requested), next(iter(node_connections(story)), None)
     value = "lookup-first" if comes_before(asked, connected, story) else "node-first"
-    return unless(story, value, seen=connected is not None)
+    return shown(story, value, seen=connected is not None)
 
 
 @client_case(
@@ -101,7 +102,7 @@ def _access(client: Client, role: Role) -> Observation:
 @client_case("lookup/shape/consumer", "smart.client.lookup-shapes", "consumer", "lookup")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_consumer_shape(client: Client, shape: Shape) -> Observation:
-    """A consumer finds the node in this shape of a lookup answer."""
+    """A consumer finds the node in every shape that a lookup answer may have."""
     script = Script("consumer", shape=shape)
     return play(client, script, {"found": works}, "not-found")
 
@@ -109,7 +110,7 @@ def test_consumer_shape(client: Client, shape: Shape) -> Observation:
 @client_case("lookup/shape/producer", "smart.client.lookup-shapes", "producer", "lookup")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_producer_shape(client: Client, shape: Shape) -> Observation:
-    """A producer finds the node in this shape of a lookup answer."""
+    """A producer finds the node in every shape that a lookup answer may have."""
     script = Script("producer", shape=shape, publishes=1)
     return play(client, script, {"found": works}, "not-found")
 
@@ -130,7 +131,7 @@ def _original(client: Client, role: Role) -> Observation:
     story = client.play(Script(role, shape="original", publishes=1), works)
     sent = [*publishes(story), *subscriptions(story)]
     named = any(event.partition is not None for event in sent)
-    return unless(story, "partition" if named else "no-partition", seen=bool(sent))
+    return shown(story, "partition" if named else "no-partition", seen=bool(sent))
 
 
 @client_case("lookup/form", "smart.client-lookup.form", "lookup")
@@ -149,7 +150,7 @@ def test_accept(client: Client) -> Observation:
     request = next(iter(lookups(story)), None)
     accept = request.headers.get("accept", "") if request else ""
     exact = "v1" if accept == V1_ACCEPT else "other"
-    return unless(
+    return shown(
         story, exact if "nsq" in accept else "not-asked", seen=request is not None, note=accept
     )
 
@@ -171,7 +172,7 @@ def test_listlookup_first(client: Client) -> Observation:
     listed = next(iter(requests(story, "/listlookup")), None)
     looked_up = next(iter(lookups(story)), None)
     value = "listed-first" if comes_before(listed, looked_up, story) else "not-asked"
-    return unless(story, value, seen=looked_up is not None)
+    return shown(story, value, seen=looked_up is not None)
 
 
 @client_case(
@@ -226,7 +227,7 @@ def test_interval(client: Client) -> Observation:
     times = [event.at for event in lookups(story)]
     mean = (times[-1] - times[0]) / max(len(times) - 1, 1) if times else 0.0
     value = "at-interval" if INTERVAL_S / 2 <= mean <= 2 * INTERVAL_S else "not-at-interval"
-    return unless(story, value, seen=len(times) > POLLS, note=f"every {mean:.2f} s on average")
+    return shown(story, value, seen=len(times) > POLLS, note=f"every {mean:.2f} s on average")
 
 
 @client_case(

@@ -30,6 +30,7 @@ from wireproof_suites.nsq.client.seen import (
     lookups,
     play,
     publishes,
+    shown,
     subscriptions,
     unless,
 )
@@ -153,7 +154,8 @@ def _dead(client: Client, role: Role) -> Observation:
     script = Script(role, publishes=2, every=0.5, listed=(LOOKUP_1,), rules=rules)
     story = client.play(script, any_of(is_marked, lambda story: _attempts(story) > 5 * HOT))
     value = "calm" if _attempts(story) <= HOT else "hot"
-    return unless(story, value, note=f"{_attempts(story)} connections in a second")
+    seen = value == "hot" or is_marked(story)
+    return shown(story, value, seen=seen, note=f"{_attempts(story)} connections in a second")
 
 
 def _attempts(story: Story) -> int:

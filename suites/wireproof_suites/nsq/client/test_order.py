@@ -27,6 +27,7 @@ from wireproof_suites.nsq.client.seen import (
     is_mentioned,
     list_told,
     play,
+    shown,
     subscriptions,
     unless,
 )
@@ -51,7 +52,7 @@ def test_each(client: Client) -> Observation:
     seen = distinct(event.partition for event in sent) == 2
     names = {event.name for event in sent}
     value = next(iter(names)) if len(names) == 1 and names <= ORDERED else "other"
-    return unless(story, value, seen=seen)
+    return shown(story, value, seen=seen)
 
 
 @client_case("order/handshake", "smart.client.order-handshake", "consumer", "order")
@@ -60,12 +61,12 @@ def test_handshake(client: Client) -> Observation:
     story = client.play(Script("consumer", ordered=True), lambda s: bool(subscriptions(s)))
     sent = [event.name for event in story.of(Commanded)]
     value = "in-order" if sent[:1] == ["IDENTIFY"] else "no-identify"
-    return unless(story, value, seen=bool(subscriptions(story)))
+    return shown(story, value, seen=bool(subscriptions(story)))
 
 
 @client_case("order/one-by-one", "smart.client-order.one", "consumer", "order")
 def test_one_by_one(client: Client) -> Observation:
-    """A consumer in order works with one message at a time."""
+    """A consumer in order asks for and handles only one message at a time."""
     ends: dict[str, Question] = {"all": at_least(3, finishes)}
     return play(client, _order_script(*(Delivery(b"%d" % n) for n in range(3))), ends, "stuck")
 
@@ -76,7 +77,7 @@ def test_ready(client: Client) -> Observation:
     story = client.play(_order_script(Delivery()), at_least(1, finishes))
     counts = {event.words[0] for event in commands(story, "RDY") if event.words}
     value = "rdy:1" if counts <= {"0", "1"} else "rdy:other"
-    return unless(story, value, seen=bool(finishes(story)), note=f"RDY {sorted(counts)}")
+    return shown(story, value, seen=bool(finishes(story)), note=f"RDY {sorted(counts)}")
 
 
 @client_case("order/place", "smart.client-order.place", "consumer", "order", "driver")

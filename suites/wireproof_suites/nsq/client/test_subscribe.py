@@ -35,6 +35,7 @@ from wireproof_suites.nsq.client.seen import (
     list_told,
     play,
     requests,
+    shown,
     subscriptions,
     unless,
 )
@@ -78,7 +79,7 @@ def test_connections(client: Client) -> Observation:
     story = client.play(_four(), _finishes_all)
     used = distinct(event.conn for event in subscriptions(story))
     value = "one-each" if used == len(subscriptions(story)) else "shared"
-    return unless(story, value, seen=_finishes_all(story))
+    return shown(story, value, seen=_finishes_all(story))
 
 
 @client_case("subscribe/same-node", "smart.client-connection.same-node", "consumer", "partition")
@@ -114,14 +115,14 @@ def test_grammar(client: Client) -> Observation:
 
 @client_case("subscribe/command", "smart.client-trace.no-command", "consumer")
 def test_command(client: Client) -> Observation:
-    """A consumer uses SUB on a topic without order, traced or not."""
+    """A consumer of an unordered topic sends SUB, whether its messages are traced or not."""
     script = Script("consumer", settings={"trace": "1"}, consume={"trace": True})
     story = client.play(script, lambda story: bool(subscriptions(story)))
     sent = next(iter(subscriptions(story)), None)
     return unless(story, sent.name if sent else "none", seen=sent is not None)
 
 
-@client_case("subscribe/ready", "smart.client.ready", "consumer")
+@client_case("subscribe/ready", "smart.client.ready", "consumer", "partition")
 def test_ready(client: Client) -> Observation:
     """A consumer sends RDY after its SUB was answered OK, not before."""
     script = Script("consumer", rules=(once("SUBSCRIBE", Delay(0.7)),))
@@ -129,7 +130,7 @@ def test_ready(client: Client) -> Observation:
     ready = next(iter(commands(story, "RDY")), None)
     answer = story.first(Sent, lambda event: event.data == b"OK" and _is_on_sub(story, event))
     value = "before-ok" if comes_before(ready, answer, story) else "after-ok"
-    return unless(story, value, seen=ready is not None)
+    return shown(story, value, seen=ready is not None)
 
 
 def _is_on_sub(story: Story, event: Sent) -> bool:
@@ -150,7 +151,7 @@ def test_first_ready(client: Client) -> Observation:
 @client_case("subscribe/error/closed", "smart.client.subscribe-error", "consumer")
 @pytest.mark.parametrize("code", CODES)
 def test_error_closed(client: Client, code: str) -> Observation:
-    """A consumer whose SUB is refused with this code closes the connection."""
+    """A consumer whose SUB is refused closes the connection, whatever the error code."""
     ends = {"closed": _has_closed, "kept": _is_kept}
     return play(client, Script("consumer", rules=_list_refusing(code)), ends, "kept")
 
@@ -160,7 +161,7 @@ def test_error_closed(client: Client, code: str) -> Observation:
 )
 @pytest.mark.parametrize("code", CODES)
 def test_error_told(client: Client, code: str) -> Observation:
-    """The user of a consumer is told that its SUB was refused with this code."""
+    """The user of a consumer is told that its SUB was refused, whatever the error code."""
     ends = {"told": _is_told, "not-told": _is_kept}
     return play(client, Script("consumer", rules=_list_refusing(code)), ends, "not-told")
 
@@ -188,7 +189,7 @@ def _is_told(story: Story) -> bool:
 @pytest.mark.parametrize("text", ["", "no such partition here"], ids=["bare", "with-text"])
 @pytest.mark.parametrize("code", MOVED)
 def test_moved(client: Client, code: str, text: str) -> Observation:
-    """A consumer whose SUB is refused with this code looks up again and subscribes elsewhere."""
+    """A consumer refused by a node that does not lead looks up again and subscribes elsewhere."""
     refused = Bytes(error_frame(code, text))
     rules = (always("SUBSCRIBE", Silence(), refused, Lead({0: NODE_2}), peer=NODE_1),)
     ends: dict[str, Question] = {
@@ -214,4 +215,4 @@ def test_moved_refreshed(client: Client) -> Observation:
         story.index(each) > story.index(error) for each in requests(story, "/lookup")
     )
     seen = any(event.peer == NODE_2 for event in subscriptions(story))
-    return unless(story, "looked-up" if again else "guessed", seen=seen)
+    return shown(story, "looked-up" if again else "guessed", seen=seen)

@@ -18,7 +18,9 @@ from wireproof_suites.nsq.client.seen import (
     finishes,
     is_mentioned,
     play,
+    publishes,
     results,
+    shown,
     unless,
 )
 from wireproof_suites.nsq.client.test_order import HEAD, survival
@@ -45,7 +47,7 @@ def test_id(client: Client, which: str) -> Observation:
     found = int.from_bytes(sent.body[:8], "big") if sent else -1
     if sent is not None and found != IDS[which]:
         return observed("other", difference=Difference("trace_id", 4, str(IDS[which]), str(found)))
-    return unless(story, "as-given", seen=sent is not None)
+    return shown(story, "as-given", seen=sent is not None)
 
 
 @client_case("trace/grammar", "smart.client.trace-publish", "producer", "trace")
@@ -55,6 +57,21 @@ def test_grammar(client: Client) -> Observation:
     sent = next(iter(commands(story, "PUB_TRACE")), None)
     right = sent is not None and sent.words[:2] == (story.find_given("topic"), "0")
     return unless(story, "as-published" if right else "other", seen=sent is not None)
+
+
+@client_case("trace/ordered", "smart.client-trace.ordered", "producer", "trace", "key", "driver")
+def test_ordered(client: Client) -> Observation:
+    """A producer publishes by sharding id and with a trace id by PUB_TRACE."""
+    script = Script(
+        "producer",
+        publishes=1,
+        ordered=True,
+        keys=("a",),
+        message={"trace_id": "5"},
+        settings=TRACED,
+    )
+    ends: dict[str, Question] = {"traced": _pub_trace, "untraced": lambda s: bool(publishes(s))}
+    return play(client, script, ends, "not-published")
 
 
 @client_case("trace/receipt", "smart.client-trace.receipt", "producer", "trace", "driver")

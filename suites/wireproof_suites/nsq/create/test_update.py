@@ -97,7 +97,7 @@ def test_change_of_nothing(lookup: LookupClient, fresh_plain_topic: Topic) -> Ob
     return observe_extend(look(lookup, fresh_plain_topic, access="r", metainfo="true"))
 
 
-@case("nsq/create/deleted", clause="ext.create.delete")
+@case("nsq/create/deleted", clause="ext.create.delete-odd")
 def test_deletion(lookup: LookupClient, fresh_plain_topic: Topic) -> Observation:
     """A topic can be deleted once; a second deletion is refused."""
     done = observe_word(lookup.delete(fresh_plain_topic.name))
@@ -107,7 +107,7 @@ def test_deletion(lookup: LookupClient, fresh_plain_topic: Topic) -> Observation
     return observed("once" if again.status >= 400 else "twice")
 
 
-@case("nsq/create/deleted-publish", clause="ext.create.delete")
+@case("nsq/create/deleted-publish", clause="ext.create.delete-odd")
 def test_publish_to_deleted_topic(
     broker: Broker, lookup: LookupClient, fresh_plain_topic: Topic
 ) -> Observation:
@@ -142,13 +142,13 @@ def test_upgrade_of_copied_topic(
     return eventually(broker, meta, due=["true"])
 
 
-@case("nsq/create/delete-unknown", clause="ext.create.delete")
+@case("nsq/create/delete-unknown", clause="ext.create.delete-odd")
 def test_deletion_of_unknown_topic(lookup: LookupClient, new_topic_name: str) -> Observation:
     """Deleting a topic that does not exist is refused."""
     return observe_http(lookup.delete(new_topic_name))
 
 
-@case("nsq/create/delete-forced", clause="ext.create.delete")
+@case("nsq/create/delete-forced", clause="ext.create.delete-odd")
 def test_forced_deletion(lookup: LookupClient, new_topic_name: str) -> Observation:
     """A forced deletion of a topic that does not exist succeeds."""
     answers = [
@@ -163,16 +163,18 @@ def test_meta_of_deleted_topic(
     broker: Broker, lookup: LookupClient, fresh_plain_topic: Topic
 ) -> Observation:
     """The lookup meta of a deleted topic has no partitions."""
-    lookup.delete(fresh_plain_topic.name)
+    deletion = lookup.delete(fresh_plain_topic.name)
+    if deletion.status >= 400:  # a server that does not know the path may answer with any error
+        return observed("unsupported", note=f"POST {DELETE_PATH}: status {deletion.status}")
 
     def meta() -> Observation:
         answer = look(lookup, fresh_plain_topic, access="r", metainfo="true")
         return observe_meta(answer, partitions=0, replicas=0)
 
-    return eventually(broker, meta, due=["true"])
+    return eventually(broker, meta, due=["true", "no-meta", "http:404,*"])
 
 
-@case("nsq/create/delete-refused", clause="ext.create.delete")
+@case("nsq/create/delete-refused", clause="ext.create.delete-odd")
 @pytest.mark.parametrize(
     "query",
     [{"partition": "**"}, {"topic": "{}", "partition": "0"}, {"topic": "{}"}],

@@ -4,7 +4,7 @@ from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
-from wireproof_suites.nsq.dispatch.test_untagged import NEAR_MISSES
+from wireproof_suites.nsq.dispatch.test_untagged import NEAR_MISSES, OTHER_CASE
 from wireproof_suites.nsq.steps.elapsed_time import wait_long
 from wireproof_suites.nsq.steps.tag_dispatch import channel_of
 
@@ -109,16 +109,25 @@ def test_two_channels_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observ
     )
 
 
-@case("nsq/dispatch/near-miss-for-long", clause="ext.dispatch.exact-tag", waiting=True)
+@case("nsq/dispatch/near-miss-for-long", clause="ext.dispatch.never-other-tag", waiting=True)
 def test_near_miss_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """A client does not receive messages of a similar tag seconds later either."""
-    channel = channel_of(broker, fresh_ext_topic)
+    tags = [tag for similar in NEAR_MISSES.values() for tag in similar]
+
+    return _to_untagged_for_long(broker, fresh_ext_topic, tags)
+
+
+@case("nsq/dispatch/near-miss-for-long/letter-case", clause="ext.dispatch.exact-tag", waiting=True)
+def test_letter_case_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """A client receives no messages of a tag in other letter case seconds later either."""
+    return _to_untagged_for_long(broker, fresh_ext_topic, OTHER_CASE)
+
+
+def _to_untagged_for_long(broker: Broker, topic: Topic, tags: list[str]) -> Observation:
+    """Publish messages with tags that no client desires; return who has them seconds later."""
+    channel = channel_of(broker, topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
-    bodies = [
-        body for tags in NEAR_MISSES.values() for tag in tags for body in channel.publish(tag)
-    ]
+    bodies = [body for tag in tags for body in channel.publish(tag)]
 
-    return wait_long(broker, fresh_ext_topic) or channel.takers(
-        bodies, owed_to=untagged, others=[matching]
-    )
+    return wait_long(broker, topic) or channel.takers(bodies, owed_to=untagged, others=[matching])

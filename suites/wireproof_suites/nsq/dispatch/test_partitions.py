@@ -11,7 +11,7 @@ from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
 from wireproof_suites.nsq.http.pub_ext import post
 from wireproof_suites.nsq.steps.publish_results import first_unlike
-from wireproof_suites.nsq.steps.tag_dispatch import Channel, channel_of
+from wireproof_suites.nsq.steps.tag_dispatch import Channel, Client, channel_of
 
 TAG = "tagA"
 OTHER_TAG = "tagB"
@@ -106,6 +106,17 @@ def test_not_to_another_tag_when_upgraded(
     return _in_each(broker, fresh_wide_upgraded_topic, _not_to_other, due="to:matching")
 
 
+@case(
+    "nsq/dispatch/not-to-other-tag-in-partition/http",
+    clause="ext.dispatch.never-other-tag",
+    needs=(*NEEDS, "http"),
+    waiting=True,
+)
+def test_not_to_another_tag_over_http(broker: Broker, fresh_wide_ext_topic: Topic) -> Observation:
+    """In every partition no tagged HTTP message goes to a client that desires another tag."""
+    return _in_each(broker, fresh_wide_ext_topic, _not_to_other_by_http, due="to:matching")
+
+
 @case("nsq/dispatch/left-in-partition", clause="ext.dispatch.leave", needs=NEEDS, waiting=True)
 def test_left(broker: Broker, fresh_wide_ext_topic: Topic) -> Observation:
     """In every partition a tag's messages go to the untagged client once its client has left."""
@@ -125,7 +136,7 @@ def test_left_when_upgraded(broker: Broker, fresh_wide_upgraded_topic: Topic) ->
 
 @case(
     "nsq/dispatch/near-miss-in-partition",
-    clause="ext.dispatch.exact-tag",
+    clause="ext.dispatch.never-other-tag",
     needs=NEEDS,
     waiting=True,
 )
@@ -148,13 +159,27 @@ def _in_each(
 def _to_matching_by_http(broker: Broker, topic: Topic) -> Observation:
     channel = channel_of(broker, topic)
     matching, untagged = channel.join("matching", tag=TAG), channel.join("untagged")
-    bodies = [broker.unique_body() for _ in range(3)]
+
+    return _post_to_matching(channel, matching, other=untagged)
+
+
+def _not_to_other_by_http(broker: Broker, topic: Topic) -> Observation:
+    channel = channel_of(broker, topic)
+    matching = channel.join("matching", tag=TAG)
+    other = channel.join("other-tag", tag=OTHER_TAG)
+
+    return _post_to_matching(channel, matching, other=other)
+
+
+def _post_to_matching(channel: Channel, matching: Client, *, other: Client) -> Observation:
+    """Publish messages of the tag by HTTP; return which of the two clients got them."""
+    bodies = [channel.broker.unique_body() for _ in range(3)]
     for body in bodies:
-        answer = post(broker, topic, body, ext=HEADERS["untraced"])
+        answer = post(channel.broker, channel.topic, body, ext=HEADERS["untraced"])
         if answer.status != 200:
             return observe_http(answer)
 
-    return channel.takers(bodies, owed_to=matching, others=[untagged])
+    return channel.takers(bodies, owed_to=matching, others=[other])
 
 
 def _near_miss(broker: Broker, topic: Topic) -> Observation:

@@ -237,7 +237,7 @@ def test_timed_out(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/upgraded", clause="ext.dispatch.to-matching", needs=("upgrade",), waiting=True)
 def test_upgraded_topic(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """On an upgraded topic, tagged messages go to the client that desires the tag."""
+    """On a topic upgraded to ext, tagged messages go to the client that desires the tag."""
     topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED

@@ -78,7 +78,7 @@ def test_ordered_channel_with_time_outs(broker: Broker, fresh_ordered_topic: Top
 def test_plain_channel_with_leader_moves(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
-    """Random client activity with leader changes on a plain channel loses no message."""
+    """Random client activity with leader changes on an unordered channel loses no message."""
     return play(broker, wait_for_leader(broker, cluster, movable_topic), Kind(), MOVED, cluster)
 
 

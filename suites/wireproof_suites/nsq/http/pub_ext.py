@@ -27,7 +27,10 @@ def post(
     headers: Headers = (),
     v1: bool = True,
 ) -> HttpAnswer:
-    """Publish a body with a header in ``ext``; None leaves the parameter out."""
+    """Publish with POST /pub_ext, the header in ``ext``; None leaves the parameter out.
+
+    ``v1`` requests answers in the newer style, without an envelope.
+    """
     query: dict[str, str | bytes | int] = {"topic": topic.name, "partition": topic.partition}
     if ext is not None:
         query["ext"] = header_bytes(ext)

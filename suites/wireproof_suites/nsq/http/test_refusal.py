@@ -113,7 +113,7 @@ def test_ext_null_and_request_header(broker: Broker, ext_topic: Topic) -> Observ
 
 @case("nsq/http/ext-missing-request-header", clause="ext.http.ext-missing")
 def test_request_header_without_ext(broker: Broker, ext_topic: Topic) -> Observation:
-    """POST /pub_ext with an X-NSQEXT- request header but no ext is refused or delivered."""
+    """POST /pub_ext with an X-NSQEXT- header but no ext parameter is refused or delivered."""
     headers = [(X_NSQEXT + "K", "v")]
 
     return post_and_receive(broker, ext_topic, ext=None, headers=headers, stored={"k": "v"})
@@ -133,7 +133,7 @@ def test_header_on_a_plain_topic(
 @case("nsq/http/header-length", clause="ext.parser.header-length", needs=("http",))
 @pytest.mark.parametrize("length", LENGTHS)
 def test_header_of_length(broker: Broker, ext_topic: Topic, length: int) -> Observation:
-    """POST /pub_ext refuses or delivers a header of any length, and the broker keeps running."""
+    """POST /pub_ext refuses or delivers an ext header of any length, and keeps running."""
     observation = post_and_receive(broker, ext_topic, ext=header_of(length))
 
     return then_others(observation, ext_topic, broker.connect(topic=ext_topic))
@@ -155,7 +155,7 @@ def test_header_of_long_length(broker: Broker, fresh_ext_topic: Topic, length: i
 def test_header_of_impossible_length(
     broker: Broker, fresh_ext_topic: Topic, length: int
 ) -> Observation:
-    """POST /pub_ext refuses a header over the length limit, and the broker keeps running."""
+    """POST /pub_ext refuses an ext header beyond the longest length, and keeps running."""
     answer = post(broker, fresh_ext_topic, broker.unique_body(), ext=header_of(length))
 
     return then_others(

@@ -14,6 +14,7 @@ from wireproof_kit.nsq.wire.outgoing import Outgoing, join_pieces
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.steps.frame_edits import within
+from wireproof_suites.nsq.steps.partitions import READY
 from wireproof_suites.nsq.steps.publish_results import (
     first_unlike,
     followed_by,
@@ -21,6 +22,7 @@ from wireproof_suites.nsq.steps.publish_results import (
     publish_and_receive,
     then_goes_on,
 )
+from wireproof_suites.nsq.steps.subscriptions import receive_all
 
 HEADER = {"k": "v"}
 MANY = 50
@@ -94,7 +96,7 @@ def test_truncated_frame_behind_a_whole_one(broker: Broker, ext_topic: Topic) ->
         return followed_by(answer, delivery)
 
 
-@case("nsq/parser/two-pieces", clause="ext.parser.segmentation")
+@case("nsq/parser/two-pieces", clause="ext.publish.accept")
 def test_frame_in_two_pieces(broker: Broker, ext_topic: Topic) -> Observation:
     """A frame split at any byte is accepted, and other clients are served between the pieces."""
     places = range(1, len(make_traced(broker, ext_topic, FIRST).data))
@@ -113,7 +115,7 @@ def test_frame_in_two_pieces(broker: Broker, ext_topic: Topic) -> Observation:
         return then_goes_on(first_unlike(answers, "traced"), client, ext_topic)
 
 
-@case("nsq/parser/byte-by-byte", clause="ext.parser.segmentation")
+@case("nsq/parser/byte-by-byte", clause="ext.publish.accept")
 def test_frame_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
     """A frame sent one byte at a time is answered exactly once."""
     frame = make_traced(broker, ext_topic, FIRST)
@@ -126,7 +128,7 @@ def test_frame_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
         return then_goes_on(first_unlike(answers, "traced"), client, ext_topic)
 
 
-@case("nsq/parser/byte-by-byte-arrives", clause="ext.parser.segmentation")
+@case("nsq/parser/byte-by-byte-arrives", clause="ext.publish.accept")
 def test_message_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
     """A message sent one byte at a time is delivered whole."""
     body = broker.unique_body()
@@ -137,6 +139,20 @@ def test_message_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
         client.receive()
 
         return observe_delivery(consumer.next(), body=body, header=HEADER)
+
+
+@case("nsq/parser/pipelined", clause="ext.publish.accept")
+def test_pipelined(broker: Broker, ext_topic: Topic) -> Observation:
+    """Several PUB_EXT in one write are each answered, and all messages are delivered."""
+    topic, bodies = ext_topic, [broker.unique_body() for _ in range(10)]
+    with broker.subscribe(topic, ready=READY) as consumer, broker.connect(topic=topic) as client:
+        frames = [pub_ext(topic, HEADER, body) for body in bodies]
+        client.send(join_pieces(frames, "ten PUB_EXT in one write"))
+        answers = (observe(client.receive()) for _ in bodies)
+        if (seen := first_unlike(answers, "ok")).value != "ok":
+            return seen
+
+        return receive_all(consumer, bodies)
 
 
 @case("nsq/parser/many-in-one-write", clause="ext.parser.segmentation")
@@ -195,7 +211,7 @@ def test_command_behind_one_with_an_id(
         return observed("all-delivered")
 
 
-@case("nsq/parser/large-body-in-pieces", clause="ext.parser.segmentation")
+@case("nsq/parser/large-body-in-pieces", clause="ext.publish.accept")
 def test_large_frame(broker: Broker, ext_topic: Topic) -> Observation:
     """A frame larger than one TCP segment is published as one message."""
     content = bytes(range(256)) * 275

@@ -73,7 +73,7 @@ def test_partition_minus_one(broker: Broker, plain_topic: Topic) -> Observation:
 
 @case("nsq/partition/required/behind-another", clause="smart.partition.required")
 def test_no_partition_behind_another(broker: Broker, plain_topic: Topic) -> Observation:
-    """A publish without a partition is refused even after one that named a partition."""
+    """PUB without a partition is refused even behind a PUB that named one."""
     with broker.connect(topic=plain_topic) as client:
         client.ask(pub(plain_topic, broker.unique_body()))
         answer = client.ask(pub(plain_topic, broker.unique_body(), partition=None))

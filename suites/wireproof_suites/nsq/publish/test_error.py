@@ -105,7 +105,7 @@ def test_code_for_a_bad_topic_name(broker: Broker, ext_topic: Topic) -> Observat
 @case("nsq/publish/error-code/bad-size", clause="ext.publish.error-same-as-pub")
 @pytest.mark.parametrize("size", BAD_SIZES.values(), ids=BAD_SIZES)
 def test_code_for_a_bad_size(broker: Broker, ext_topic: Topic, size: int) -> Observation:
-    """PUB_EXT answers an impossible size with the error code that PUB uses."""
+    """PUB_EXT answers a size that cannot be with the error code that PUB gives for it."""
     frame = pub_ext(ext_topic, HEADER, broker.unique_body(), size=size)
 
     return answer_to(broker, ext_topic, frame)
@@ -127,7 +127,7 @@ def test_code_for_a_bad_trace_id(broker: Broker, ext_topic: Topic) -> Observatio
 
 @case("nsq/publish/error-code/plain-topic", clause="ext.publish.error-same-as-pub")
 def test_code_on_a_plain_topic(broker: Broker, plain_topic: Topic) -> Observation:
-    """PUB_EXT, if refused on a plain topic, gets a PUB or real-broker error code."""
+    """PUB_EXT, if refused on a plain topic, gets an error code of PUB or of deployed brokers."""
     return answer_to(broker, plain_topic, pub_ext(plain_topic, HEADER, broker.unique_body()))
 
 

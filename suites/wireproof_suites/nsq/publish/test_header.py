@@ -143,6 +143,9 @@ LOOSE_JSON = {
     "leading-zero": b'{"k":01}',
     "unknown-escape": rb'{"k":"\x41"}',
     "short-escape": rb'{"k":"\u41"}',
+}
+
+NOT_AN_OBJECT = {
     "array": b'["k","v"]',
     "string": b'"k"',
     "number": b"1",
@@ -220,7 +223,17 @@ def test_value_that_is_no_string(broker: Broker, ext_topic: Topic, header: bytes
 @case("nsq/publish/strict", clause="ext.publish.header-strict")
 @pytest.mark.parametrize("header", LOOSE_JSON.values(), ids=LOOSE_JSON)
 def test_loose_json(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
-    """PUB_EXT refuses a header that is ambiguous JSON or not a flat JSON object."""
+    """PUB_EXT refuses a header that is ambiguous JSON or has nested values."""
+    with broker.connect(topic=ext_topic) as client:
+        answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
+
+        return observe(answer, then=client.goes_on(ext_topic))
+
+
+@case("nsq/publish/strict", clause="ext.publish.header-json")
+@pytest.mark.parametrize("header", NOT_AN_OBJECT.values(), ids=NOT_AN_OBJECT)
+def test_header_that_is_no_object(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
+    """PUB_EXT refuses a header that is JSON but not an object."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 

@@ -87,7 +87,7 @@ def then_others(first: Observation, topic: Topic, *others: Connection) -> Observ
 
 
 def first_unlike(observations: Iterable[Observation], value: str) -> Observation:
-    """Return the first observation of another value, numbered in its note, or else the value.
+    """Return the first observation of another value, its place in the note; else one of the value.
 
     What comes after that one is not looked at.
     """

@@ -30,7 +30,7 @@ def test_short_body(broker: Broker, plain_topic: Topic, size: int) -> Observatio
 @case("nsq/trace/short/size", clause="smart.trace.short")
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 def test_size_that_cannot_be(broker: Broker, plain_topic: Topic, size: int) -> Observation:
-    """PUB_TRACE with an impossible size is refused."""
+    """PUB_TRACE with a size of zero or a negative size is refused."""
     frame = cut_to_size(pub_trace(plain_topic, 77, b"body"), 0).replace(
         "size", (size % 2**32).to_bytes(4, "big")
     )

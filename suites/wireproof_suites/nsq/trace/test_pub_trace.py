@@ -224,7 +224,7 @@ def test_position_on_an_ext_topic(
 def test_position_behind_others(
     broker: Broker, fresh_plain_topic: Topic, between: str
 ) -> Observation:
-    """In PUB_TRACE answers, the next offset is greater after untraced messages, too."""
+    """Offsets in PUB_TRACE answers increase, also if untraced messages come between."""
     topic = fresh_plain_topic
     first = broker.publish_accepted(topic, b"x", trace_id=1)
     if between == "mpub":

@@ -41,7 +41,7 @@ def test_refused_on_ext_topic_for_long(
 def test_refused_on_plain_topic_for_long(
     broker: Broker, fresh_plain_topic: Topic, identify: Identify
 ) -> Observation:
-    """Seconds after being refused, a client with extend_support still takes no messages."""
+    """Seconds after its SUB to a plain topic was refused, a client is still sent no message."""
     return refused_takes_nothing(broker, fresh_plain_topic, identify, until=wait_long)
 
 

@@ -1,15 +1,18 @@
-"""Faults of creating topics through a lookup server."""
+"""Faults of creating and deleting topics through a lookup server."""
 
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic
+from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator
 from wireproof_reference_impl.nsq.lookupd import topics
 from wireproof_reference_impl.nsq.preset import (
     Preset,
     boundary,
     condition,
     extra,
+    missing,
     wrong_value,
 )
 from wireproof_reference_impl.nsq.requests.http_request import Request
@@ -62,13 +65,41 @@ class _RetentionOnce:
         return replace(request, query={**request.query, "retention": b""}) if known else request
 
 
+def _keep_when(kept: Callable[[ClusterTopic], bool]) -> tuple[Override, ...]:
+    """Return overrides under which the deletion of some topics is answered and not done."""
+
+    def delete(
+        original: Original, coordinator: Coordinator, topic: ClusterTopic, now_ns: int
+    ) -> None:
+        if not kept(topic):
+            original(coordinator, topic, now_ns)
+
+    return (around(Coordinator, "delete", delete),)
+
+
+class _SecondDeletion:
+    """Passes the topics that are deleted for the first time."""
+
+    def __init__(self) -> None:
+        self._named: set[str] = set()
+
+    def __call__(self, topic: ClusterTopic) -> bool:
+        """Return True unless the deletion of this topic was requested before."""
+        known = topic.name in self._named
+        self._named.add(topic.name)
+        return not known
+
+
 _EXTEND = "create.extend"
+_DELETE = "create.delete"
 _PARAMETERS = "create.parameters"
 _SINGLE = (
     "create.extend create.parameters create.odd create.again create.refused create.delete "
-    "create.update lookup.extend-support"
+    "create.delete-odd create.update lookup.extend-support"
 )
 """Clauses of which some case creates a topic of one partition."""
+_DELETED = "create.delete-odd smart.lookup.unknown-topic"
+"""Clauses of which some case deletes a topic."""
 
 FAULTS: tuple[Preset, ...] = (
     boundary(
@@ -127,5 +158,26 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_PARAMETERS,
         may_break="create.odd create.again",
         overrides=_create_as(lambda r: _is_single(r) and "extend" not in r.query, extend=b"true"),
+    ),
+    missing(
+        "delete-never",
+        "the deletion of a topic is answered with success and does nothing",
+        breaks=_DELETE,
+        may_break=_DELETED,
+        overrides=_keep_when(lambda topic: True),
+    ),
+    condition(
+        "delete-not-plain",
+        "the deletion of a topic without ext support is answered with success and does nothing",
+        breaks=_DELETE,
+        may_break=_DELETED,
+        overrides=_keep_when(lambda topic: not topic.settings.extend),
+    ),
+    boundary(
+        "delete-at-the-second-request",
+        "a topic is deleted only when its deletion is requested for the second time",
+        breaks=_DELETE,
+        may_break=_DELETED,
+        overrides=_keep_when(_SecondDeletion()),
     ),
 )

@@ -311,7 +311,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup-remembers-deleted",
         "lookup answers still list a deleted topic",
         breaks=_UNKNOWN,
-        may_break="create.delete",
+        may_break="create.delete create.delete-odd",
         settings={"lookup.answer": _StaleAnswers()},
     ),
     condition(
@@ -325,7 +325,7 @@ FAULTS: tuple[Preset, ...] = (
         "a lookup with access=r is answered as with access=w",
         breaks=_ACCESS,
         may_break=LOOKERS + f" {_UNKNOWN} smart.lookup.disabled smart.cluster.disabled-lookup "
-        "create.odd create.delete",
+        "create.odd create.delete create.delete-odd",
         overrides=_with_access(lambda access: "w"),
     ),
     missing(
@@ -340,7 +340,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookups with access=r and access=w are answered as each other",
         breaks=_ACCESS,
         may_break=LOOKERS + f" {_UNKNOWN} smart.lookup.disabled smart.cluster.disabled-lookup "
-        "create.odd create.delete",
+        "create.odd create.delete create.delete-odd",
         overrides=_with_access(_the_other),
     ),
     boundary(

@@ -87,7 +87,7 @@ _EXTEND = "lookup.extend-support"
 _FIELDS = "lookup.meta-fields"
 _TOLD = (
     f"{_META} {_FIELDS} smart.lookup.slaves smart.lookup.metainfo-unasked smart.lookup.disabled "
-    "create.parameters create.odd create.delete"
+    "create.parameters create.odd create.delete create.delete-odd"
 )
 """Clauses of which some case compares the numbers in meta."""
 _FORM = "smart.lookup.listlookup-form create.slave"

@@ -18,7 +18,6 @@ from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.faulty.late import LATE_NS, ServeTime
 from wireproof_reference_impl.nsq.faulty.neighbours import NOTED, other_clients
 from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
     CONDITION,
     EXTRA,
     LATE,
@@ -38,10 +37,9 @@ _MINUTE_NS = 60_000_000_000
 
 Chosen = Sequence[Subscriber]
 Choose = Callable[[Message, Channel], Chosen]
-Match = Callable[[str, str], bool]
 
 
-def _choose_clients(choose: Choose) -> tuple[Override, ...]:
+def choose_clients(choose: Choose) -> tuple[Override, ...]:
     """Return overrides that choose the clients for a message with another function."""
 
     def choose_client(channel: Channel, held: Held) -> Chosen:
@@ -88,7 +86,7 @@ def _send_wrongly(channel: Channel, held: Held, wrong: Chosen, now_ns: int) -> N
         subscriber.outlet.push(channel.data(held, subscriber))
 
 
-def _make_misdirecting(
+def make_misdirecting(
     name: str, text: str, choose: Choose, *, way: str, breaks: str, may_break: str = ""
 ) -> Preset:
     """Return a fault that sends messages to wrong clients, with a twin that does so 3 s late."""
@@ -98,16 +96,18 @@ def _make_misdirecting(
         way=way,
         breaks=breaks,
         may_break=may_break,
-        overrides=(NOTED, *_choose_clients(choose)),
+        overrides=(NOTED, *choose_clients(choose)),
         late_overrides=(NOTED, *_choosing_late(choose)),
     )
 
 
-def _list_tagged(audience: Audience, tag: str | None) -> list[Subscriber]:
+def list_tagged(audience: Audience, tag: str | None) -> list[Subscriber]:
+    """Return the clients of a channel that desire a tag."""
     return [each for each in audience.subscribers if tag and each.desired_tag == tag]
 
 
-def _others(audience: Audience, tag: str | None) -> list[Subscriber]:
+def list_others(audience: Audience, tag: str | None) -> list[Subscriber]:
+    """Return the clients of a channel that desire another tag."""
     return [each for each in audience.subscribers if each.desired_tag not in (None, tag)]
 
 
@@ -132,7 +132,7 @@ def _to_all(message: Message, audience: Audience) -> Chosen:
 
 def _full_client_passed_over(message: Message, audience: Audience) -> Chosen:
     """Deliver a tagged message to an untagged client while its client has one in flight."""
-    matching = _list_tagged(audience, message.tag)
+    matching = list_tagged(audience, message.tag)
     idle = [each for each in matching if not each.held]
     return (
         by_tag(message, audience) if not matching or idle else first_ready(list_untagged(audience))
@@ -141,7 +141,7 @@ def _full_client_passed_over(message: Message, audience: Audience) -> Chosen:
 
 def _never_to_untagged(message: Message, audience: Audience) -> Chosen:
     return (
-        first_ready(_list_tagged(audience, message.tag))
+        first_ready(list_tagged(audience, message.tag))
         if message.tag
         else by_tag(message, audience)
     )
@@ -150,24 +150,26 @@ def _never_to_untagged(message: Message, audience: Audience) -> Chosen:
 def _untagged_only_when_no_tags(message: Message, audience: Audience) -> Chosen:
     if message.tag is None or len(list_untagged(audience)) == len(audience.subscribers):
         return by_tag(message, audience)
-    return first_ready(_list_tagged(audience, message.tag))
+    return first_ready(list_tagged(audience, message.tag))
 
 
 def _fallback_to_other_tags(message: Message, audience: Audience) -> Chosen:
-    if message.tag is None or _list_tagged(audience, message.tag):
+    if message.tag is None or list_tagged(audience, message.tag):
         return by_tag(message, audience)
-    return first_ready(_others(audience, message.tag)) or first_ready(list_untagged(audience))
+    return first_ready(list_others(audience, message.tag)) or first_ready(list_untagged(audience))
 
 
 def _fallback_to_anybody(message: Message, audience: Audience) -> Chosen:
-    if message.tag is None or _list_tagged(audience, message.tag):
+    if message.tag is None or list_tagged(audience, message.tag):
         return by_tag(message, audience)
     return first_ready(list_untagged(audience)) or first_ready(audience.subscribers)
 
 
 def _every_fifth_to_other_tag(message: Message, audience: Audience) -> Chosen:
     astray = message.tag is not None and message.internal_id % 5 == 0
-    return (astray and first_ready(_others(audience, message.tag))) or by_tag(message, audience)
+    return (astray and first_ready(list_others(audience, message.tag))) or by_tag(
+        message, audience
+    )
 
 
 def _keeping_tags() -> tuple[Override, ...]:
@@ -181,15 +183,15 @@ def _keeping_tags() -> tuple[Override, ...]:
 
     def choose(message: Message, channel: Channel) -> Chosen:
         if message.tag is not None and message.tag in former.get(channel, ()):
-            return first_ready(_list_tagged(channel, message.tag))
+            return first_ready(list_tagged(channel, message.tag))
         return by_tag(message, channel)
 
-    return (around(Channel, "leave", leave), *_choose_clients(choose))
+    return (around(Channel, "leave", leave), *choose_clients(choose))
 
 
 def _desired_next_door(message: Message, channel: Channel) -> list[Subscriber]:
     """Return the clients of other channels that desire the tag, if no client here does."""
-    if message.tag is None or _list_tagged(channel, message.tag):
+    if message.tag is None or list_tagged(channel, message.tag):
         return []
     return [each for each in other_clients(channel) if each.desired_tag == message.tag]
 
@@ -204,34 +206,8 @@ def _neighbours_rob(message: Message, channel: Channel) -> Chosen:
 
 def _neighbours_decide(message: Message, channel: Channel) -> Chosen:
     """Deliver a message whose tag is desired on another channel to any tagged client."""
-    tagged = _others(channel, None) if _desired_next_door(message, channel) else []
+    tagged = list_others(channel, None) if _desired_next_door(message, channel) else []
     return first_ready(tagged) or by_tag(message, channel)
-
-
-def _untagged_to_tagged_first(message: Message, audience: Audience) -> Chosen:
-    if message.tag is not None:
-        return by_tag(message, audience)
-    return first_ready(_others(audience, None)) or by_tag(message, audience)
-
-
-def _untagged_shared_with_tagged(message: Message, audience: Audience) -> Chosen:
-    return first_ready(audience.subscribers) if message.tag is None else by_tag(message, audience)
-
-
-def _match_tags(match: Match) -> Choose:
-    """Return a choice of clients that compares tags with the given function."""
-
-    def choose(message: Message, audience: Audience) -> Chosen:
-        matching = [
-            each
-            for each in audience.subscribers
-            if message.tag is not None
-            and each.desired_tag is not None
-            and match(message.tag, each.desired_tag)
-        ]
-        return first_ready(matching or list_untagged(audience))
-
-    return choose
 
 
 def _nothing_given_back(held: list[Held], subscriber: Subscriber) -> list[Held]:
@@ -256,11 +232,10 @@ _FALLBACK = "dispatch.fallback"
 _OTHER = "dispatch.never-other-tag"
 _LEAVE = "dispatch.leave"
 _CHANNEL = "dispatch.per-channel"
-_EXACT = "dispatch.exact-tag"
 _UNTAGGED = "dispatch.untagged"
 
 FAULTS: tuple[Preset, ...] = (
-    _make_misdirecting(
+    make_misdirecting(
         "dispatch-by-turns",
         "messages go to the clients of a channel in turn, regardless of their tags",
         _anybody,
@@ -271,7 +246,7 @@ FAULTS: tuple[Preset, ...] = (
             "dispatch.tag-form"
         ),
     ),
-    _make_misdirecting(
+    make_misdirecting(
         "dispatch-untagged-first",
         "a tagged message goes to a client without a tag while one is ready",
         _untagged_first,
@@ -279,7 +254,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_MATCHING,
         may_break="dispatch.leave dispatch.not-ready dispatch.per-channel",
     ),
-    _make_misdirecting(
+    make_misdirecting(
         "dispatch-every-third-astray",
         "every third message of a tag goes to a client without a tag",
         _every_third_to_anybody,
@@ -287,7 +262,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_MATCHING,
         may_break="dispatch.leave dispatch.not-ready dispatch.per-channel",
     ),
-    _make_misdirecting(
+    make_misdirecting(
         "dispatch-to-all",
         "a tagged message goes to every client that is ready",
         _to_all,
@@ -298,7 +273,7 @@ FAULTS: tuple[Preset, ...] = (
             "dispatch.tag-form"
         ),
     ),
-    _make_misdirecting(
+    make_misdirecting(
         "dispatch-busy-passed-over",
         "a client with the message's tag gets no further message while it holds one",
         _full_client_passed_over,
@@ -311,7 +286,7 @@ FAULTS: tuple[Preset, ...] = (
         "a tagged message is never delivered if no client desires its tag",
         breaks=f"{_FALLBACK} {_LEAVE}",
         may_break=READERS,
-        overrides=_choose_clients(_never_to_untagged),
+        overrides=choose_clients(_never_to_untagged),
     ),
     condition(
         "fallback-only-without-tags",
@@ -319,9 +294,9 @@ FAULTS: tuple[Preset, ...] = (
         "tag",
         breaks=_FALLBACK,
         may_break="dispatch.per-channel dispatch.to-matching",
-        overrides=_choose_clients(_untagged_only_when_no_tags),
+        overrides=choose_clients(_untagged_only_when_no_tags),
     ),
-    _make_misdirecting(
+    make_misdirecting(
         "fallback-to-other-tags",
         "a tagged message that no client desires goes to a client with another tag first",
         _fallback_to_other_tags,
@@ -329,7 +304,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=f"{_FALLBACK} {_OTHER}",
         may_break="dispatch.exact-tag dispatch.per-channel dispatch.tag-form",
     ),
-    _make_misdirecting(
+    make_misdirecting(
         "fallback-to-anybody",
         "a tagged message goes to a client with another tag if no other client is ready",
         _fallback_to_anybody,
@@ -337,7 +312,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_OTHER,
         may_break="dispatch.fallback",
     ),
-    _make_misdirecting(
+    make_misdirecting(
         "other-tag-every-fifth",
         "every fifth tagged message goes to a client with another tag",
         _every_fifth_to_other_tag,
@@ -386,65 +361,20 @@ FAULTS: tuple[Preset, ...] = (
         "a tag desired on one channel withholds its messages from the other channels",
         breaks=_CHANNEL,
         may_break="consume.batch consume.body-intact consume.layout consume.no-header",
-        overrides=(NOTED, *_choose_clients(_neighbours_block)),
+        overrides=(NOTED, *choose_clients(_neighbours_block)),
     ),
     wrong_value(
         "channel-robbed-by-another",
         "messages with a tag desired on one channel are taken away from the other channels",
         breaks=_CHANNEL,
-        overrides=(NOTED, *_choose_clients(_neighbours_rob)),
+        overrides=(NOTED, *choose_clients(_neighbours_rob)),
     ),
-    _make_misdirecting(
+    make_misdirecting(
         "channel-tags-mixed",
         "messages with a tag desired on one channel go to clients with any tag on the other "
         "channels",
         _neighbours_decide,
         way=CONDITION,
         breaks=_CHANNEL,
-    ),
-    _make_misdirecting(
-        "tag-by-prefix",
-        "a desired tag matches every message tag that begins with it",
-        _match_tags(lambda tag, desired: tag.startswith(desired)),
-        way=BOUNDARY,
-        breaks=_EXACT,
-    ),
-    _make_misdirecting(
-        "tag-by-part",
-        "a desired tag matches every message tag that it begins with",
-        _match_tags(lambda tag, desired: desired.startswith(tag)),
-        way=BOUNDARY,
-        breaks=_EXACT,
-        may_break="dispatch.tag-form",
-    ),
-    _make_misdirecting(
-        "tag-whatever-case",
-        "tags are compared without regard to letter case",
-        _match_tags(lambda tag, desired: tag.lower() == desired.lower()),
-        way=WRONG_VALUE,
-        breaks=_EXACT,
-    ),
-    _make_misdirecting(
-        "tag-without-blanks",
-        "tags are compared without the spaces around them",
-        _match_tags(lambda tag, desired: tag.strip() == desired.strip()),
-        way=BOUNDARY,
-        breaks=_EXACT,
-    ),
-    _make_misdirecting(
-        "untagged-to-tagged-first",
-        "a message without a tag goes to a client with a tag while one is ready",
-        _untagged_to_tagged_first,
-        way=WRONG_VALUE,
-        breaks=_UNTAGGED,
-        may_break="dispatch.not-ready",
-    ),
-    _make_misdirecting(
-        "untagged-shared",
-        "messages without a tag go in turn to clients with a tag and clients without one",
-        _untagged_shared_with_tagged,
-        way=CONDITION,
-        breaks=_UNTAGGED,
-        may_break="dispatch.not-ready",
     ),
 )

@@ -204,7 +204,8 @@ _COUNTING = (
     around(Connection, "finish_command", _count_anew),
 )
 _CUT = "parser.truncated"
-_PIECES = "parser.segmentation"
+_ACCEPT = "publish.accept"
+_ROW = "parser.segmentation"
 _STEP = "parser.in-step"
 
 FAULTS: tuple[Preset, ...] = (
@@ -232,46 +233,47 @@ FAULTS: tuple[Preset, ...] = (
     extra(
         "pieces-answered-twice",
         "a frame that arrives in several pieces is answered twice",
-        breaks=_PIECES,
+        breaks=_ACCEPT,
+        may_break=_ROW,
         overrides=_change_answers(_answered_twice_in_pieces),
     ),
     boundary(
         "pieces-lose-the-end",
         "a body that arrives in several pieces loses its last byte",
-        breaks=_PIECES,
+        breaks=_ACCEPT,
         may_break="consume.body-intact consume.layout consume.plain-topic parser.header-length",
         overrides=_change_bodies(_last_lost_in_pieces),
     ),
     boundary(
         "pieces-end-at-4096",
         "a body that arrives in several pieces is truncated to 4096 bytes",
-        breaks=_PIECES,
+        breaks=_ACCEPT,
         may_break="consume.body-intact consume.plain-topic",
         overrides=_change_bodies(_cut_beyond_4096_in_pieces),
     ),
     missing(
         "second-frame-dropped",
         "of several frames in one write the second is dropped",
-        breaks=_PIECES,
+        breaks=f"{_ACCEPT} {_ROW}",
         overrides=(_behind(_second_frame_dropped),),
     ),
     missing(
         "half-frame-dropped",
         "an incomplete frame that arrives together with a complete one is dropped",
-        breaks=_PIECES,
+        breaks=_ROW,
         overrides=(_behind(_half_frame_dropped),),
     ),
     wrong_value(
         "answers-in-reverse",
         "several frames in one write are answered in reverse order",
-        breaks=_PIECES,
+        breaks=_ROW,
         may_break="parser.in-step",
         overrides=_change_answers(_in_reverse),
     ),
     missing(
         "answers-but-the-first-lost",
         "of several frames in one write, only the first is answered",
-        breaks=_PIECES,
+        breaks=f"{_ACCEPT} {_ROW}",
         may_break="parser.in-step",
         overrides=_change_answers(_first_answer_only),
     ),

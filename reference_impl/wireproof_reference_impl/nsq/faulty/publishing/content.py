@@ -102,7 +102,7 @@ FAULTS: tuple[Preset, ...] = (
     condition(
         "body-without-header",
         "on ext topics, a message without a header loses its first body byte",
-        breaks=_BODY,
+        breaks=f"{_BODY} publish.pub-on-ext-topic",
         may_break=READERS,
         overrides=with_body(_first_byte_lost_without_header),
     ),
@@ -110,28 +110,28 @@ FAULTS: tuple[Preset, ...] = (
         "body-cut-at-nul",
         "bodies are truncated at the first NUL byte",
         breaks=_BODY,
-        may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
+        may_break="consume.plain-topic http.accept publish.accept upgrade.old-messages",
         overrides=with_body(lambda message: message.body.partition(b"\0")[0]),
     ),
     boundary(
         "body-cut-at-65535",
         "bodies are truncated to 65535 bytes",
         breaks=_BODY,
-        may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
+        may_break="consume.plain-topic http.accept publish.accept upgrade.old-messages",
         overrides=with_body(lambda message: message.body[:65535]),
     ),
     wrong_value(
         "body-as-text",
         "body bytes that are not valid UTF-8 are replaced",
         breaks=_BODY,
-        may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
+        may_break="consume.plain-topic http.accept publish.accept upgrade.old-messages",
         overrides=with_body(lambda message: message.body.decode("utf-8", "replace").encode()),
     ),
     boundary(
         "body-wrong-above-4096",
         "bodies above 4096 bytes lose their last byte",
         breaks=_BODY,
-        may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
+        may_break="consume.plain-topic http.accept publish.accept upgrade.old-messages",
         overrides=with_body(
             lambda message: message.body[:-1] if len(message.body) > 4096 else message.body
         ),

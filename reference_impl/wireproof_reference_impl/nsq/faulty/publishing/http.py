@@ -42,6 +42,15 @@ def _merge_with(merge: Callable[[Object, Fields], object]) -> Settings:
     return {"http.build_header": build}
 
 
+def _change_values(change: Callable[[str], str]) -> Settings:
+    """Return settings that change the string values in ext."""
+    return _merge_with(
+        lambda fields, extra: (
+            {name: change(str(value)) for name, value in fields.items()} | collect_added(extra)
+        )
+    )
+
+
 def _take_wrong(wrong: Callable[[bytes], bool], stored: bytes = b"{}") -> Settings:
     """Return settings under which an ext that passes a test is replaced by another one."""
 
@@ -120,6 +129,7 @@ _LONGEST = 65535
 _ACCEPT = "http.accept"
 _STORED = "http.header-stored"
 _EXACT = "http.value-exact"
+_ODD = "http.odd-value"
 _X = "http.x-nsqext"
 _JSON = "http.header-json"
 
@@ -131,7 +141,7 @@ FAULTS: tuple[Preset, ...] = (
         "a successful HTTP publish is answered with ok in lower case",
         breaks=_ACCEPT,
         may_break=(
-            "http.header-json http.header-stored http.trace-empty http.value-exact "
+            "http.header-json http.header-stored http.trace-empty http.odd-value http.value-exact "
             "http.x-nsqext http.x-nsqext-override parser.header-length"
         ),
         settings={"http.ok": b"ok"},
@@ -141,7 +151,7 @@ FAULTS: tuple[Preset, ...] = (
         "a successful HTTP publish is answered with status 202",
         breaks=_ACCEPT,
         may_break=(
-            "http.header-json http.header-stored http.trace-empty http.value-exact "
+            "http.header-json http.header-stored http.trace-empty http.odd-value http.value-exact "
             "http.x-nsqext http.x-nsqext-override parser.header-length"
         ),
         overrides=(around(publish, "untraced_answer", _status_202),),
@@ -157,7 +167,9 @@ FAULTS: tuple[Preset, ...] = (
         "http-body-cut",
         "the last byte of a message published over HTTP is lost",
         breaks=_ACCEPT,
-        may_break="dispatch.to-matching http.header-stored http.value-exact http.x-nsqext",
+        may_break=(
+            "dispatch.to-matching http.header-stored http.odd-value http.value-exact http.x-nsqext"
+        ),
         overrides=_entry(lambda entry: entry._replace(body=entry.body[:-1] or b"?")),
     ),
     wrong_value(
@@ -174,21 +186,24 @@ FAULTS: tuple[Preset, ...] = (
         "http-header-lost",
         "a header published over HTTP in the parameter ext is validated but not stored",
         breaks=f"{_STORED} {_X}",
-        may_break="http.accept http.value-exact http.x-nsqext-override parser.header-length",
+        may_break=(
+            "http.accept http.odd-value http.value-exact http.x-nsqext-override "
+            "parser.header-length"
+        ),
         overrides=_entry(lambda entry: entry._replace(header=None)),
     ),
     missing(
         "http-header-emptied",
         "a header published over HTTP is stored as an empty JSON object",
         breaks=f"{_STORED} {_X}",
-        may_break="http.value-exact http.x-nsqext-override parser.header-length",
+        may_break="http.odd-value http.value-exact http.x-nsqext-override parser.header-length",
         overrides=_entry(lambda entry: entry._replace(header=b"{}")),
     ),
     boundary(
         "http-header-first-name",
         "only the first name of the HTTP parameter ext is stored",
         breaks=_STORED,
-        may_break="http.value-exact",
+        may_break="http.odd-value http.value-exact",
         settings=_merge_with(
             lambda fields, extra: dict([*fields.items()][:1]) | collect_added(extra)
         ),
@@ -197,7 +212,7 @@ FAULTS: tuple[Preset, ...] = (
         "http-header-lower-case",
         "names in the HTTP parameter ext are stored in lower case",
         breaks=_STORED,
-        may_break="http.value-exact",
+        may_break="http.odd-value http.value-exact",
         settings=_merge_with(
             lambda fields, extra: {k.lower(): v for k, v in fields.items()} | collect_added(extra)
         ),
@@ -206,7 +221,10 @@ FAULTS: tuple[Preset, ...] = (
         "http-header-as-text",
         "the HTTP parameter ext is stored as a JSON string instead of an object",
         breaks=_STORED,
-        may_break="http.value-exact http.x-nsqext http.x-nsqext-override parser.header-length",
+        may_break=(
+            "http.odd-value http.value-exact http.x-nsqext http.x-nsqext-override "
+            "parser.header-length"
+        ),
         overrides=_entry(
             lambda entry: entry._replace(header=compact((entry.header or b"").decode())[:_LONGEST])
         ),
@@ -217,6 +235,26 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_EXACT,
         may_break="http.header-json",
         settings={"http.build_header": _unescaped_again},
+    ),
+    boundary(
+        "http-value-cut-at-nul",
+        "values in the HTTP parameter ext are truncated at a NUL character",
+        breaks=_EXACT,
+        settings=_change_values(lambda value: value.partition("\0")[0]),
+    ),
+    missing(
+        "http-value-without-controls",
+        "control characters in values of the HTTP parameter ext are dropped",
+        breaks=_EXACT,
+        settings=_change_values(lambda value: "".join(c for c in value if c >= " ")),
+    ),
+    condition(
+        "http-value-of-16-bits",
+        "characters beyond U+FFFF in values of the HTTP parameter ext are replaced",
+        breaks=_EXACT,
+        settings=_change_values(
+            lambda value: "".join(c if c <= "\uffff" else "\ufffd" for c in value)
+        ),
     ),
     condition(
         "http-digits-as-numbers",
@@ -231,28 +269,28 @@ FAULTS: tuple[Preset, ...] = (
     boundary(
         "http-numbers-through-floats",
         "numbers in the HTTP parameter ext are accepted and stored as the nearest float",
-        breaks=_EXACT,
+        breaks=_ODD,
         settings={"http.build_header": _numbers_through_floats, **_ANY_VALUES},
     ),
     wrong_value(
         "x-nsqext-case-kept",
         "names from X-NSQEXT- request headers are stored with their letter case as sent",
         breaks=_X,
-        may_break="http.value-exact http.x-nsqext-override",
+        may_break="http.odd-value http.value-exact http.x-nsqext-override",
         settings=_merge_with(lambda fields, extra: fields | _spell(extra)),
     ),
     missing(
         "x-nsqext-overlooked",
         "X-NSQEXT- request headers are ignored",
         breaks=_X,
-        may_break="http.value-exact http.x-nsqext-override publish.header-name",
+        may_break="http.odd-value http.value-exact http.x-nsqext-override publish.header-name",
         settings=_merge_with(lambda fields, extra: fields),
     ),
     condition(
         "x-nsqext-as-numbers",
         "values of X-NSQEXT- request headers that consist of digits are stored as numbers",
         breaks=_X,
-        may_break="http.value-exact",
+        may_break="http.odd-value http.value-exact",
         settings={
             **_merge_with(lambda fields, extra: fields | _as_numbers(extra)),
             **_ANY_VALUES,
@@ -262,21 +300,21 @@ FAULTS: tuple[Preset, ...] = (
         "x-nsqext-first-only",
         "only the first X-NSQEXT- request header is stored",
         breaks=_X,
-        may_break="http.value-exact",
+        may_break="http.odd-value http.value-exact",
         settings=_merge_with(lambda fields, extra: fields | collect_added(extra[:1])),
     ),
     wrong_value(
         "x-nsqext-instead-of-ext",
         "X-NSQEXT- request headers replace the parameter ext instead of being added to it",
         breaks=_X,
-        may_break="http.value-exact",
+        may_break="http.odd-value http.value-exact",
         settings=_merge_with(lambda fields, extra: collect_added(extra) if extra else fields),
     ),
     wrong_value(
         "x-nsqext-with-prefix",
         "X-NSQEXT- request headers are stored with the prefix in their name",
         breaks=_X,
-        may_break="http.value-exact http.x-nsqext-override",
+        may_break="http.odd-value http.value-exact http.x-nsqext-override",
         settings=_merge_with(
             lambda fields, extra: (
                 fields | {f"x-nsqext-{k}": v for k, v in collect_added(extra).items()}
@@ -287,7 +325,7 @@ FAULTS: tuple[Preset, ...] = (
         "x-nsqext-not-one-letter",
         "X-NSQEXT- request headers with a name of one letter after the prefix are ignored",
         breaks=_X,
-        may_break="http.value-exact http.x-nsqext-override",
+        may_break="http.odd-value http.value-exact http.x-nsqext-override",
         settings=_merge_with(lambda fields, extra: fields | _upper_prefix_only(extra)),
     ),
     missing(
@@ -320,8 +358,8 @@ FAULTS: tuple[Preset, ...] = (
         "a message published over HTTP goes to the first partition of the node, whatever it names",
         breaks="http.accept",
         may_break=(
-            "http.header-stored http.x-nsqext http.x-nsqext-override http.value-exact "
-            "http.trace-response parser.header-length "
+            "http.header-stored http.odd-value http.trace-response http.value-exact http.x-nsqext "
+            "http.x-nsqext-override parser.header-length "
             "consume.layout consume.header-intact consume.body-intact consume.attempts "
             "consume.version consume.plain-topic dispatch.to-matching smart.order.layout "
             "smart.partition.own-messages"

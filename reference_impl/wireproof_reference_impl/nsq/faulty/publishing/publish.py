@@ -126,6 +126,11 @@ def _numbers(fields: Fields) -> None:
             raise header.refuse_header("neither text nor number")
 
 
+def _first_is_text(fields: Fields) -> None:
+    if not isinstance(next(iter(fields.values()), ""), str):
+        raise header.refuse_header("not text")
+
+
 def _not_null(fields: Fields) -> None:
     if None in fields.values():
         raise header.refuse_header("null")
@@ -264,6 +269,19 @@ FAULTS: tuple[Preset, ...] = (
         "an empty header name is accepted",
         breaks=_NAME,
         settings=_take_wrong(lambda data: _is_json(data) and b'"":' in data),
+    ),
+    wrong_value(
+        "header-not-an-object",
+        "a header that is JSON but not an object is accepted",
+        breaks=_JSON,
+        settings=_take_wrong(lambda data: _is_json(data) and not data.lstrip().startswith(b"{")),
+    ),
+    boundary(
+        "value-first-checked",
+        "only the first header value has to be a string",
+        breaks=_VALUE,
+        may_break="publish.header-strict",
+        settings={"publish.header": reader(values=_first_is_text)},
     ),
     missing(
         "value-may-not-be-null",

@@ -209,7 +209,7 @@ FAULTS: tuple[Preset, ...] = (
         "trace-not-answered",
         "a traced message is answered with OK alone, without a trace response",
         breaks=_TRACE,
-        may_break="parser.segmentation publish.trace-id-form",
+        may_break="parser.segmentation publish.accept publish.trace-id-form",
         settings=_answer_with(lambda stored: OK),
     ),
     condition(
@@ -259,7 +259,9 @@ FAULTS: tuple[Preset, ...] = (
         "ok-traced-from-then-on",
         "after a traced message, the next message on the connection is also answered as traced",
         breaks=_OK,
-        may_break="parser.segmentation publish.trace-id-form publish.trace-response",
+        may_break=(
+            "parser.segmentation publish.accept publish.trace-id-form publish.trace-response"
+        ),
         overrides=_answering_as_traced(
             lambda before: before is not None and before.trace_id is not None
         ),

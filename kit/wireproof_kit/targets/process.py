@@ -4,6 +4,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from wireproof_kit.errors import UsageFault
+
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _ENDED = ("Z", "X")
@@ -26,6 +28,33 @@ def read_start_time(pid: int) -> int | None:
     """
     fields = _stat(Path(f"/proc/{pid}"))
     return int(fields[19]) if fields and fields[0] not in _ENDED else None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetProcess:
+    """The process of a target; another process that gets its id later is not taken for it."""
+
+    pid: int
+    born: int
+
+    def has_ended(self) -> bool:
+        """Return True if the process has ended."""
+        return read_start_time(self.pid) != self.born
+
+
+def find_process(pid: int) -> TargetProcess:
+    """Return the process that the user named with ``--pid``.
+
+    Raises:
+        UsageFault: no such process of this machine can be watched.
+    """
+    born = read_start_time(pid)
+    if born is None or usage(pid) is None:
+        raise UsageFault(
+            f"--pid {pid}: expected a process of this machine whose /proc entry can be read, "
+            "found none"
+        )
+    return TargetProcess(pid, born)
 
 
 def usage(pid: int) -> Usage | None:

@@ -1,0 +1,64 @@
+"""The samples of the README are what a run shows today, as far as the law decides it.
+
+`make readme` writes them anew.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from wireproof_kit.version import KIT_VERSION
+from wireproof_spec.catalogue import Catalogue, load_catalogue
+
+README = (Path(__file__).parents[3] / "README.md").read_text("utf-8")
+
+
+def sample(name: str) -> str:
+    """Return a sample by its mark, on one line where the output was wrapped."""
+    block = re.search(rf"<!-- {name} -->\n```\n(.*?)```\n", README, re.DOTALL)
+    assert block is not None
+    return block[1]
+
+
+def law() -> Catalogue:
+    return load_catalogue("nsq").for_target(is_client=False)
+
+
+@pytest.mark.parametrize("name", ["run", "fault"])
+def test_a_sample_names_the_revisions_the_clauses_and_the_claims(name: str) -> None:
+    text, known = sample(name), law()
+    revisions = ", ".join(f"{spec} r{number}" for spec, number in known.revisions.items())
+    count = len(list(known.clauses()))
+    untestable = sum(not clause.case for clause in known.clauses())
+
+    assert f"wireproof {KIT_VERSION}   spec {revisions} ({count} clauses)" in text
+    assert f"clauses  {count}: asserted" in text
+    assert f"not testable {untestable}," in text
+    claims = re.search(r"\nclaims {3}(.*?)\n\n", text, re.DOTALL)
+    assert claims is not None
+    assert re.findall(r"([\w-]+) (?:yes|no)\b", claims[1]) == [c.id for c in known.capabilities]
+
+
+def test_a_whole_run_has_a_row_of_each_interface_and_judges_each_group() -> None:
+    text, known = sample("run"), law()
+    cases = [each.id for clause in known.clauses() for each in clause.case]
+    groups = {clause.group for clause in known.clauses() if clause.case}
+
+    assert set(re.findall(r"^(nsq/\S+)", text, re.MULTILINE)) == {
+        "/".join(case.split("/")[:2]) for case in cases
+    }
+    assert (
+        set(re.findall(r"(?:^judged|^ {7}) {2,3}([a-z]+\.[\w-]+)", text, re.MULTILINE)) == groups
+    )
+    assert text.splitlines()[-1].startswith("NO FAILURE up to level must")
+
+
+def test_the_counts_of_a_whole_run_are_one() -> None:
+    text = sample("run")
+    letters = sum(map(len, re.findall(r"^(?:nsq/\S+ +| {22})([.~]+)", text, re.MULTILINE)))
+    counted = sum(map(int, re.findall(r"(\d+) (?:pass|other reading)", text)))
+    (of_all,) = re.findall(r"\[ (\d+)/\1,", text)
+    (told,) = re.findall(r"([\d,]+) cases   seed", text)
+
+    assert {letters, counted, int(of_all), int(told.replace(",", ""))} == {letters}

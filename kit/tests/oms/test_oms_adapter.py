@@ -1,0 +1,81 @@
+"""Adapters that work and adapters that do not: neither hangs, crashes or greens the kit."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from cli_process import wireproof
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "adapters" / "in_memory.py"
+pytestmark = pytest.mark.process
+
+ANSWER = "def answer(id, op, **members):\n"
+BROKEN = {
+    "exits": ("if op == 'send': import os; os._exit(3)", "it ended with exit code 3"),
+    "stderr": (
+        "if op == 'send': import os; print('no broker', file=sys.stderr, flush=True); os._exit(1)",
+        "it wrote: no broker",
+    ),
+    "garbage": ("if op == 'send': print('{', flush=True)", "expected JSON"),
+    "types": ("if op == 'receive': return write({'id': id, 'ok': {'messages': 1}})", "/messages"),
+    "other-id": ("id += op == 'send'", "which is not open"),
+    "floods": (
+        "if op == 'send': [write({'event': 'x'}) for _ in range(10100)]",
+        "more than 10000 events",
+    ),
+    "unknown": (
+        "if op not in OPERATIONS: return write({'id': id, 'ok': {}})",
+        "expected unsupported",
+    ),
+}
+
+
+def changed(folder: Path, line: str, *, counting: int = 0) -> str:
+    """Return the command of the example with a line before each answer, after so many of them."""
+    text = EXAMPLE.read_text("utf-8")
+    assert text.count(ANSWER) == 1
+    head = f"    seen.append(op)\n    if len(seen) > {counting}:\n        "
+    text = text.replace(ANSWER, f"seen = []\n\n\n{ANSWER}{head}{line}\n")
+    program = folder / "adapter.py"
+    program.write_text(text, "utf-8")
+    return f"{sys.executable} {program}"
+
+
+def test_the_example_is_judged_and_conforms() -> None:
+    done = wireproof("run", f"oms+exec:{sys.executable} {EXAMPLE}", "oms/store", "oms/message")
+    assert done.code == 0, done.out + done.err
+    assert "oms/store/timestamp-unit" in done.out
+    assert "needs the attribute storeHost" in done.out
+
+
+def test_the_example_keeps_every_rule_of_the_protocol() -> None:
+    done = wireproof("adapter", "check", f"{sys.executable} {EXAMPLE}")
+    assert done.code == 0, done.out
+    assert len(done.out.splitlines()) == 10
+
+
+@pytest.mark.parametrize(("line", "words"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_adapter_is_refused_in_one_sentence(
+    tmp_path: Path, line: str, words: str
+) -> None:
+    command = changed(tmp_path, line)
+    assert words in wireproof("run", f"oms+exec:{command}").refused()
+    done = wireproof("adapter", "check", command)
+    assert done.code == 1
+    assert any(row.startswith("FAIL") for row in done.out.splitlines())
+
+
+def test_an_adapter_that_ends_in_the_middle_of_a_run_is_not_green(tmp_path: Path) -> None:
+    command = changed(tmp_path, "import os; os._exit(1)", counting=40)
+    done = wireproof("run", f"oms+exec:{command}", "oms/round-trip", "oms/store")
+    assert done.code == 1, done.out + done.err
+    assert "Traceback" not in done.out + done.err
+
+
+def test_a_claimed_attribute_that_is_dropped_fails(tmp_path: Path) -> None:
+    line = "members.get('message', {'message': {'extensionHeader': {}}})['message']"
+    command = changed(tmp_path, f"{line}['extensionHeader'].pop('traceId', None)")
+    done = wireproof("run", f"oms+exec:{command}", "oms/round-trip")
+    assert done.code == 1, done.out + done.err
+    assert "FAIL" in done.out
+    assert "oms/round-trip/trace-id" in done.out

@@ -1,0 +1,48 @@
+"""The proof of the cases for clients, as tests: a few faults of the example client.
+
+`make selftest SAMPLE=1` tries a fault of each clause, `make selftest` all of them.
+"""
+
+from collections import Counter
+from contextlib import closing
+
+import msgspec
+import pytest
+
+from wireproof_kit.selftest.plan import FAULT, Trial, list_trials
+from wireproof_kit.selftest.run_trials import run_trials
+from wireproof_spec.catalogue import load_catalogue
+
+pytestmark = pytest.mark.process
+
+LEAST = 2
+WITHOUT_FAULT = {
+    # A client that connects elsewhere connects to nobody, and is not judged at all.
+    "smart.client.address",
+}
+FEW = ("client-listed-unused", "client-dies-at-empty-error", "client-trace-id-little-endian")
+
+
+def trials(*names: str) -> list[Trial]:
+    known = {trial.name: trial for trial in list_trials("nsq", FAULT, of_client=True)}
+    return [msgspec.structs.replace(known[name], every=False) for name in names]
+
+
+def test_every_clause_for_clients_has_two_faults() -> None:
+    catalogue = load_catalogue("nsq").for_target(is_client=True)
+    tested = {clause.id for clause in catalogue.clauses() if clause.case}
+    faults = list_trials("nsq", FAULT, of_client=True)
+    found = Counter(clause for fault in faults for clause in fault.breaks)
+
+    assert {fault.name for fault in faults if not fault.way} == set()
+    assert set(found) <= tested
+    assert {clause for clause in tested if found[clause] < LEAST} == WITHOUT_FAULT
+
+
+@pytest.mark.timeout(600)
+def test_a_few_faults_die() -> None:
+    running = run_trials("nsq", trials(*FEW), workers=2, of_client=True)
+    with closing(running) as results:
+        verdicts = {result.trial.name: result.verdict for result in results}
+
+    assert verdicts == dict.fromkeys(FEW, "died")

@@ -1,0 +1,91 @@
+"""What a campaign has sent to its target since that was started, and how the target died."""
+
+import time
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from wireproof_kit.fuzz.campaign.last_words import LastWords
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.oracle.rules import DEAD
+from wireproof_kit.fuzz.triage.anomaly import Anomaly
+
+MOST_BATCHES: Final = 64
+"""The batches that are remembered, and sent again to find what killed the target."""
+
+Traffic: TypeAlias = frozenset[tuple[str, str]]
+"""States and frame kinds of the cases whose connections were open."""
+
+
+@dataclass(slots=True)
+class Death:
+    """One death of the target: when, how long and how many cases after its start, and in what.
+
+    `suspects` are the likely causes, `words` the target's own last words. It is `attributed` once
+    a finding names the cases that cause it.
+    """
+
+    at_s: float
+    up_s: float
+    cases: int
+    suspects: tuple[Case, ...]
+    words: str = ""
+    attributed: bool = False
+
+    @property
+    def traffic(self) -> Traffic:
+        """The states and frame kinds of the suspects."""
+        return frozenset((case.state, case.frame_kind) for case in self.suspects)
+
+
+@dataclass(slots=True)
+class TargetHistory:
+    """The batches since the target was started, and all its deaths in a campaign.
+
+    `past` are the batches before the latest death, by number; `up_s` is how long they took.
+    """
+
+    started: float = field(default_factory=time.monotonic)
+    deaths: list[Death] = field(default_factory=list[Death])
+    past: tuple[int, ...] = ()
+    up_s: float = 0.0
+    _batches: deque[int] = field(default_factory=lambda: deque[int](maxlen=MOST_BATCHES))
+    _cases: int = 0
+
+    def begin(self) -> None:
+        """Take note that the target was started anew."""
+        self.started = time.monotonic()
+        self._batches.clear()
+        self._cases = 0
+
+    def add(self, batch: int, cases: int) -> None:
+        """Take note of a batch that was sent."""
+        self._batches.append(batch)
+        self._cases += cases
+
+    def note_death(self, found: Iterable[Anomaly], at_s: float, last_words: LastWords) -> None:
+        """Add a death if one is among the anomalies of the latest batch."""
+        dead = next((each for each in found if each.trouble.violated == DEAD), None)
+        if dead is None:
+            return
+        self.up_s = time.monotonic() - self.started
+        self.past = tuple(self._batches)
+        suspects = dead.batch[: dead.likely] or ((dead.case,) if dead.case else dead.batch)
+        death = Death(round(at_s, 3), self.up_s, self._cases, suspects, last_words())
+        self.deaths.append(death)
+
+    def attribute(self) -> None:
+        """Take note that a finding explains the latest death."""
+        if self.deaths:
+            self.deaths[-1].attributed = True
+
+    @property
+    def last_words(self) -> str:
+        """What the target wrote before its latest death."""
+        return self.deaths[-1].words if self.deaths else ""
+
+    @property
+    def unattributed(self) -> tuple[Death, ...]:
+        """The deaths that no finding explains."""
+        return tuple(each for each in self.deaths if not each.attributed)

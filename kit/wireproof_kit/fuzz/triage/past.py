@@ -1,0 +1,103 @@
+"""Finds the cases that kill a target only together with those before them.
+
+A broker may die of the sixtieth connection, not of one frame. The recent past of the campaign is
+sent to a fresh target for each probe. Leaving cases out, as for other anomalies, would find
+nothing: where sixty alike are needed, neither half has them. So a half of the cases is sent again
+and again, until as many were sent as before.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+from typing import Final, Protocol
+
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.triage.anomaly import Anomaly
+
+MOST_CULPRITS: Final = 256
+"""Cases at most that explain a death; of more nobody can tell which of them do."""
+LEAST_SENT: Final = 512
+"""Cases that are sent at least, however few kinds of them are left."""
+
+
+class FreshProber(Protocol):
+    """Sends cases to a target that was just started."""
+
+    def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
+        """Return the death of a target that was started for these cases, if it dies in time."""
+        ...
+
+    def out_of_time(self) -> bool:
+        """Return True if no time is left."""
+        ...
+
+
+@dataclass(slots=True)
+class PastSearch:
+    """The search in the past of one death; `last` is the latest death that a probe caused.
+
+    `wait_s` is how long a target may take to die when all is sent.
+    """
+
+    prober: FreshProber
+    wait_s: float = 0.0
+    last: Anomaly | None = None
+
+    def culprits(self, past: Sequence[Case]) -> tuple[Case, ...]:
+        """Return few cases that kill a fresh target, in the order of sending; none if none do."""
+        if not past or not self.kills(past):
+            return ()
+        few = self._latest(list(past))
+        total = max(len(few), LEAST_SENT)
+        kinds = self._halve(few, total)
+        again = self._fill(kinds, total) if len(kinds) < len(few) else few
+        shortest = self._shortest(again)
+        return tuple(shortest) if len(shortest) <= MOST_CULPRITS else ()
+
+    def _latest(self, past: list[Case]) -> list[Case]:
+        """Return the latest cases that still kill a target, at most twice as many as it takes."""
+        while len(past) > LEAST_SENT:
+            half = past[len(past) // 2 :]
+            if not self.kills(half):
+                break
+            past = half
+        return past
+
+    def _halve(self, cases: list[Case], total: int) -> list[Case]:
+        """Return fewer cases that kill a target when they are repeated `total` times in all."""
+        while len(cases) > 1:
+            middle = len(cases) // 2
+            halves = (cases[middle:], cases[:middle])
+            shown = next((half for half in halves if self.kills(self._fill(half, total))), None)
+            if shown is None:
+                break
+            cases = shown
+        return cases
+
+    def _shortest(self, cases: list[Case]) -> list[Case]:
+        """Return the shortest beginning of the cases that still kills a target."""
+        low, high = 0, len(cases)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.kills(cases[:middle]):
+                high = middle
+            elif self.prober.out_of_time():
+                break
+            else:
+                low = middle
+        return cases[:high]
+
+    def _fill(self, cases: Sequence[Case], total: int) -> list[Case]:
+        return list(islice(cycle(cases), total))
+
+    def kills(self, cases: Sequence[Case]) -> bool:
+        """Return True if a fresh target dies of the cases, and there was time to try."""
+        if self.prober.out_of_time():
+            return False
+        found = self.prober.probe_fresh(cases, self.wait_s)
+        if found is None:
+            return False
+        if found.batch:
+            self.wait_s = 0.0  # it dies of what is sent, not of the time that passes
+        self.last = found
+        return True

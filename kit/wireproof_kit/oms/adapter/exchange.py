@@ -1,0 +1,95 @@
+"""Requests to an adapter with checked answers, recorded in the transcript of a case."""
+
+from wireproof_kit.decoding.json_text import json_line
+from wireproof_kit.drivers.driver import ANSWER_WITHIN_S
+from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
+from wireproof_kit.oms.adapter.link import Link
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec import json_schema
+from wireproof_spec.driver.lines import Answer, Failure, Fields, Result, Unsupported
+from wireproof_spec.strict_json import JsonValue
+
+LANE = "adapter"
+HUNG_S = 0.5
+"""How long to wait for an adapter that has left a request without an answer before."""
+
+
+class Exchange:
+    """One case's requests to an adapter."""
+
+    def __init__(self, link: Link, transcript: Transcript) -> None:
+        self.link = link
+        self._transcript = transcript
+
+    def ask(
+        self,
+        op: str,
+        fields: Fields | None = None,
+        *,
+        schema: str = "",
+        waits: float = 0.0,
+    ) -> Answer:
+        """Ask for an operation and return its answer; ``schema`` is that of an answer ok.
+
+        ``waits``: the operation may take so many seconds by its nature.
+
+        Raises:
+            TargetUnreachable: the adapter has ended, breaks the protocol, or answers other than
+                the schema says.
+            TargetSilent: the adapter does not answer in time.
+        """
+        told: dict[str, JsonValue] = {"op": op, **(fields or {})}
+        self._transcript.add("request", LANE, data=json_line(told).encode())
+        answer = self._request(op, fields or {}, waits)
+        self._transcript.add("response", LANE, data=json_line(_told(answer)).encode())
+        if schema and isinstance(answer, Result):
+            for fault in json_schema.check(schema, answer.fields):
+                raise TargetUnreachable(
+                    f"{self.link.name}: the answer to {op}: {fault.pointer}: {fault.text}"
+                )
+        return answer
+
+    def demand(
+        self,
+        op: str,
+        fields: Fields | None = None,
+        *,
+        schema: str = "",
+        waits: float = 0.0,
+    ) -> dict[str, JsonValue]:
+        """Ask for an operation that a case depends on, and return what its answer ok has.
+
+        Raises:
+            ArrangementFailed: the operation failed, or is not supported.
+            TargetUnreachable, TargetSilent: as `ask`.
+        """
+        answer = self.ask(op, fields, schema=schema, waits=waits)
+        if isinstance(answer, Result):
+            return answer.fields
+        raise ArrangementFailed(f"{op}: {describe(answer)}")
+
+    def _request(self, op: str, fields: Fields, waits: float) -> Answer:
+        try:
+            answer = self.link.request(op, fields, within=waits + self.link.answer_within_s)
+        except TargetSilent:
+            self.link.answer_within_s = HUNG_S
+            raise
+        self.link.answer_within_s = ANSWER_WITHIN_S
+        return answer
+
+
+def describe(answer: Answer) -> str:
+    """Return what an answer says, in words."""
+    if isinstance(answer, Failure):
+        return f"error {answer.code} {answer.message}".replace("  ", " ")
+    if isinstance(answer, Unsupported):
+        return f"{answer.what} is unsupported"
+    return "ok"
+
+
+def _told(answer: Answer) -> JsonValue:
+    if isinstance(answer, Result):
+        return {"ok": answer.fields}
+    if isinstance(answer, Failure):
+        return {"error": {"code": answer.code, "message": answer.message}}
+    return {"unsupported": answer.what}

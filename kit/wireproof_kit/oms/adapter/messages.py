@@ -1,0 +1,107 @@
+"""Messages as a case sends them, and as an adapter hands them back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias, cast
+
+from wireproof_spec.driver.lines import in_base64
+from wireproof_spec.oms import names
+from wireproof_spec.strict_json import JsonValue
+
+Attributes: TypeAlias = Mapping[str, JsonValue]
+Outcome: TypeAlias = Literal["accepted", "refused"]
+
+VERSION: Final = "1.0.0-alpha"
+NOTHING: Final[Attributes] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A message that was sent; times are seconds of the kit's clocks.
+
+    ``called`` and ``returned`` are monotonic. ``called_ms`` and ``returned_ms`` are the same
+    moments in milliseconds since 1970, by the kit's own clock. ``document`` is the message as its
+    sender has it after the call; ``why`` is the adapter's reason for refusing it.
+    """
+
+    key: str
+    outcome: Outcome
+    called: float
+    returned: float
+    called_ms: float
+    returned_ms: float
+    document: Attributes = field(default_factory=dict[str, JsonValue])
+    why: str = ""
+
+    @property
+    def is_accepted(self) -> bool:
+        """Return True if the system took the message."""
+        return self.outcome == "accepted"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A message that a consumer was given.
+
+    ``at`` is monotonic, ``at_ms`` milliseconds since 1970 by the kit's clock. ``partition`` is
+    where the queue says that the message came from.
+    """
+
+    receipt: str
+    document: Attributes
+    partition: int | None
+    at: float
+    at_ms: float
+
+    @property
+    def key(self) -> str:
+        """The body as base64, by which a case knows its messages."""
+        data = _part(self.document, names.MESSAGE).get(names.DATA)
+        return data if isinstance(data, str) else ""
+
+    @property
+    def header(self) -> Attributes:
+        """The header."""
+        return header_of(self.document)
+
+    @property
+    def attributes(self) -> Attributes:
+        """The extension header."""
+        return attributes_of(self.document)
+
+    @property
+    def place(self) -> JsonValue:
+        """The partition that the queue tells, or else the message's own."""
+        if self.partition is not None:
+            return self.partition
+        return self.attributes.get(names.PARTITION)
+
+
+def header_of(document: Attributes) -> Attributes:
+    """Return the header of a message in its document form."""
+    return _part(_part(document, names.MESSAGE), names.HEADER)
+
+
+def attributes_of(document: Attributes) -> Attributes:
+    """Return the extension header of a message in its document form; empty without one."""
+    return _part(_part(document, names.MESSAGE), names.EXTENSION_HEADER)
+
+
+def make_document(
+    destination: str, attributes: Attributes | None, header: Attributes, data: bytes
+) -> dict[str, JsonValue]:
+    """Return a message in its document form; without an extension header if there is None."""
+    message: dict[str, JsonValue] = {
+        names.VERSION: VERSION,
+        names.HEADER: {names.DESTINATION: destination, **header},
+        names.PROPERTIES: {},
+        names.DATA: in_base64(data),
+    }
+    if attributes is not None:
+        message[names.EXTENSION_HEADER] = dict(attributes)
+    return {names.MESSAGE: message}
+
+
+def _part(value: Attributes, name: str) -> Attributes:
+    part = value.get(name)
+    return cast(Attributes, part) if isinstance(part, dict) else NOTHING

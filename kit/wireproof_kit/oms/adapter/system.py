@@ -1,0 +1,248 @@
+"""A system behind an adapter, as cases use it: destinations, consumers, the server's clock."""
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.oms.adapter.exchange import Exchange, describe
+from wireproof_kit.oms.adapter.messages import (
+    NOTHING,
+    Attributes,
+    Delivery,
+    Sent,
+    make_document,
+)
+from wireproof_kit.runner.patience import PUSH, REDELIVERY, Patience
+from wireproof_spec.driver.lines import Result, in_base64
+from wireproof_spec.strict_json import JsonValue
+
+GROUP = "wp_group"
+IDLE_S = 1.0
+PAUSE_S = 0.01
+MOST_AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ServerClock:
+    """The server's clock: how many ms it is ahead of the kit's, and how uncertain that is."""
+
+    ahead_ms: float = 0.0
+    uncertain_ms: float = 0.0
+
+    def now_ms(self) -> float:
+        """Return the server's time now."""
+        return kit_ms() + self.ahead_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """Gives each destination of a run a name of its own."""
+
+    token: str
+    numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def next(self) -> str:
+        """Return a new name."""
+        return f"wp_{self.token}_{next(self.numbers)}"
+
+
+class System:
+    """The system under test, for one run of one case."""
+
+    def __init__(
+        self, exchange: Exchange, patience: Patience, clock: ServerClock, naming: Naming
+    ) -> None:
+        self.exchange = exchange
+        self.patience = patience
+        self.clock = clock
+        self._naming = naming
+        self._idle: Consumer | None = None
+
+    def claims(self, word: str) -> bool:
+        """Return True if the adapter claims an attribute or a capability."""
+        return word in self.exchange.link.hello.claims
+
+    def new_destination(self, *, partitions: int | None = None) -> "Destination":
+        """Create a destination and return it.
+
+        Raises:
+            ArrangementFailed: it could not be created.
+        """
+        name = self._naming.next()
+        fields: dict[str, JsonValue] = {"destination": name}
+        if partitions is not None:
+            fields["partitions"] = partitions
+        self.exchange.demand("create_destination", fields)
+        return Destination(self, name)
+
+    def warm_destination(self, *, partitions: int | None = None) -> "tuple[Destination, Consumer]":
+        """Create a destination with a consumer to whom a first message has arrived.
+
+        Raises:
+            ArrangementFailed: the destination could not be created, or nothing arrived.
+        """
+        if partitions is None and self.claims("partitions"):
+            partitions = 1  # messages of several partitions overtake each other
+        destination = self.new_destination(partitions=partitions)
+        consumer = destination.new_consumer(GROUP)
+        first = destination.send()
+        if not first.is_accepted:
+            raise ArrangementFailed(f"the warm-up message was refused: {first.why}")
+        if first.key not in consumer.take([first], within=self.patience.seconds(REDELIVERY)):
+            raise ArrangementFailed("the warm-up message did not arrive")
+        return destination, consumer
+
+    def wait_until(self, server_ms: float) -> None:
+        """Wait until the server's clock is past a time: as a consumer whom nothing is sent.
+
+        Raises:
+            ArrangementFailed: the consumer gets something, or an error.
+        """
+        if self._idle is None:
+            self._idle = self.new_destination().new_consumer(GROUP)
+        target = server_ms + self.clock.uncertain_ms
+        while (left_ms := target - self.clock.now_ms()) > 0:
+            before = time.monotonic()
+            self._idle.receive(within=min(left_ms / 1000, IDLE_S))
+            if time.monotonic() - before < min(left_ms / 2000, PAUSE_S):
+                threading.Event().wait(PAUSE_S)  # an adapter that answers at once
+
+    def next_body(self) -> bytes:
+        """Return a body that no other message of the run has."""
+        return self._naming.next().encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A queue or topic of its own."""
+
+    system: System
+    name: str
+
+    def new_consumer(self, group: str) -> "Consumer":
+        """Return a consumer whose group has begun: what is sent from now on is for it.
+
+        Raises:
+            ArrangementFailed: the adapter lets nobody receive.
+        """
+        consumer = Consumer(self.system, self.name, group)
+        consumer.receive(within=0)
+        return consumer
+
+    def send(
+        self,
+        attributes: Attributes | None = NOTHING,
+        *,
+        header: Attributes = NOTHING,
+        body: bytes | None = None,
+        op: str = "send",
+        hold_ms: int | None = None,
+    ) -> Sent:
+        """Send a message, by default with a body of its own and an empty extension header.
+
+        Raises:
+            TargetUnreachable, TargetSilent: the adapter does not answer as it should.
+        """
+        data = self.system.next_body() if body is None else body
+        fields: dict[str, JsonValue] = {
+            "message": make_document(self.name, attributes, header, data)
+        }
+        if hold_ms is not None:
+            fields["hold_ms"] = hold_ms
+        called, called_ms = time.monotonic(), kit_ms()
+        held_s = (hold_ms or 0) / 1000
+        answer = self.system.exchange.ask(op, fields, schema="oms/adapter-sent", waits=held_s)
+        times = (called, time.monotonic(), called_ms, kit_ms())
+        if not isinstance(answer, Result):
+            return Sent(in_base64(data), "refused", *times, why=describe(answer))
+        document = cast(Attributes, answer.fields["message"])
+        return Sent(in_base64(data), "accepted", *times, document)
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """A consumer of one destination, in one group."""
+
+    system: System
+    destination: str
+    group: str
+
+    def receive(self, *, within: float, most: int = MOST_AT_ONCE) -> Sequence[Delivery]:
+        """Return the messages that come within so many seconds: as soon as there is one.
+
+        Raises:
+            ArrangementFailed: the adapter lets nobody receive.
+            TargetUnreachable, TargetSilent: the adapter does not answer as it should.
+        """
+        fields: dict[str, JsonValue] = {
+            "destination": self.destination,
+            "group": self.group,
+            "max": most,
+            "timeout_ms": max(int(within * 1000), 0),
+        }
+        told = self.system.exchange.demand(
+            "receive", fields, schema="oms/adapter-received", waits=within
+        )
+        at, at_ms = time.monotonic(), kit_ms()
+        messages = cast(list[dict[str, JsonValue]], told["messages"])
+        return [_delivery(each, at, at_ms) for each in messages]
+
+    def settle(self, delivery: Delivery) -> bool:
+        """Acknowledge a delivery; return True if the adapter did so."""
+        return self._about("ack", delivery)
+
+    def reject(self, delivery: Delivery) -> bool:
+        """Say that a message could not be consumed; return True if the adapter took that."""
+        return self._about("nack", delivery)
+
+    def take(
+        self, sent: Collection[Sent], *, within: float | None = None, rest: float = 0.0
+    ) -> dict[str, Delivery]:
+        """Receive and acknowledge until each message has arrived, or the time is over.
+
+        Return the first delivery of each body that came. ``rest``: go on for so many seconds
+        afterwards, for what must not come.
+
+        Raises:
+            ArrangementFailed, TargetUnreachable, TargetSilent: as `receive`.
+        """
+        wanted = {each.key for each in sent}
+        seconds = self.system.patience.seconds(PUSH) if within is None else within
+        found: dict[str, Delivery] = {}
+        self._receive_until(lambda: wanted <= found.keys(), seconds, found)
+        if rest and wanted <= found.keys():
+            self._receive_until(lambda: False, rest, found)
+        return found
+
+    def _receive_until(
+        self, is_over: Callable[[], bool], seconds: float, found: dict[str, Delivery]
+    ) -> None:
+        deadline = time.monotonic() + seconds
+        while not is_over() and (left := deadline - time.monotonic()) > 0:
+            for delivery in self.receive(within=left):
+                found.setdefault(delivery.key, delivery)
+                self.settle(delivery)
+
+    def _about(self, op: str, delivery: Delivery) -> bool:
+        answer = self.system.exchange.ask(op, {"receipt": delivery.receipt})
+        return isinstance(answer, Result)
+
+
+def kit_ms() -> float:
+    """Return the milliseconds since 1970 by the kit's own clock."""
+    return time.time_ns() / 1_000_000
+
+
+def _delivery(told: dict[str, JsonValue], at: float, at_ms: float) -> Delivery:
+    partition = told.get("partition")
+    return Delivery(
+        receipt=cast(str, told["receipt"]),
+        document=cast(Attributes, told["message"]),
+        partition=int(partition) if isinstance(partition, int) else None,
+        at=at,
+        at_ms=at_ms,
+    )

@@ -1,0 +1,29 @@
+"""``python -I -S client_launcher.py PATH [OPTIONS]``: have an example client run in our place.
+
+Our standard streams go to the fork server that listens at PATH (`client_forks`). It answers with
+the exit code. If we are killed, our connection ends, and with it the client. Only built-in modules
+are imported: a start takes a few milliseconds.
+"""
+
+import _socket
+import os
+import sys
+from array import array
+
+_CODE_BYTES = 16
+
+
+def launch(path: str, options: list[str]) -> int:
+    """Return the exit code of a client with these options, negative for a signal."""
+    server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+    server.connect(path)
+    streams = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array("i", [0, 1, 2]))
+    server.sendmsg(["\0".join(options).encode() or b"\0"], [streams])
+    # The client has copies: when it ends, its streams must end.
+    for number in range(3):
+        os.close(number)
+    return int(server.recv(_CODE_BYTES) or b"1")
+
+
+if __name__ == "__main__":
+    os._exit(launch(sys.argv[1], sys.argv[2:]) & 0xFF)

@@ -1,0 +1,1 @@
+"""The example client: an asyncio shell around a core without I/O."""

@@ -1,0 +1,8 @@
+"""``python -m wireproof_reference_impl.nsq.client``: the example client as a driver."""
+
+import asyncio
+
+from wireproof_reference_impl.nsq.client.driver import drive
+
+if __name__ == "__main__":
+    asyncio.run(drive())

@@ -1,0 +1,144 @@
+"""Where a topic lives: what lookup servers answer, read from JSON and merged."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from msgspec import Struct
+
+from wireproof_reference_impl.nsq.client.core.effects import Address
+from wireproof_spec.nsq.names import EXTEND_SUPPORT
+
+_PORTS = range(1, 1 << 16)
+
+
+class Place(Struct, frozen=True, order=True):
+    """What one connection is for: a partition at the node that leads it.
+
+    An original nsqd has no partitions; then `partition` is None.
+    """
+
+    partition: int | None
+    address: Address
+
+
+class Topology(Struct, frozen=True):
+    """The nodes of one topic, as one lookup server or all of them know it.
+
+    `originals` are nodes of an answer in the shape of the original nsqlookupd.
+    """
+
+    leaders: Mapping[int, Address] = {}
+    originals: tuple[Address, ...] = ()
+    partition_num: int = 0
+    extend_support: bool = False
+    ordered: bool = False
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """All places, in order of their partitions."""
+        led = tuple(Place(number, self.leaders[number]) for number in sorted(self.leaders))
+        return led or tuple(Place(None, address) for address in self.originals)
+
+    @property
+    def is_complete(self) -> bool:
+        """True if every partition has a leader."""
+        return len(self.leaders) >= self.partition_num
+
+
+class BadAnswer(Exception):
+    """An answer of a lookup server that cannot be used."""
+
+
+def read_lookup(body: bytes) -> Topology:
+    """Return what /lookup answered: in both shapes, with or without the envelope of old.
+
+    Nodes that cannot be read are left out: one bad record must not hide all others.
+
+    Raises:
+        BadAnswer: the body is no JSON object.
+    """
+    fields = read_object(body)
+    partitions, meta = _members(fields.get("partitions")), _members(fields.get("meta"))
+    leaders = {
+        int(number): address
+        for number, node in partitions.items()
+        if number.isdecimal() and (address := _address(node)) is not None
+    }
+    originals: list[Address] = []
+    if "partitions" not in fields:
+        originals = [each for node in _list(fields.get("producers")) if (each := _address(node))]
+    return Topology(
+        leaders=leaders,
+        originals=tuple(dict.fromkeys(originals)),
+        partition_num=_number(meta.get("partition_num")),
+        extend_support=meta.get(EXTEND_SUPPORT) is True,
+        ordered=meta.get("ordered") is True,
+    )
+
+
+def read_listlookup(body: bytes) -> tuple[str, ...]:
+    """Return the HTTP addresses, HOST:PORT, that /listlookup names.
+
+    Raises:
+        BadAnswer: the body is no JSON object.
+    """
+    nodes = map(_members, _list(read_object(body).get("lookupdnodes")))
+    found = [(node.get("NodeIP"), node.get("HttpPort")) for node in nodes]
+    return tuple(f"{host}:{port}" for host, port in found if _is_named(host) and _is_named(port))
+
+
+def read_object(body: bytes) -> dict[str, object]:
+    """Return the members of a JSON object, without the envelope in which old answers come.
+
+    Raises:
+        BadAnswer: the body is no JSON object.
+    """
+    try:
+        value: object = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BadAnswer(f"no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise BadAnswer("no JSON object")
+    fields = cast(dict[str, object], value)
+    # By the answer and not by what was asked for: a server may not know the v1 form.
+    return _members(fields["data"]) if "status_code" in fields and "data" in fields else fields
+
+
+def merge(answers: Iterable[Topology]) -> Topology:
+    """Return what all lookup servers know together; where they differ, the later answer counts."""
+    merged = Topology()
+    for answer in answers:
+        merged = Topology(
+            leaders={**merged.leaders, **answer.leaders},
+            originals=tuple(dict.fromkeys([*merged.originals, *answer.originals])),
+            partition_num=max(merged.partition_num, answer.partition_num),
+            extend_support=merged.extend_support or answer.extend_support,
+            ordered=merged.ordered or answer.ordered,
+        )
+    return merged
+
+
+def _address(node: object) -> Address | None:
+    """Return where a node listens: what it calls itself, not from where it registered."""
+    fields = _members(node)
+    host, port = fields.get("broadcast_address"), fields.get("tcp_port")
+    if _is_named(host) and isinstance(port, int) and port in _PORTS:
+        return str(host), port
+    return None
+
+
+def _is_named(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _members(value: object) -> dict[str, object]:
+    return cast(dict[str, object], value) if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[object]:
+    return cast(list[object], value) if isinstance(value, list) else []

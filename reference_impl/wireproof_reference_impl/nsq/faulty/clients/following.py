@@ -1,0 +1,259 @@
+"""Faults in what follows from lookups: when they are repeated, who is merged, moved to, left."""
+
+# An override reaches into the core from outside, and is called with whatever the core has there.
+# pyright: reportPrivateUsage=false, reportUnknownLambdaType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+
+from collections.abc import Callable, Iterable
+
+from wireproof_reference_impl.nsq.client.core import consumer, lookups
+from wireproof_reference_impl.nsq.client.core.consumer import Consumer
+from wireproof_reference_impl.nsq.client.core.lookups import Lookups
+from wireproof_reference_impl.nsq.client.core.producer import Producer
+from wireproof_reference_impl.nsq.client.core.subscription import Subscription
+from wireproof_reference_impl.nsq.client.core.topology import Place, Topology
+from wireproof_reference_impl.nsq.faulty.clients.finding import _MERGE
+from wireproof_reference_impl.nsq.faulty.clients.rows import (
+    around,
+    boundary,
+    condition,
+    constant,
+    missing,
+    wrong_value,
+)
+from wireproof_reference_impl.overrides import Original, Override
+
+_PRODUCES = "client.lookup-follow client.retry-refreshed client.shard-retry"
+
+
+def _stop_after_failure(original: Original, self: Lookups, address: str) -> None:
+    original(self, address)
+    self.stop()
+
+
+def _void_after_failure(original: Original, self: Lookups, address: str) -> None:
+    """Forget all answers of a round in which one server failed."""
+    original(self, address)
+    self._answers.clear()
+    vars(self)["void"] = self._round
+
+
+def _void_rounds(original: Original, self: Lookups, address: str) -> None:
+    if vars(self).get("void") == self._round:
+        self._answers.clear()
+    original(self, address)
+
+
+def _once(original: Original, self: Consumer) -> None:
+    if not self._subscriptions:
+        original(self)
+
+
+def _never_move(original: Original, self: Producer) -> None:
+    """Keep every lane where it is."""
+
+
+def _keep_old(original: Original, self: Consumer, place: Place) -> None:
+    if self._when_ended is not None:
+        original(self, place)
+    else:
+        self._subscriptions.pop(place)
+
+
+def _leave_later(original: Original, self: Consumer, place: Place) -> None:
+    if self._when_ended is not None:
+        original(self, place)
+        return
+    subscription = self._subscriptions.pop(place)
+    self.host.after(30.0, subscription.leave)
+
+
+def _last_answer(answers: Iterable[Topology]) -> Topology:
+    found = list(answers)
+    return found[-1] if found else Topology()
+
+
+def _first_answer(answers: Iterable[Topology]) -> Topology:
+    return next(iter(answers), Topology())
+
+
+def _places(change: Callable[[tuple[Place, ...]], tuple[Place, ...]]) -> Override:
+    def call(original: Original, found: Topology) -> object:
+        return change(found.places)
+
+    return around(consumer, "places_of", call)
+
+
+def _one_each_node(places: tuple[Place, ...]) -> tuple[Place, ...]:
+    return tuple({each.address: each for each in reversed(places)}.values())
+
+
+def _of_first_node(places: tuple[Place, ...]) -> tuple[Place, ...]:
+    return tuple(each for each in places if each.address == places[0].address)
+
+
+def _last_only(places: tuple[Place, ...]) -> tuple[Place, ...]:
+    return places[-1:]
+
+
+def _skip_third(places: tuple[Place, ...]) -> tuple[Place, ...]:
+    return places[:2] + places[3:]
+
+
+def _shared_connection(original: Original, self: Consumer) -> None:
+    """Send the SUB of a node's second partition on the connection of its first."""
+    original(self)
+    for place in self.lookups.topology.places:
+        first = next(
+            (s for p, s in self._subscriptions.items() if p.address == place.address), None
+        )
+        if first is not None and place != first.place and place in self._subscriptions:
+            self._subscriptions[place].close()
+            self._subscriptions[place] = _Guest(first, place)  # type: ignore[assignment]  # its part
+
+
+class _Guest:
+    """A partition on the connection of another."""
+
+    def __init__(self, first: Subscription, place: Place) -> None:
+        self.place = place
+        link = first._link
+        handle = link._user.handle_event
+
+        def handle_then_subscribe(event: object) -> None:
+            handle(event)  # type: ignore[arg-type]  # an event
+            if not vars(link).get("has_guest"):
+                vars(link)["has_guest"] = True
+                wants = first.wants
+                line = f"SUB {wants.topic} {wants.channel} {place.partition}\n"
+                link.send(line.encode())
+
+        vars(first)["handle_event"] = handle_then_subscribe  # for this one
+
+    def leave(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+_SUBSCRIBES = "client.subscribe-each client.partition-connection"
+
+
+FAULTS = (
+    boundary(
+        "interval-long",
+        "Lookups are repeated at three times the interval.",
+        "client.lookup-interval",
+        around(lookups, "interval", lambda original, *args: 3 * original(*args)),
+        may="client.lookup-follow client.lookup-leave client.lookup-priority client.shard-refresh",
+    ),
+    boundary(
+        "interval-short",
+        "Lookups are repeated at a quarter of the interval.",
+        "client.lookup-interval",
+        around(lookups, "interval", lambda original, *args: original(*args) / 4),
+        may="client.lookup-priority",
+    ),
+    missing(
+        "consumer-stays",
+        "A consumer takes no notice of later lookups.",
+        "client.lookup-follow client.lookup-leave",
+        around(Consumer, "_follow", _once),
+        may=f"{_MERGE} client.consume-all",
+    ),
+    missing(
+        "producer-stays",
+        "A producer takes no notice of a leader that has moved.",
+        _PRODUCES,
+        around(Producer, "_follow", _never_move),
+        may="client.shard client.shard-unavailable",
+    ),
+    missing(
+        "old-leader-kept",
+        "A consumer keeps the connection to an old leader.",
+        "client.lookup-leave",
+        around(Consumer, "_leave", _keep_old),
+    ),
+    boundary(
+        "old-leader-left-late",
+        "A consumer keeps the connection to an old leader for 30 s.",
+        "client.lookup-leave",
+        around(Consumer, "_leave", _leave_later),
+    ),
+    wrong_value(
+        "last-answer-counts",
+        "Of all lookup answers only the last one counts.",
+        _MERGE,
+        around(lookups, "merge", lambda _, answers: _last_answer(answers)),
+        may="client.lookup-retry",
+    ),
+    wrong_value(
+        "first-answer-counts",
+        "Of all lookup answers only the first one counts.",
+        _MERGE,
+        around(lookups, "merge", lambda _, answers: _first_answer(answers)),
+        may="client.lookup-retry",
+    ),
+    missing(
+        "no-lookup-after-failure",
+        "Lookups end when one fails.",
+        "client.lookup-retry",
+        around(Lookups, "_note_failure", _stop_after_failure),
+        may="client.lookup-priority client-robust.lookup "
+        "client-lookup.nobody client.listlookup-failure",
+    ),
+    condition(
+        "one-failure-voids-round",
+        "A round in which one lookup server fails finds nothing.",
+        "client.lookup-retry",
+        around(Lookups, "_note_failure", _void_after_failure),
+        around(Lookups, "_done", _void_rounds),
+        may="client.lookup-priority",
+    ),
+    missing(
+        "dead-server-as-often",
+        "A lookup server that fails is asked as often as others.",
+        "client.lookup-priority",
+        constant(lookups, "skip", 0),
+    ),
+    boundary(
+        "dead-server-patience",
+        "A lookup server that fails is asked less often after a hundred failures.",
+        "client.lookup-priority",
+        around(lookups, "skip", lambda original, failures, settings: max(failures - 100, 0)),
+    ),
+    missing(
+        "one-partition-a-node",
+        "A consumer subscribes to one partition of each node.",
+        f"client-connection.same-node {_SUBSCRIBES}",
+        _places(_one_each_node),
+    ),
+    missing(
+        "first-node-only",
+        "A consumer subscribes to the partitions of one node only.",
+        f"client.consume-all {_MERGE} {_SUBSCRIBES}",
+        _places(_of_first_node),
+        may="client.order-each client-connection.undisturbed client.lookup-follow",
+    ),
+    missing(
+        "last-partition-only",
+        "A consumer subscribes to the last partition only.",
+        f"client.consume-all client-connection.same-node {_MERGE} {_SUBSCRIBES}",
+        _places(_last_only),
+        may="client.order-each client-connection.undisturbed client.lookup-follow",
+    ),
+    condition(
+        "third-partition-skipped",
+        "A consumer skips the third partition.",
+        _SUBSCRIBES,
+        _places(_skip_third),
+    ),
+    wrong_value(
+        "shared-connection",
+        "Partitions of one node share a connection.",
+        "client.partition-connection",
+        around(Consumer, "_follow", _shared_connection),
+        may="client.subscribe-each client-connection.same-node client.end",
+    ),
+)

@@ -1,0 +1,143 @@
+"""Legal variants of the example client: each takes another way that the texts permit."""
+
+from wireproof_reference_impl.nsq.client.core import (
+    consumer,
+    link,
+    lookups,
+    partitioning,
+    ready,
+    retry,
+)
+from wireproof_reference_impl.nsq.client.core.host import Host
+from wireproof_reference_impl.nsq.client.core.settings import Settings
+from wireproof_reference_impl.nsq.client.core.topology import Place, Topology
+from wireproof_reference_impl.overrides import Original, Override, around
+from wireproof_reference_impl.preset import VARIANT, Preset
+
+
+def _variant(name: str, text: str, *overrides: Override) -> Preset:
+    return Preset(f"client-{name}", VARIANT, text, {}, overrides=overrides)
+
+
+def _slow_repeat(original: Original, settings: Settings, attempts: int) -> float:
+    return 0.4
+
+
+def _quick_repeat(original: Original, settings: Settings, attempts: int) -> float:
+    return 0.005
+
+
+def _two_attempts(original: Original, settings: Settings, attempts: int) -> bool:
+    return attempts < 2
+
+
+def _ten_attempts(original: Original, settings: Settings, attempts: int) -> bool:
+    return attempts < 10
+
+
+def _by_chance(original: Original, topology: Topology, turn: int) -> Place:
+    # A multiplicative hash of the turn: no order that a case could rely on, the same in each run.
+    return topology.places[turn * 2654435761 % 2**32 % 97 % len(topology.places)]
+
+
+def _four_in_a_row(original: Original, topology: Topology, turn: int) -> object:
+    return original(topology, turn // 4)
+
+
+def _backwards(original: Original, topology: Topology) -> object:
+    return tuple(reversed(topology.places))
+
+
+def _always_one(original: Original, *_: object) -> int:
+    return 1
+
+
+def _later_round(original: Original, settings: Settings, host: Host) -> float:
+    return settings.lookup_interval_s * 1.3
+
+
+def _sooner_round(original: Original, settings: Settings, host: Host) -> float:
+    return settings.lookup_interval_s * 0.7
+
+
+def _configured_first(
+    original: Original, listed: tuple[str, ...], configured: tuple[str, ...]
+) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*configured, *listed]))
+
+
+def _half_second(original: Original, *_: object) -> float:
+    return 0.5
+
+
+def _by_sum(original: Original, key: bytes, partition_num: int) -> int:
+    return sum(key) % partition_num
+
+
+VARIANTS = (
+    _variant(
+        "repeats-slowly",
+        "A publish is repeated after 0.4 s.",
+        around(retry, "repeat_delay", _slow_repeat),
+    ),
+    _variant(
+        "repeats-quickly",
+        "A publish is repeated after 5 ms.",
+        around(retry, "repeat_delay", _quick_repeat),
+    ),
+    _variant(
+        "two-attempts",
+        "A publish is attempted twice.",
+        around(retry, "may_repeat", _two_attempts),
+    ),
+    _variant(
+        "ten-attempts",
+        "A publish is attempted ten times.",
+        around(retry, "may_repeat", _ten_attempts),
+    ),
+    _variant(
+        "partition-by-chance",
+        "A publish without a sharding id goes to any partition.",
+        around(partitioning, "place_in_turn", _by_chance),
+    ),
+    _variant(
+        "partition-in-blocks",
+        "Four publishes in succession go to one partition.",
+        around(partitioning, "place_in_turn", _four_in_a_row),
+    ),
+    _variant(
+        "key-by-sum",
+        "The partition of a sharding id is the sum of its bytes.",
+        around(partitioning, "shard", _by_sum),
+    ),
+    _variant(
+        "last-partition-first",
+        "A consumer subscribes to the partitions in the opposite order.",
+        around(consumer, "places_of", _backwards),
+    ),
+    _variant(
+        "ready-stays-one",
+        "RDY is 1 for ever.",
+        around(ready, "first_or_share", _always_one),
+    ),
+    _variant(
+        "interval-longer",
+        "Lookups are repeated after 1.3 times the interval.",
+        around(lookups, "interval", _later_round),
+    ),
+    _variant(
+        "interval-shorter",
+        "Lookups are repeated after 0.7 times the interval.",
+        around(lookups, "interval", _sooner_round),
+    ),
+    _variant(
+        "configured-first",
+        "The configured lookup servers are asked before the listed ones.",
+        around(lookups, "known_servers", _configured_first),
+    ),
+    _variant(
+        "reconnects-evenly",
+        "A lost connection is opened again after half a second, each time.",
+        around(link, "reconnect_delay", _half_second),
+    ),
+)

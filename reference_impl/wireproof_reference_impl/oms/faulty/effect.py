@@ -1,0 +1,189 @@
+"""How faults are made: what they change, and which clauses they break."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import cast
+
+from msgspec.structs import replace
+
+from wireproof_reference_impl.oms.behaviour import Behaviour
+from wireproof_reference_impl.oms.core import broker, documents, timing
+from wireproof_reference_impl.oms.core.broker import Broker
+from wireproof_reference_impl.oms.core.documents import JsonObject
+from wireproof_reference_impl.oms.core.message import Message
+from wireproof_reference_impl.oms.core.sent import Sent
+from wireproof_reference_impl.overrides import Original, Override, around
+from wireproof_reference_impl.preset import (
+    BOUNDARY,
+    CLAUSE,
+    CONDITION,
+    EXTRA,
+    LATE,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+)
+from wireproof_spec.oms import names
+from wireproof_spec.strict_json import JsonValue
+
+
+def fault(
+    name: str, text: str, *overrides: Override, way: str, breaks: str, may_break: str = ""
+) -> Preset:
+    """Return a fault; clauses are words of one string, without `oms.`."""
+    broken = _clauses(breaks)
+    return Preset(
+        name,
+        CLAUSE,
+        text,
+        {},
+        broken,
+        tuple(each for each in _clauses(may_break) if each not in broken),
+        way,
+        overrides=overrides,
+    )
+
+
+missing = partial(fault, way=MISSING)
+boundary = partial(fault, way=BOUNDARY)
+wrong_value = partial(fault, way=WRONG_VALUE)
+extra = partial(fault, way=EXTRA)
+condition = partial(fault, way=CONDITION)
+late = partial(fault, way=LATE)
+
+
+def change_received(change: Callable[[JsonObject, Message, int], None]) -> Override:
+    """Return an override that changes the extension header that consumers get.
+
+    `change` is given the header, the message, and how many times it was delivered, from 1.
+    """
+
+    def wrong(
+        original: Original, message: Message, count: int, behaviour: Behaviour
+    ) -> JsonObject:
+        document = cast(JsonObject, original(message, count, behaviour))
+        change(extension_header(document), message, count)
+        return document
+
+    return around(documents, "delivered_document", wrong)
+
+
+def change_told(change: Callable[[JsonObject, Message], None]) -> Override:
+    """Return an override that changes the extension header for senders and consumers."""
+
+    def wrong(original: Original, message: Message, behaviour: Behaviour) -> JsonObject:
+        told = cast(JsonObject, original(message, behaviour))
+        change(told, message)
+        return told
+
+    return around(documents, "attributes", wrong)
+
+
+def change_header(change: Callable[[JsonObject, Message], None]) -> Override:
+    """Return an override that changes the header of a message for senders and consumers."""
+
+    def wrong(original: Original, message: Message) -> JsonObject:
+        told = cast(JsonObject, original(message))
+        change(told, message)
+        return told
+
+    return around(documents, "header", wrong)
+
+
+def change_sent(change: Callable[[JsonObject], None]) -> Override:
+    """Return an override that changes the extension header of a message before it is stored."""
+
+    def wrong(original: Original, *arguments: object) -> Sent:
+        sent = cast(Sent, original(*arguments))
+        attributes = dict(sent.extension_header)
+        change(attributes)
+        return replace(sent, extension_header=attributes)
+
+    return around(broker, "read_sent", wrong)
+
+
+def change_attribute(name: str, change: Callable[[JsonValue], JsonValue]) -> Override:
+    """Return an override that changes an attribute where a consumer gets it; None drops it."""
+
+    def wrong(told: JsonObject, message: Message, count: int) -> None:
+        if name not in told:
+            return
+        value = change(told[name])
+        if value is None:
+            del told[name]
+        else:
+            told[name] = value
+
+    return change_received(wrong)
+
+
+def change_due(change: Callable[[int, int], int]) -> Override:
+    """Return an override that changes due times; `change` is given the birth and the due time."""
+
+    def wrong(original: Original, born: int, delay: int | None) -> int:
+        return change(born, cast(int, original(born, delay)))
+
+    return around(timing, "due_time", wrong)
+
+
+def change_delay(change: Callable[[int | None], int | None]) -> Override:
+    """Return an override that changes the delay before the due time is computed."""
+
+    def wrong(original: Original, born: int, delay: int | None) -> object:
+        return original(born, change(delay))
+
+    return around(timing, "due_time", wrong)
+
+
+def change_discard(change: Callable[[int, int | None, int | None], int | None]) -> Override:
+    """Return an override that changes when messages are discarded.
+
+    `change` is given the birth, the expireTime and the right time to discard the message.
+    """
+
+    def wrong(
+        original: Original, born: int, due: int, expires: int | None, **named: bool
+    ) -> int | None:
+        right = cast(int | None, original(born, due, expires, **named))
+        return change(born, expires, right)
+
+    return around(timing, "discard_time", wrong)
+
+
+class OfLast:
+    """Remembers something of the last message of each destination, for the next one."""
+
+    def __init__(self) -> None:
+        self._by_destination: dict[str, int] = {}
+        self._destination = ""
+
+    def override(self) -> Override:
+        """Return an override that notes to which destination a message is sent."""
+
+        def wrong(original: Original, sender: Broker, sent: Sent, **named: object) -> object:
+            self._destination = sent.destination
+            return original(sender, sent, **named)
+
+        return around(Broker, "store", wrong)
+
+    def swap(self, value: int | None) -> int | None:
+        """Return the value, or if there is none that of the message before, if that had one."""
+        before = self._by_destination.pop(self._destination, None)
+        if value is not None:
+            self._by_destination[self._destination] = value
+        return before if value is None else value
+
+
+def extension_header(document: JsonObject) -> JsonObject:
+    """Return the extension header inside a document."""
+    return cast(JsonObject, cast(JsonObject, document[names.MESSAGE])[names.EXTENSION_HEADER])
+
+
+def wrap(number: int, bits: int) -> int:
+    """Return a number as a signed integer of this many bits holds it."""
+    half = 1 << (bits - 1)
+    return (number + half) % (1 << bits) - half
+
+
+def _clauses(words: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"oms.{word}" for word in words.split()))

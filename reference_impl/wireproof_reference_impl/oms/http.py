@@ -1,0 +1,132 @@
+"""One HTTP connection: each POST carries a request of the adapter protocol, in order."""
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Final
+
+from wireproof_reference_impl.http_stream import (
+    CONTINUE,
+    BadRequest,
+    End,
+    Event,
+    Head,
+    Requests,
+    answer_head,
+)
+from wireproof_reference_impl.oms.adapter.adapter import Adapter
+from wireproof_reference_impl.oms.adapter.exact_json import exact_json
+from wireproof_reference_impl.oms.adapter.requests import Malformed
+from wireproof_spec.driver.lines import MAX_LINE_BYTES
+from wireproof_spec.strict_json import JsonValue
+
+_JSON: Final = "application/json"
+_TEXT: Final = "text/plain; charset=utf-8"
+_METHOD: Final = "POST"
+
+
+class HttpConnection:
+    """The protocol of one connection; a request waits until the one before it is answered."""
+
+    def __init__(self, adapter: Adapter, client: str, changed: Callable[[], None]) -> None:
+        self.closed = False
+        self.client = client
+        self._adapter = adapter
+        self._changed = changed
+        self._requests = Requests()
+        self._output: list[bytes] = []
+        self._head: Head | None = None
+        self._body = bytearray()
+        self._is_answered = True
+        self._is_reading = False
+
+    def receive(self, data: bytes, now_ns: int) -> None:
+        """Take bytes from the client."""
+        if not self.closed:
+            self._requests.feed(data)
+            self._read(now_ns)
+
+    def end(self, now_ns: int) -> None:
+        """Handle the end of the client's stream."""
+        if not self.closed:
+            self._requests.end()
+            self._read(now_ns)
+
+    def lose(self) -> None:
+        """Handle the loss of the connection."""
+        self.closed = True
+        self._adapter.forget(self)
+
+    def answer(self, answer: Mapping[str, JsonValue], now_ns: int) -> None:
+        """Write the answer to the request at hand, and go on with those behind it."""
+        self._is_answered = True
+        body = exact_json(dict(answer))
+        self._write(HTTPStatus.OK, body, _JSON, closes=not (self._head and self._head.lasts))
+        self._changed()
+        self._read(now_ns)
+
+    def take_output(self) -> bytes:
+        """Return the bytes to send, and forget them."""
+        data = b"".join(self._output)
+        self._output.clear()
+        return data
+
+    def _read(self, now_ns: int) -> None:
+        """Follow the events of the stream as far as answers do not have to be awaited."""
+        if self._is_reading:  # an answer came at once: the loop that asked for it goes on
+            return
+        self._is_reading = True
+        try:
+            while self._is_answered and not self.closed:
+                event = self._requests.next()
+                if event is None:
+                    return
+                self._follow(event, now_ns)
+        except BadRequest as bad:
+            self._refuse(HTTPStatus(bad.status), "")
+        finally:
+            self._is_reading = False
+
+    def _follow(self, event: Event, now_ns: int) -> None:
+        if isinstance(event, Head):
+            self._begin(event)
+        elif event is End.REQUEST:
+            self._finish(bytes(self._body), now_ns)
+        elif isinstance(event, End):
+            self.closed = True
+        else:
+            self._body += event
+            self._check_length(len(self._body))
+
+    def _begin(self, head: Head) -> None:
+        self._head = head
+        self._body.clear()
+        self._check_length(head.length)
+        if head.expects and not self.closed:
+            self._output.append(CONTINUE)
+
+    def _check_length(self, length: int) -> None:
+        if length > MAX_LINE_BYTES:
+            text = f"expected a body of at most {MAX_LINE_BYTES} bytes"
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
+
+    def _finish(self, body: bytes, now_ns: int) -> None:
+        if self._head is None or self._head.method != _METHOD:
+            text = "expected POST with a request of the adapter protocol as the body"
+            self._refuse(HTTPStatus.METHOD_NOT_ALLOWED, text)
+            return
+        self._is_answered = False
+        try:
+            self._adapter.ask(body, self, now_ns)
+        except Malformed as malformed:
+            self._is_answered = True
+            self._refuse(HTTPStatus.BAD_REQUEST, str(malformed))
+
+    def _refuse(self, status: HTTPStatus, text: str) -> None:
+        self._write(status, text.encode(), _TEXT, closes=True)
+
+    def _write(self, status: HTTPStatus, body: bytes, kind: str, *, closes: bool) -> None:
+        headers = [("Content-Type", kind), ("Content-Length", str(len(body)))]
+        self._output.append(
+            answer_head(status, headers, reason=status.phrase, closes=closes) + body
+        )
+        self.closed = closes

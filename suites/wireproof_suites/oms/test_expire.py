@@ -1,0 +1,140 @@
+"""Expiry of messages that nobody has received."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.observation import Observation, observed
+from wireproof_kit.oms.adapter.messages import Sent
+from wireproof_kit.oms.adapter.system import Consumer, Destination, System
+from wireproof_kit.runner.patience import PUSH
+from wireproof_spec.oms import names
+from wireproof_spec.strict_json import JsonValue
+from wireproof_suites.oms.steps import REST_S, missing
+
+MARGIN_MS = 150.0
+SOONEST_MS = 400
+LONGER = (1, 3, 9)
+"""How many times as far ahead to try again if sending took until the expireTime was over."""
+DESTROYED, DELIVERED, NO_CONTROL = "destroyed", "delivered", "no-control"
+
+
+@case("oms/expire/discarded", clause="oms.expire.discarded", needs=("expire-time",), waiting=True)
+@pytest.mark.parametrize("after", [SOONEST_MS, 1300])
+def test_discarded(system: System, after: int) -> Observation:
+    """A message that nobody received before its expireTime is never delivered."""
+    destination, consumer = system.warm_destination()
+    sent, expires = _send_expiring(destination, after)
+    if not sent.is_accepted:
+        return observed("refused", note=sent.why)
+    system.wait_until(expires + MARGIN_MS)
+    return _observe(destination, consumer, sent)
+
+
+@case("oms/expire/unset", clause="oms.expire.unset", needs=("expire-time",), waiting=True)
+@pytest.mark.parametrize("is_second", [False, True], ids=["alone", "after-expiring"])
+def test_unset(system: System, *, is_second: bool) -> Observation:
+    """A message without expireTime is delivered, however late somebody receives."""
+    destination, consumer = system.warm_destination()
+    if is_second:
+        _send_expiring(destination, SOONEST_MS)
+    sent = destination.send()
+    if not sent.is_accepted:
+        return observed("refused", note=sent.why)
+    system.wait_until(system.clock.now_ms() + 1500)
+    return _observe(destination, consumer, sent)
+
+
+EARLIER = {"second": 1000, "minute": 60_000, "hour": 3_600_000}
+
+
+@case("oms/expire/earlier", clause="oms.expire.earlier", needs=("expire-time",), waiting=True)
+@pytest.mark.parametrize("before", EARLIER.values(), ids=EARLIER)
+def test_earlier(system: System, before: int) -> Observation:
+    """A message whose expireTime is earlier than its birth does not expire."""
+    destination, consumer = system.warm_destination()
+    sent = destination.send({names.EXPIRE_TIME: int(system.clock.now_ms()) - before})
+    if not sent.is_accepted:
+        return observed("refused", note=sent.why)
+    return _observe(destination, consumer, sent)
+
+
+@case("oms/expire/delivered", clause="oms.expire.delivered", needs=("expire-time",), waiting=True)
+def test_delivered(system: System) -> Observation:
+    """A message that was received before its expireTime can be acknowledged after it."""
+    destination, consumer = system.warm_destination()
+    sent, expires = _send_expiring(destination, 1500)
+    if not sent.is_accepted:
+        return observed("refused", note=sent.why)
+    found = [
+        each
+        for each in consumer.receive(within=system.patience.seconds(PUSH))
+        if each.key == sent.key
+    ]
+    if not found:
+        return missing()
+    system.wait_until(expires + MARGIN_MS)
+    return observed("kept" if consumer.settle(found[0]) else "withdrawn")
+
+
+@case(
+    "oms/expire/between",
+    clause="oms.expire.between",
+    needs=("expire-time", "delay-time"),
+    waiting=True,
+)
+def test_between(system: System) -> Observation:
+    """A message that expires before it is due never expires, or is discarded undelivered."""
+    destination, consumer = system.warm_destination()
+    sent, _ = _send_expiring(destination, 500, **{names.DELAY_TIME: 5000})
+    if not sent.is_accepted:
+        return observed("refused", note=sent.why)
+    control = destination.send({names.DELAY_TIME: 5400})
+    found = consumer.take([control], rest=REST_S)
+    if control.key not in found:
+        return observed(NO_CONTROL, overdue=True)
+    return observed("never" if sent.key in found else DESTROYED)
+
+
+@case("oms/expire/base", clause="oms.expire.base", needs=("expire-time",), waiting=True)
+def test_base(system: System) -> Observation:
+    """An expireTime counts from 1970, or from sending: two messages side by side show it."""
+    destination, consumer = system.warm_destination()
+    relative = destination.send({names.EXPIRE_TIME: SOONEST_MS})
+    absolute, expires = _send_expiring(destination, SOONEST_MS)
+    if not (relative.is_accepted and absolute.is_accepted):
+        return observed("refused", note=relative.why or absolute.why)
+    system.wait_until(expires + MARGIN_MS)
+    control = destination.send()
+    found = consumer.take([control], rest=REST_S)
+    if control.key not in found:
+        return observed(NO_CONTROL, overdue=True)
+    here = (absolute.key in found, relative.key in found)
+    shown = {(False, True): "absolute", (True, False): "relative", (True, True): "not-enforced"}
+    return observed(shown.get(here, "both-discarded"))
+
+
+def _send_expiring(
+    destination: Destination, after: int, **attributes: JsonValue
+) -> tuple[Sent, int]:
+    """Send a message that expires so many ms from now; return it with its expireTime.
+
+    Raises:
+        ArrangementFailed: sending takes longer than the message may live.
+    """
+    clock = destination.system.clock
+    for longer in LONGER:
+        expires = int(clock.now_ms()) + after * longer
+        sent = destination.send({names.EXPIRE_TIME: expires, **attributes})
+        if clock.now_ms() + clock.uncertain_ms < expires or not sent.is_accepted:
+            return sent, expires
+    raise ArrangementFailed("send returned after the expireTime of the message, three times")
+
+
+def _observe(destination: Destination, consumer: Consumer, sent: Sent) -> Observation:
+    """Return whether a message is delivered; a control message is sent now, and must be."""
+    control = destination.send()
+    found = consumer.take([control], rest=REST_S)
+    if sent.key in found:
+        return observed(DELIVERED)
+    return observed(DESTROYED) if control.key in found else observed(NO_CONTROL, overdue=True)

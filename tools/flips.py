@@ -1,0 +1,97 @@
+"""Judge the example client again and again on a busy machine: no verdict may ever differ.
+
+python tools/flips.py [--runs N] [--sample] [--ids PREFIX …]
+
+While the runs go on, one process for each processor counts as fast as it can. A case whose
+observation differs from that of the first run is printed; then the exit code is 1.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from wireproof_kit.bundle.file import read_bundle
+from wireproof_kit.processes.client_forks import ClientForkServer
+
+RUNS = 20
+SAMPLE_RUNS = 3
+SAMPLE = ("nsq/client-publish", "nsq/client-lookup/dead", "nsq/client-connection/heartbeat")
+TITLE = "Judge the example client again and again on a busy machine."
+BUSY = "while True: pass"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description="Judge the example client again and again on a busy machine."
+    )
+    parser.add_argument("--runs", type=int)
+    parser.add_argument("--sample", action="store_true")
+    parser.add_argument("--ids", nargs="*", default=[])
+    given = parser.parse_args()
+    runs = given.runs or (SAMPLE_RUNS if given.sample else RUNS)
+    ids = given.ids or (SAMPLE if given.sample else ())
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ClientForkServer("nsq", folder) as server,
+        server.reference() as url,
+        busy_processors(),
+    ):
+        command = url.partition(":")[2]
+        return compare(runs, lambda number: judge(command, ids, Path(folder) / f"{number}.jsonl"))
+
+
+def compare(runs: int, judge_once: Callable[[int], dict[str, str]]) -> int:
+    """Judge so many times; print what differs from the first time, and return the exit code."""
+    first: dict[str, str] = {}
+    flips = 0
+    for number in range(1, runs + 1):
+        started = time.monotonic()
+        found = judge_once(number)
+        first = first or found
+        changed = [case for case in found if found[case] != first.get(case)]
+        flips += len(changed)
+        for case in changed:
+            print(f"FLIP {case}: {first.get(case)} in run 1, {found[case]} in run {number}")
+        seconds = time.monotonic() - started
+        told = f"{len(found)} cases, {len(changed)} flips, {seconds:.0f} s"
+        print(f"run {number}: {told}", flush=True)
+    print(f"{runs} runs, {flips} flips")
+    return 1 if flips else 0
+
+
+def judge(command: str, ids: Sequence[str], bundle: Path) -> dict[str, str]:
+    """Run the cases and return the verdict and observation of each."""
+    words = [sys.executable, "-m", "wireproof", "-q", "client", "--exec", command, *ids]
+    done = subprocess.run(
+        [*words, "--profile", "observed", "--bundle", str(bundle)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode not in (0, 1, 3):
+        raise SystemExit(f"the run ended with exit code {done.returncode}: {done.stderr}")
+    cases = read_bundle(bundle).cases
+    return {each.case: f"{each.verdict} ({each.observation})" for each in cases}
+
+
+@contextmanager
+def busy_processors() -> Generator[None]:
+    """Keep every processor busy for the time of the context."""
+    command = [sys.executable, "-c", BUSY]
+    busy = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

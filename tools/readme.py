@@ -1,0 +1,76 @@
+"""Write the samples of README.md anew, from real runs at a terminal of 80 columns: `make readme`.
+
+Standard library only; it calls the command of `.venv`.
+"""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+WIREPROOF = str(ROOT / ".venv" / "bin" / "wireproof")
+SHOWN_URL = "nsq://127.0.0.1:4150"
+FAULT = "trace-little-endian"
+SIZE = struct.pack("HHHH", 200, 80, 0, 0)
+REDRAWN = re.compile(r"\x1b\[\d+F\x1b\[J")
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        write("run", ["run", "--reference", "nsq", "--timeout", "3"])
+        addresses = ("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", f"{folder}/data")
+        serve = [WIREPROOF, "serve", "nsq", "--json", "--fault", FAULT, *addresses]
+        with subprocess.Popen(serve, stdout=subprocess.PIPE) as broker:
+            assert broker.stdout is not None
+            url = f"nsq://{json.loads(broker.stdout.readline())['tcp']}"
+            command = ["run", url, "nsq/publish/trace", "--bundle", "out/fault.jsonl"]
+            write("fault", command, url)
+            broker.terminate()
+    return 0
+
+
+def write(mark: str, command: list[str], url: str = SHOWN_URL) -> None:
+    """Put the command and what it shows behind a mark of the README."""
+    words = [word for word in command if word not in ("--bundle", "out/fault.jsonl")]
+    sample = f"$ wireproof {' '.join(words)}\n{shown(command)}".replace(url, SHOWN_URL)
+    text = README.read_text("utf-8")
+    block = re.compile(rf"(<!-- {mark} -->\n```\n).*?(```\n)", re.DOTALL)
+    assert block.search(text), f"README.md has no sample {mark!r}"
+    README.write_text(block.sub(lambda m: f"{m[1]}{sample}{m[2]}", text), "utf-8")
+
+
+def shown(command: list[str]) -> str:
+    """Return what stands on a terminal when a command is done."""
+    os.environ.update(TERM="xterm", NO_COLOR="1", COLUMNS="80", LINES="200")
+    pid, terminal = pty.fork()
+    if not pid:
+        os.execv(WIREPROOF, [WIREPROOF, *command])
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, SIZE)
+    written = b""
+    while piece := read(terminal):
+        written += piece
+    os.waitpid(pid, 0)
+    text = written.decode().replace("\r\n", "\n")
+    banner = text.partition("\n\n")[0]
+    return f"{banner}\n\n{REDRAWN.split(text)[-1]}"
+
+
+def read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:  # the other end has been closed
+        return b""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
