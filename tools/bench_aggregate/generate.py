@@ -16,6 +16,7 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 
 from wireproof_reports.pipeline.columns import arrow_schema
+from wireproof_reports.pipeline.history import STATS_COLUMNS, stats_columns
 from wireproof_reports.pipeline.target import version_key
 from wireproof_spec.history import FORMAT, VERSION
 
@@ -25,7 +26,7 @@ ROWS_A_DAY = 100_000
 MOST_DAYS = 365
 FIRST_DAY = date(2025, 11, 1)
 PROTOCOL = "nsq"
-REVISION = 3
+REVISION = 4
 """Of these histories; one that an older generator has left is written again."""
 
 VERDICTS = np.array(
@@ -224,5 +225,6 @@ def _write_day(
         whole.cast(types),
         partition_by=["protocol", "day"],
         mode="append",
+        configuration={STATS_COLUMNS: stats_columns(table)},
         commit_properties=CommitProperties(custom_metadata={"userMetadata": json.dumps(note)}),
     )

@@ -2,28 +2,33 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
 import pytest
 from fleet import Fleet, Shape, fleet, write_fleet
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from quick_spark import quick_session
 
 from wireproof_reports.pipeline import partials
 from wireproof_reports.pipeline.history import read_published, read_published_as_of
 from wireproof_reports.pipeline.partials import Part, chain
-from wireproof_reports.pipeline.tables import KEPT, open_tables
-from wireproof_reports.questions.answers import QUESTIONS, answer
+from wireproof_reports.pipeline.tables import FLIPS, KEPT, Tables, open_tables
+from wireproof_reports.questions import flips
+from wireproof_reports.questions.answers import QUESTIONS, answer, question
+from wireproof_reports.questions.ask import name_tables
 
+QUIET = pytest.mark.filterwarnings("ignore::ResourceWarning")
+OF_EACH = ("matrix", "levels", "durations", "evidence", "flips")
+"""A question to each thing that is kept."""
 TODAY = date(2026, 7, 1)
 SHAPE = Shape(
     seed=5,
     vendors=3,
     versions=3,
     cases=20,
-    bundles=12,
+    bundles=20,
     weights=(60, 9, 9, 6, 6, 3, 3, 1),
     spread_s=400_000,
 )
@@ -66,36 +71,121 @@ def halves(whole: Fleet) -> tuple[Fleet, Fleet]:
     )
 
 
-def answers(spark: SparkSession, history: Path, as_of: str = "", *, keep: bool) -> str:
+def by_time(whole: Fleet) -> tuple[Fleet, Fleet]:
+    """Return the rows of what ran first apart from those of what ran later."""
+    starts = sorted(str(row["started"]) for row in whole.runs if row["started"])
+    middle = starts[len(starts) // 2]
+    names = [each.name for each in dataclasses.fields(Fleet)]
+    rows = {name: getattr(whole, name) for name in names}
+    late = {row["bundle"] for row in whole.runs if row["started"] and str(row["started"]) > middle}
+    return (
+        Fleet(**{name: [r for r in of if r["bundle"] not in late] for name, of in rows.items()}),
+        Fleet(**{name: [r for r in of if r["bundle"] in late] for name, of in rows.items()}),
+    )
+
+
+def opened(spark: SparkSession, history: Path, as_of: str = "", *, keep: bool) -> Tables:
     state = (
         read_published_as_of(spark, str(history), as_of)
         if as_of
         else read_published(spark, str(history))
     )
-    tables = open_tables(spark, str(history), state, today=TODAY, keep=keep)
-    return json.dumps({name: answer(name, tables).rows for name in QUESTIONS}, indent=1)
+    return open_tables(spark, str(history), state, today=TODAY, keep=keep)
 
 
-@pytest.mark.process
-@pytest.mark.spark
-@pytest.mark.timeout(1200)
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def answers(
+    spark: SparkSession,
+    history: Path,
+    as_of: str = "",
+    names: Sequence[str] = QUESTIONS,
+    *,
+    keep: bool,
+) -> dict[str, str]:
+    tables = opened(spark, history, as_of, keep=keep)
+    return {name: json.dumps(answer(name, tables).rows) for name in names}
+
+
+def late_cases(spark: SparkSession, history: Path) -> int:
+    """Return of how many cases the rows of all parts must be sorted together."""
+    kept = opened(spark, history, keep=True).flips
+    assert kept is not None
+    return flips._add_parts(kept).where("late").count()  # pyright: ignore
+
+
+def on_spark(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test that asks Spark many questions."""
+    marks = (pytest.mark.process, pytest.mark.spark, pytest.mark.timeout(1200), QUIET)
+    for mark in marks:
+        mark(test)
+    return test
+
+
+@on_spark
 def test_kept_answers_are_those_of_a_full_recomputation(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history = tmp_path / "history"
     first, second = halves(fleet([SHAPE]))
     write_fleet(history, first)
-    old = answers(spark, history, keep=False)
-    assert answers(spark, history, keep=True) == old
+    old = answers(spark, history, names=OF_EACH, keep=False)
+    assert answers(spark, history, names=OF_EACH, keep=True) == old
     write_fleet(history, second, batch=2)
     new = answers(spark, history, keep=False)
-    assert new != old
+    assert any(new[name] != old[name] for name in OF_EACH)
     assert answers(spark, history, keep=True) == new
-    for each in KEPT:
+    assert late_cases(spark, history) > 0
+    for each in (*KEPT, FLIPS):
         found = partials._parts(spark, str(history), f"_partials/{each.name}")  # pyright: ignore
         assert [(one.since, one.upto) for one in chain(found, 2)] == [(0, 1), (1, 2)]
     monkeypatch.setattr(partials, "MOST_IN_CHAIN", 1)
     write_fleet(history, dataclasses.replace(second, results=[], runs=[]), batch=3)
-    assert answers(spark, history, keep=True) == answers(spark, history, keep=False)
-    assert answers(spark, history, "0", keep=True) == old
+    assert answers(spark, history, names=OF_EACH, keep=True) == {n: new[n] for n in OF_EACH}
+    assert late_cases(spark, history) == 0
+    assert answers(spark, history, "0", OF_EACH, keep=True) == old
+
+
+def files_of(frame: DataFrame) -> set[str]:
+    """Return the files that the plan of a query reads."""
+    return {path.rpartition("/")[2] for path in frame.inputFiles()}
+
+
+@on_spark
+def test_after_a_small_ingest_only_its_files_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    first, second = by_time(fleet([SHAPE]))
+    write_fleet(history, first)
+    opened(spark, history, keep=True)
+    old = files_of(opened(spark, history, keep=False).results)
+    write_fleet(history, second, batch=2)
+    tables = opened(spark, history, keep=False)
+    new = files_of(tables.results) - old
+    added = tables.results.where("batch > 1")
+    assert old
+    assert new
+    assert files_of(added) == new
+    for each in (*KEPT, FLIPS):
+        assert files_of(each.count(added)) == new, each.name
+
+    kept = opened(spark, history, keep=True)
+    for name in set(QUESTIONS) - {"flips"}:
+        assert not files_of(question(name).ask(kept)) & (old | new), name
+    assert late_cases(spark, history) == 0
+    assert answer("flips", kept).rows == answer("flips", tables).rows
+
+
+@on_spark
+def test_a_question_of_ones_own_opens_the_days_that_it_names(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    history = tmp_path / "history"
+    write_fleet(history, fleet([SHAPE, dataclasses.replace(SHAPE, seed=6)]))
+    name_tables(spark, str(history), read_published(spark, str(history)))
+    every = spark.sql("select * from results").inputFiles()
+    day = "2026-01-02"
+
+    found = spark.sql(
+        f"select vendor, count(*) from results where protocol = 'p1' and day = '{day}' group by 1"
+    ).inputFiles()
+
+    assert 0 < len(found) < len(every)
+    assert all(f"/protocol=p1/day={day}/" in path for path in found)

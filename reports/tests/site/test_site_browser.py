@@ -11,6 +11,7 @@ from site_fixture import ANSWERS, CLAUSES, HOSTILE, LARGE, VENDORS, Rows, write_
 from site_visit import Visit, table
 
 from wireproof_reports.site import write
+from wireproof_spec.catalogue import load_catalogue
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 SHOWN = {
@@ -186,7 +187,8 @@ def test_a_cell_opens_the_law_and_the_evidence_and_has_an_address(visit: Visit) 
     page.locator("button.cell.fails").click()
     detail = page.locator(".detail")
 
-    assert "A header that is not JSON is refused" in detail.inner_text()
+    law = {clause.id: clause.law for clause in load_catalogue("nsq").clauses()}
+    assert law["ext.publish.header-json"] in detail.inner_text()
     assert "5 pass, 2 fail" in detail.inner_text()
     facts = detail.locator(".evidence").inner_text()
     assert f"wireproof replay 'nsq/publish/{HOSTILE}' --bundle '/runs/a b.jsonl'" in facts

@@ -45,6 +45,14 @@ _SKIPPING = {
 which costs time for texts that nobody looks for."""
 
 
+STATS_COLUMNS = "delta.dataSkippingStatsColumns"
+
+
+def stats_columns(table: str) -> str:
+    """Return the columns by which a table's files can be skipped, as a property of the table."""
+    return _SKIPPING.get(table, "bundle,batch")
+
+
 class Conflict(Exception):
     """Another writer wrote meanwhile; nothing of this attempt was added, so it may be repeated."""
 
@@ -321,7 +329,7 @@ class Attempt:
         properties = {
             "delta.logRetentionDuration": "interval 3650 days",
             "delta.deletedFileRetentionDuration": f"interval {KEEP_DAYS} days",
-            "delta.dataSkippingStatsColumns": _SKIPPING.get(table, "bundle,batch"),
+            STATS_COLUMNS: stats_columns(table),
         }
         told = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
         with self._set_note(Note(CLAIMED, attempt=self.number, owner=own_name())):

@@ -29,11 +29,14 @@ MOST_IN_CHAIN = 16
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """One thing that is kept: how results are counted, and how counts of it are added up."""
+    """One thing that is kept: how results are counted, and how counts of it are added up.
+
+    What cannot be added up is counted anew where parts become too many.
+    """
 
     name: str
     count: Callable[[DataFrame], DataFrame]
-    add_up: Callable[[DataFrame], DataFrame]
+    add_up: Callable[[DataFrame], DataFrame] | None
 
 
 class Part(msgspec.Struct, frozen=True, order=True):
@@ -53,10 +56,12 @@ def read_kept(
         parts = chain(_parts(spark, history, table), upto)
         since = parts[-1].upto if parts else 0
         if since < upto:
-            new = partial.count(results.where(F.col("batch") > since))
-            if len(parts) >= MOST_IN_CHAIN:
+            is_long = len(parts) >= MOST_IN_CHAIN
+            begin = 0 if is_long and partial.add_up is None else since
+            new = partial.count(results.where(F.col("batch") > begin))
+            if is_long and partial.add_up is not None:
                 new = partial.add_up(_read(spark, history, table, parts).unionByName(new))
-                since, parts = 0, []
+            since, parts = (0, []) if is_long else (since, parts)
             parts = [*parts, Part(since, upto, uuid.uuid4().hex)]
             _write(history, table, new, parts[-1])
         return _read(spark, history, table, parts)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.history import Published, read_table
@@ -23,6 +23,10 @@ FEW = 5_000_000
 """Results up to which reading them again for each question takes no longer than keeping counts."""
 
 CONFORMING = ("pass", "reading")
+TESTED = (*CONFORMING, "fail", "known", "unstable")
+"""Verdicts that are a conclusion."""
+OUTCOMES = (*_TARGET, "case", "case_hash")
+"""What has one outcome in each run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +35,10 @@ class Tables:
 
     ``counts`` are the results counted by target, case, verdict and reading, ``days`` those by
     target, day, group and verdict, ``steps`` those by target, interface and duration; ``odd`` are
-    those that do not conform or are listed as deviations, as they are. Most questions need no
-    more, so of a long history these are kept (see `partials`); they grow with what is told
-    apart, not with the runs. Of a short one each result counts for itself.
+    those that do not conform or are listed as deviations, as they are. ``flips`` say of each part
+    that is kept how often a case changed its outcome in it; None where nothing is kept. Most
+    questions need no more, so of a long history these are kept (see `partials`); they grow with
+    what is told apart, not with the runs. Of a short one each result counts for itself.
     """
 
     results: DataFrame
@@ -41,6 +46,7 @@ class Tables:
     days: DataFrame
     steps: DataFrame
     odd: DataFrame
+    flips: DataFrame | None
     runs: DataFrame
     grammar: DataFrame
     findings: DataFrame
@@ -66,9 +72,10 @@ def open_tables(
     frames["results"] = results = frames["results"].fillna("", ["origin", "role"])
     if state.count("results") > FEW if keep is None else keep:
         told = {p.name: _keep(spark, history, p, results, state) for p in KEPT}
-    else:
-        told = {p.name: p.count(results) for p in KEPT} | {"counts": _ones(results)}
-    return Tables(**frames, **told, today=today)
+        flips = _keep(spark, history, FLIPS, results, state)
+        return Tables(**frames, **told, flips=flips, today=today)
+    told = {p.name: p.count(results) for p in KEPT} | {"counts": _ones(results)}
+    return Tables(**frames, **told, flips=None, today=today)
 
 
 def _keep(
@@ -128,6 +135,45 @@ def _select_odd(results: DataFrame) -> DataFrame:
     return results.where(is_odd).select(*_ODD)
 
 
+def _count_flips(results: DataFrame) -> DataFrame:
+    """Count changes of each case's outcome, and say when the first and last one was seen.
+
+    Only rows of cases that came out both ways are sorted. Runs that do not tell when they began
+    come first, at -1. Keys apart, no column is a text, so that Spark groups in place.
+    """
+    moment = F.coalesce(F.unix_micros("started"), F.lit(-1)).alias("moment")
+    good = F.col("verdict").isin(*CONFORMING).alias("good")
+    tested = results.where(F.col("verdict").isin(*TESTED)).select(
+        *OUTCOMES, "bundle", moment, good
+    )
+    counted = tested.groupBy(*OUTCOMES).agg(
+        F.count(F.lit(1)).alias("cases"),
+        F.sum(F.col("good").cast("long")).alias("conformed"),
+        F.min("moment").alias("first"),
+        F.max("moment").alias("end"),
+    )
+    is_mixed = (F.col("conformed") > 0) & (F.col("conformed") < F.col("cases"))
+    mixed = tested.join(counted.where(is_mixed).select(*OUTCOMES), [*OUTCOMES], "left_semi")
+    in_time = Window.partitionBy(*OUTCOMES).orderBy("moment", "bundle")
+    before, after = F.lag("good").over(in_time), F.lead("good").over(in_time)
+    neighbours = mixed.select("*", before.alias("before"), after.alias("after"))
+    flipped = F.col("good") != F.col("before")
+    changes = neighbours.groupBy(*OUTCOMES).agg(
+        F.sum(flipped.cast("long")).alias("flips"),
+        F.max(F.when(flipped & (F.col("moment") >= 0), F.col("moment"))).alias("last"),
+        F.max(F.when(F.col("before").isNull(), F.col("good"))).alias("first_good"),
+        F.max(F.when(F.col("after").isNull(), F.col("good"))).alias("end_good"),
+    )
+    always = F.col("conformed") > 0
+    return counted.join(changes, [*OUTCOMES], "left").select(
+        *(*OUTCOMES, "cases", "conformed", "first", "end", "last"),
+        F.coalesce("flips", F.lit(0)).alias("flips"),
+        F.coalesce("first_good", always).alias("first_good"),
+        F.coalesce("end_good", always).alias("end_good"),
+    )
+
+
+FLIPS = Partial("flips", _count_flips, None)
 KEPT = (
     Partial("counts", _count, _add_up),
     Partial("days", _count_days, _add_up_by(*_OF_DAY)),

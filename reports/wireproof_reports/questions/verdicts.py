@@ -5,12 +5,9 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from wireproof_reports.pipeline.tables import Tables
+from wireproof_reports.pipeline.tables import CONFORMING, TESTED, Tables
 
-CONFORMING = ("pass", "reading")
 FAILING = ("fail", "known")
-UNSTABLE = ("unstable",)
-TESTED = (*CONFORMING, *FAILING, *UNSTABLE)
 ASSERTED = (*CONFORMING, *FAILING)
 
 STANDINGS = {
