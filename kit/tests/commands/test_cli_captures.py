@@ -167,4 +167,4 @@ def test_without_the_extra_the_fuzzer_says_what_it_leaves_out(
 
     assert main(["fuzz", "--reference", "nsq", "--cases", "5", "--bundle", "f.jsonl"]) == 0
 
-    assert f"wireproof: {WITHOUT_SCAPY}\n" in capsys.readouterr().err
+    assert f"wireproof: {WITHOUT_SCAPY}; " in capsys.readouterr().err

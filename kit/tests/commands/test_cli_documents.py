@@ -196,7 +196,7 @@ def test_what_says_nothing_about_documents_is_refused(tmp_path: Path) -> None:
     assert "says nothing about documents" in topic.refused()
 
 
-def test_a_behavioural_clause_says_what_it_waits_for(tmp_path: Path) -> None:
+def test_a_behavioural_clause_says_what_conforms(tmp_path: Path) -> None:
     done = wireproof("explain", "oms.delay.not-early", cwd=tmp_path)
     assert "OM-030" in done.out
-    assert "not yet tested: needs an adapter" in " ".join(done.out.split())
+    assert "conforms the message was not delivered early" in " ".join(done.out.split())

@@ -142,7 +142,9 @@ SENTENCES: dict[str, tuple[Callable[[], list[str]], str]] = {
     "typo-in-clause": (lambda: ["run", "--reference", "ext.publsh"], "ext.publish"),
     "untested-clause": (lambda: ["run", "--reference", "ext.client.identify"], "not for brokers"),
     "all-excluded": (
-        lambda: ["run", "--reference", "--exclude", "nsq", "--exclude", "iggy"],
+        lambda: [
+            *("run", "--reference", "--exclude", "nsq", "--exclude", "iggy", "--exclude", "oms"),
+        ],
         "excluded",
     ),
     "typo-in-option": (lambda: ["run", "--reference", "--profil", "must"], "--profile"),

@@ -9,7 +9,7 @@ from wireproof_reference_impl.nsq.core.commands import identify
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.heartbeat import Heartbeat
 from wireproof_reference_impl.nsq.delivery.in_flight import Held, InFlight
-from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
+from wireproof_reference_impl.nsq.delivery.subscriber import Outlet, Subscriber
 from wireproof_reference_impl.nsq.faulty.errors import answered_with_a_response
 from wireproof_reference_impl.nsq.preset import (
     READERS,
@@ -131,12 +131,19 @@ def _room_for_those_before(original: Original, channel: Channel, joining: Subscr
     original(channel, joining)
 
 
-def _no_room_after_two(
-    original: Original, in_flight: InFlight, internal_id: int, subscriber: Subscriber
-) -> None:
-    original(in_flight, internal_id, subscriber)
-    if subscriber.ready == 2:
-        subscriber.ready = 0
+def _no_room_after_four() -> Override:
+    """Return the override under which RDY 1 becomes RDY 0 after the client's fourth FIN."""
+    finished: WeakKeyDictionary[Outlet, int] = WeakKeyDictionary()
+
+    def finish(
+        original: Original, in_flight: InFlight, internal_id: int, subscriber: Subscriber
+    ) -> None:
+        original(in_flight, internal_id, subscriber)
+        finished[subscriber.outlet] = finished.get(subscriber.outlet, 0) + 1
+        if subscriber.ready == 1 and finished[subscriber.outlet] == 4:
+            subscriber.ready = 0
+
+    return around(InFlight, "finish", finish)
 
 
 def _with_compression(fields: Mapping[str, object]) -> bytes:
@@ -302,10 +309,10 @@ FAULTS: tuple[Preset, ...] = (
         overrides=(around(Channel, "join", _room_for_those_before),),
     ),
     condition(
-        "finish-makes-no-room-at-two",
-        "a client with RDY 2 receives nothing after its first FIN",
+        "finish-makes-no-room-after-four",
+        "a client with RDY 1 receives nothing after its fourth FIN",
         breaks="smart.connection.ready-again",
         may_break=_READY_BESIDES,
-        overrides=(around(InFlight, "finish", _no_room_after_two),),
+        overrides=(_no_room_after_four(),),
     ),
 )

@@ -75,12 +75,14 @@ FAULTS: tuple[Preset, ...] = (
         "batch-without-the-bad",
         "a batch with a bad message after good ones is accepted without it",
         breaks=_REFUSED,
+        may_break="smart.trace.batch-refused",
         overrides=_read_as(_without_the_bad),
     ),
     boundary(
         "batch-with-a-count-of-zero",
         "a batch with messages and a message count of 0 is accepted",
         breaks=_REFUSED,
+        may_break=_OF_NONE,
         overrides=_read_as(_uncounted),
     ),
     boundary(
