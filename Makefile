@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What `make test-clients` needs: clients, or pynsq for that client alone, which needs no Go.
 CLIENTS ?= clients
 
-.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges hostile readme flips
+.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges hostile readme flips selftest-clients
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -59,6 +59,9 @@ selftest:
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --out out/selftest.md
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --protocol iggy --out out/selftest-iggy.md
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --protocol oms --out out/selftest-oms.md
+
+selftest-clients:
+	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --clients -n 4 --out out/selftest-clients.md
 
 matrix:
@@ -150,6 +153,7 @@ help:
 	@echo "make bench-pipeline    ingest of 2 000 bundles beside that of before Spark; goes on where it was"
 	@echo "make kills    kill ingest, ingest --watch and aggregate 60 times in turn (KILLS=…); goes on where it was"
 	@echo "make selftest every fault, every variant, fifty mixes of variants (SAMPLE=1: a few)"
+	@echo "make selftest-clients   the same for the cases that judge clients, on the example client"
 	@echo "make matrix   the same, with every case that must not turn red"
 	@echo "make flips    judge the example client 20 times with busy processors (SAMPLE=1: a few cases)"
 	@echo "make crash    kill a loaded broker 200 times"

@@ -354,7 +354,7 @@ FAULTS = (
         "The user is told of success when no node has answered.",
         "client-publish.unanswered",
         around(Producer, "settle", _success_in_the_end),
-        may="client-lookup.told client.shard-unavailable",
+        may="client-lookup.told client.shard-unavailable client-trace.bare-ok",
     ),
     missing(
         "silence-untold",
