@@ -36,6 +36,7 @@ class FakeConsumer:
         pass
 
     def requeue(self, _: Delivery, timeout_ms: int) -> None:
+        # The broker owes this delay; the code under test measures by the clock how late it is.
         time.sleep(timeout_ms / 1000)
 
     def close(self) -> None:

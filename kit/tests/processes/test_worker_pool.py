@@ -20,7 +20,7 @@ from wireproof_kit.processes.worker_pool import WorkerPool
 
 def work(job, send):
     send(os.getpid())
-    time.sleep(60)
+    time.sleep(60)  # never reached to its end: only a signal ends this job in time
 
 for _, pid in WorkerPool(work, 1).run(["sleep"]):
     print(pid, flush=True)
@@ -85,7 +85,7 @@ def test_a_job_may_have_several_results() -> None:
 def test_leaving_early_ends_the_workers() -> None:
     def sleep(job: str, send: Callable[[int], None]) -> None:
         send(os.getpid())
-        time.sleep(60)
+        time.sleep(60)  # only a signal ends this job before the deadline of the test
 
     with closing(WorkerPool(sleep, 1).run(["first"])) as found:
         _, pid = next(found)

@@ -119,7 +119,7 @@ class Toy:
                     return
                 if WRONG != "retries" and code.startswith(("E_BAD", "E_EXT")):
                     raise ValueError(code)
-            time.sleep(0.05)
+            time.sleep(0.05)  # a client pauses between its four attempts; no test waits for it
         raise ValueError("no node took the message")
 
     def consume(self, of: int, topic: str, channel: str) -> None:
