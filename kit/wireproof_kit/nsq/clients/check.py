@@ -1,16 +1,17 @@
 """Checks a driver of an NSQ client against the driver protocol, and against NSQ's additions."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from wireproof_kit.clients.events import Answered, BadLine, Told
 from wireproof_kit.clients.launch import check_command
+from wireproof_kit.clients.part import Role, Until
 from wireproof_kit.clients.story import Story
 from wireproof_kit.drivers.check import Finding, check_driver
 from wireproof_kit.drivers.child import split_command
-from wireproof_kit.nsq.clients.client import SETTINGS, StartedClient
+from wireproof_kit.nsq.clients.client import SETTINGS, start_client
 from wireproof_kit.nsq.clients.driver_requests import CONSUME, PRODUCE
 from wireproof_kit.nsq.clients.probes import commands
-from wireproof_kit.nsq.clients.script import Delivery, Role, Script
+from wireproof_kit.nsq.clients.script import Delivery, Script
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec import json_schema
 from wireproof_spec.driver.lines import Failure, Result, Unsupported
@@ -70,8 +71,9 @@ def _consumes(command: str) -> Finding:
 _PUBLISHES = frozenset({"PUB", "PUB_TRACE", "PUB_EXT", "MPUB"})
 
 
-def _play(command: str, script: Script, role: Role, until: Callable[[Story], bool]) -> Story:
-    client = StartedClient(command, "wp_check", "wp_check_c", role, START_S, Transcript())
+def _play(command: str, script: Script, role: Role, until: Until) -> Story:
+    names = {"topic": "wp_check", "channel": "wp_check_c"}
+    client = start_client(command, names, role, start_s=START_S, transcript=Transcript())
     return client.play(script, until)
 
 

@@ -12,19 +12,13 @@ from wireproof_kit.clients.events import (
     Expired,
     Flooded,
     Greeted,
+    Malformed,
     Marked,
     Told,
 )
 from wireproof_kit.clients.story import read_story
 from wireproof_kit.nsq.clients.decoder import NsqDecoder
-from wireproof_kit.nsq.clients.events import (
-    Commanded,
-    Magic,
-    Malformed,
-    Requested,
-    Responded,
-    Sent,
-)
+from wireproof_kit.nsq.clients.events import Commanded, Magic, Requested, Responded, Sent
 from wireproof_spec.driver.lines import Failure, Result
 from wireproof_spec.nsq.frame import (
     FRAME_TYPE_ERROR,

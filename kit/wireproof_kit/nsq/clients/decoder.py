@@ -5,15 +5,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import h11
 
-from wireproof_kit.clients.events import Event
-from wireproof_kit.nsq.clients.events import (
-    Commanded,
-    Magic,
-    Malformed,
-    Requested,
-    Responded,
-    Sent,
-)
+from wireproof_kit.clients.events import Event, Malformed
+from wireproof_kit.nsq.clients.events import Commanded, Magic, Requested, Responded, Sent
 from wireproof_spec.nsq import limits, names
 from wireproof_spec.nsq.acknowledge import Finish, Requeue, Touch
 from wireproof_spec.nsq.command import CommandLine
