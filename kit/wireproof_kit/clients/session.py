@@ -62,7 +62,7 @@ class ClientSession(Generic[S]):
         self._run_all({name: run for name, run in self._part.first.items() if run.role in roles})
         played: list[Role] = [role for role in roles if self._plays(role)]
         if not played or (self._role is not None and len(played) < len(roles)):
-            lacking = next(role for role in roles if role not in played)
+            lacking: Role = next(role for role in roles if role not in played)
             raise TargetUnreachable(self._reason(lacking, *self._runs[lacking]))
         self._played = played[0]
         self._start_s = self._measured_start()
