@@ -20,29 +20,35 @@ WITHOUT_FAULT = {
     # A client that connects elsewhere connects to nobody, and is not judged at all.
     "smart.client.address",
 }
-FEW = ("client-listed-unused", "client-dies-at-empty-error", "client-trace-id-little-endian")
+FEW = {
+    "nsq": ("client-listed-unused", "client-dies-at-empty-error", "client-trace-id-little-endian"),
+    "iggy": ("client-reads-short-head", "client-gives-first-copy", "client-json-id-text"),
+}
 
 
-def trials(*names: str) -> list[Trial]:
-    known = {trial.name: trial for trial in list_trials("nsq", FAULT, of_client=True)}
+def trials(protocol: str, *names: str) -> list[Trial]:
+    known = {trial.name: trial for trial in list_trials(protocol, FAULT, of_client=True)}
     return [msgspec.structs.replace(known[name], every=False) for name in names]
 
 
-def test_every_clause_for_clients_has_two_faults() -> None:
-    catalogue = load_catalogue("nsq").for_target(is_client=True)
+@pytest.mark.parametrize("protocol", FEW)
+def test_every_clause_for_clients_has_two_faults(protocol: str) -> None:
+    catalogue = load_catalogue(protocol).for_target(is_client=True)
     tested = {clause.id for clause in catalogue.clauses() if clause.case}
-    faults = list_trials("nsq", FAULT, of_client=True)
+    faults = list_trials(protocol, FAULT, of_client=True)
     found = Counter(clause for fault in faults for clause in fault.breaks)
 
     assert {fault.name for fault in faults if not fault.way} == set()
     assert set(found) <= tested
-    assert {clause for clause in tested if found[clause] < LEAST} == WITHOUT_FAULT
+    assert {clause for clause in tested if found[clause] < LEAST} == WITHOUT_FAULT & tested
 
 
 @pytest.mark.timeout(600)
-def test_a_few_faults_die() -> None:
-    running = run_trials("nsq", trials(*FEW), workers=2, of_client=True)
+@pytest.mark.parametrize("protocol", FEW)
+def test_a_few_faults_die(protocol: str) -> None:
+    few = FEW[protocol]
+    running = run_trials(protocol, trials(protocol, *few), workers=2, of_client=True)
     with closing(running) as results:
         verdicts = {result.trial.name: result.verdict for result in results}
 
-    assert verdicts == dict.fromkeys(FEW, "died")
+    assert verdicts == dict.fromkeys(few, "died")

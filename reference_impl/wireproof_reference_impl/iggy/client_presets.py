@@ -1,8 +1,15 @@
 """Faults and variants of the example client by name."""
 
 from collections.abc import Mapping
+from itertools import chain
 
+from wireproof_reference_impl.iggy.faulty.clients import reading, sending, trouble, verifying
+from wireproof_reference_impl.iggy.variants import clients
 from wireproof_reference_impl.preset import Preset
 
-FAULTS: Mapping[str, Preset] = {}
-VARIANTS: Mapping[str, Preset] = {}
+_FAMILIES = (reading, verifying, trouble, sending)
+
+FAULTS: Mapping[str, Preset] = {
+    each.name: each for each in chain.from_iterable(family.FAULTS for family in _FAMILIES)
+}
+VARIANTS: Mapping[str, Preset] = {each.name: each for each in clients.VARIANTS}

@@ -78,6 +78,7 @@ BROKEN_BODIES: Mapping[str, Binary] = {
     "cut-in-headers-length": _cut(_HEADERS_AT + 2),
     "cut-before-payload": _cut(MESSAGE_FIXED_SIZE),
     "cut-in-payload": _cut(-3),
+    "first-cut": lambda messages: _whole(messages, messages[0][:20]),
     "headers-length-beyond": _overwrite(_HEADERS_AT, (1 << 20).to_bytes(4, "little")),
     "headers-length-largest": _overwrite(_HEADERS_AT, _LARGEST.to_bytes(4, "little")),
     "payload-length-beyond": _overwrite(_HEADERS_AT + 4, (1 << 20).to_bytes(4, "little")),

@@ -34,6 +34,7 @@ PUBLISHED = (
     Header("key-2", BOOL, b"\x01"),
 )
 """The headers of the published example."""
+CAPITAL = Header("Key-4", STRING, b"value4")
 FIELDS = (
     make_message(0, b"orders_data_2", id=0x_AE9793D5_4A1C_4E4B_9BBE_2D3B7B4A8F34),
     make_message(1, b"orders_data_3", headers=PUBLISHED),
@@ -114,7 +115,7 @@ def test_headers(client: Client, transport: Transport, name: str) -> Observation
             for number, headers in enumerate(EVERY_KIND.values())
         ],
         "published": [make_message(0, headers=PUBLISHED[::-1])],
-        "between": [make_message(0, headers=PUBLISHED), make_message(1), make_message(2)],
+        "between": [make_message(0, headers=(CAPITAL, *PUBLISHED)), make_message(1)],
     }[name]
     return _headers(client, transport, Messages(tuple(sent)))
 

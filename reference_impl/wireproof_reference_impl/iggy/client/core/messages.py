@@ -70,7 +70,7 @@ def read_object(value: object) -> Message:
     numbers = {name: _integer(value, name, bits) for name, bits in _BITS.items()}
     return Message(
         offset=numbers["offset"],
-        state=_state(_text(value, "state")),
+        state=read_state(_text(value, "state")),
         timestamp=numbers["timestamp"],
         id=numbers["id"],
         checksum=numbers["checksum"],
@@ -100,7 +100,12 @@ def _header(key: str, value: object) -> Header:
     return Header(key, kind, _bytes(value, "value"))
 
 
-def _state(name: str) -> int:
+def read_state(name: str) -> int:
+    """Return the code of a state in JSON.
+
+    Raises:
+        Unreadable: no state has this name.
+    """
     code = state_code(name)
     if code is None:
         raise Unreadable(f"state: {name[:40]!r} is no state")

@@ -29,7 +29,7 @@ def poll(wanted: Poll) -> Operation[tuple[Message, ...]]:
     Raises:
         CallFailed: the server refuses, the answer cannot be read, or a message stays damaged.
     """
-    messages = yield from _poll_again(wanted)
+    messages = yield from poll_again(wanted)
     received: list[Message] = []
     for message in messages:
         received.append((yield from verify(message)))  # noqa: PERF401 - no comprehension yields
@@ -47,7 +47,7 @@ def verify(message: Message) -> Operation[Message]:
         if not may_ask_again(attempts):
             raise Damaged(f"message {message.offset} does not match its checksum")
         attempts += 1
-        for other in (yield from _poll_again(repeated_poll(message))):
+        for other in (yield from poll_again(repeated_poll(message))):
             if other.offset == message.offset:
                 message = other
     return message
@@ -68,7 +68,7 @@ def repeated_poll(message: Message) -> Poll:
     return Poll(OFFSET, message.offset, 1)
 
 
-def _poll_again(wanted: Poll) -> Operation[Answer]:
+def poll_again(wanted: Poll) -> Operation[Answer]:
     """Poll, and once more if the connection is lost: a poll by offset changes nothing."""
     try:
         return (yield wanted)

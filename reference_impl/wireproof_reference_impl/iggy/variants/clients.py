@@ -1,0 +1,127 @@
+"""Legal variants of the example client: each takes another way that the texts permit."""
+
+from collections.abc import Generator
+from typing import cast
+
+from wireproof_reference_impl.client_faults import client_variant, constant
+from wireproof_reference_impl.iggy.client import driver
+from wireproof_reference_impl.iggy.client.core import messages, operations
+from wireproof_reference_impl.iggy.client.core.calls import Answer, Call, Lost, Poll, Send
+from wireproof_reference_impl.iggy.client.core.http import HttpTransport
+from wireproof_reference_impl.iggy.client.core.tcp import TcpTransport
+from wireproof_reference_impl.overrides import Original, around, replace_function
+from wireproof_spec.iggy.message import Message
+from wireproof_spec.iggy.states import AVAILABLE, STATES
+
+Messages = tuple[Message, ...]
+_Polling = Generator[Call, Answer, Messages]
+_FIRST_ID = 1 << 100
+
+
+def _available_only(original: Original, wanted: object) -> _Polling:
+    found = yield from cast(_Polling, original(wanted))
+    return tuple(each for each in found if each.state == AVAILABLE)
+
+
+def _without_damaged(wanted: Poll) -> _Polling:
+    found = yield from operations.poll_again(wanted)
+    return tuple(filter(operations.matches, found))
+
+
+def _ten_times(original: Original, attempts: int) -> bool:
+    return attempts < 10
+
+
+def _any_state(original: Original, message: Message) -> Message:
+    return message
+
+
+def _tell_any_state(original: Original, message: Message) -> object:
+    told = dict(cast(dict[str, object], original(message)))
+    return told if message.state in STATES else {**told, "state": f"unknown: {message.state}"}
+
+
+def _send_twice(wanted: Send) -> Generator[Call, Answer, None]:
+    try:
+        yield wanted
+    except Lost:
+        yield wanted
+
+
+def _one_by_one(wanted: Send) -> Generator[Call, Answer, None]:
+    for message in wanted.messages:
+        yield Send((message,), wanted.partitioning)
+
+
+def _own_ids(original: Original, wanted: Send) -> object:
+    numbered = [
+        type(each)(each.id or _FIRST_ID + number, each.headers, each.payload)
+        for number, each in enumerate(wanted.messages)
+    ]
+    return original(Send(tuple(numbered), wanted.partitioning))
+
+
+VARIANTS = (
+    client_variant(
+        "tagged",
+        "The client is one of tagged servers: it logs in, and a poll has a head of 16 bytes.",
+        constant(driver, "generation", "tagged"),
+    ),
+    client_variant(
+        "never-compares",
+        "No checksum is compared.",
+        constant(operations, "matches", value=True),
+    ),
+    client_variant(
+        "never-asks-again",
+        "A damaged message is not polled again.",
+        constant(operations, "may_ask_again", value=False),
+    ),
+    client_variant(
+        "asks-ten-times",
+        "A damaged message is polled ten times.",
+        around(operations, "may_ask_again", _ten_times),
+    ),
+    client_variant(
+        "damaged-withheld",
+        "A damaged message is left out.",
+        replace_function(operations, "poll", _without_damaged),
+    ),
+    client_variant(
+        "withholds-unavailable",
+        "Messages that are not available are left out.",
+        around(operations, "poll", _available_only),
+    ),
+    client_variant(
+        "unknown-state-passed-on",
+        "A message over TCP with an unknown state is given with its number.",
+        around(messages, "check_state", _any_state),
+        around(driver, "tell", _tell_any_state),
+    ),
+    client_variant(
+        "polls-once",
+        "A poll is not repeated when the connection is lost.",
+        constant(operations, "may_repeat", value=False),
+    ),
+    client_variant(
+        "sends-twice",
+        "Messages are sent once more when the connection is lost.",
+        replace_function(operations, "send", _send_twice),
+    ),
+    client_variant(
+        "sends-one-by-one",
+        "Each message is sent in a request of its own.",
+        replace_function(operations, "send", _one_by_one),
+    ),
+    client_variant(
+        "sends-own-ids",
+        "The client makes the ids of messages.",
+        around(operations, "send", _own_ids),
+    ),
+    client_variant(
+        "connects-each-time",
+        "Each request goes over a connection of its own.",
+        constant(TcpTransport, "lasts", value=False),
+        constant(HttpTransport, "lasts", value=False),
+    ),
+)
