@@ -63,6 +63,7 @@ selftest:
 selftest-clients:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --clients -n 4 --out out/selftest-clients.md
+	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --clients --protocol iggy -n 4 --out out/selftest-clients-iggy.md
 
 matrix:
 	@$(PYTHON) tools/setup.py dev
@@ -70,6 +71,7 @@ matrix:
 	@$(BIN)/wireproof selftest --protocol iggy --every-case --out out/selftest-iggy.md
 	@$(BIN)/wireproof selftest --protocol oms --every-case --out out/selftest-oms.md
 	@$(BIN)/wireproof selftest --clients -n 4 --every-case --out out/selftest-clients.md
+	@$(BIN)/wireproof selftest --clients --protocol iggy -n 4 --every-case --out out/selftest-clients-iggy.md
 	@$(BIN)/wireproof selftest --dimensions --out out/selftest-dimensions.md
 
 flips:

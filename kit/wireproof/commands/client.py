@@ -27,6 +27,10 @@ EXAMPLES = (
         "judge producer and consumer through a driver",
     ),
     (
+        "wireproof client --protocol iggy --exec './driver'",
+        "judge a client of Iggy; the kit plays a server over TCP and HTTP",
+    ),
+    (
         "wireproof client --check-driver 'python3 driver.py'",
         "say whether a driver keeps to the driver protocol",
     ),
@@ -49,8 +53,9 @@ class ClientParameters(RunParameters, total=False):
 def _judge_client(arguments: tuple[str, ...], **given: Unpack[ClientParameters]) -> int:
     """Judge a client, clause by clause.
 
-    The command is started once a case. The kit fills in {lookupd}, {topic}, {channel}, {nsqd},
-    {role} and others, and sets the same as WIREPROOF_LOOKUPD and so on. Arguments are prefixes of
+    The command is started once a case. The kit fills in {role} and, for NSQ, {lookupd}, {topic},
+    {channel}, {nsqd} and others, for Iggy {tcp}, {http}, {transport}, {stream}, {topic} and
+    {partition}. It sets the same as WIREPROOF_ROLE and so on. Arguments are prefixes of
     case or clause ids. Exit codes are those of `wireproof run`.
     """
     command, driver = given.pop("command", None), given.pop("check_driver", None)
