@@ -328,8 +328,8 @@ class Engine:
                 break
             while waiting and len(active) < side_by_side and self._silences < SILENCES:
                 active.append(self._start(waiting.pop()))
-            if any(each.is_refused for each in active):
-                waiting.clear()
+                if active[-1].is_refused:
+                    waiting.clear()
             if not active:
                 self.counts.left += len(waiting)
                 break

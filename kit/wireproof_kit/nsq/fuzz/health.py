@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from wireproof_kit.fuzz.driver import Answer, End, Trouble
+from wireproof_kit.fuzz.driver import Answer, End, LogIn, Trouble
 from wireproof_kit.fuzz.oracle.bystanders import (
     BEHIND_S,
     Missing,
@@ -17,7 +17,7 @@ from wireproof_kit.fuzz.oracle.bystanders import (
     wait,
 )
 from wireproof_kit.fuzz.oracle.rules import HUNG, NEIGHBOUR, ROUND_TRIP
-from wireproof_kit.fuzz.send.connection import CaseConnection
+from wireproof_kit.fuzz.send.connection import REFUSED, CaseConnection
 from wireproof_kit.nsq.fuzz.answers import (
     BEAT,
     HEADER_LENGTH_SIZE,
@@ -54,6 +54,7 @@ class BystanderSettings:
     push_s: float
     redelivery_s: float = 30.0
     needs_identify: bool = False
+    login: LogIn | None = None
 
 
 class _UnrequestedHandler:
@@ -66,7 +67,7 @@ class _UnrequestedHandler:
         return names.NOP + b"\n"
 
 
-_ATTENTIVE = _UnrequestedHandler()
+ATTENTIVE = _UnrequestedHandler()
 
 
 @dataclass(slots=True)
@@ -159,8 +160,7 @@ class Bystanders:
     def _last_message(self) -> bytes:
         """Publish one more message to the watched topic and return its fingerprint."""
         body = self._body()
-        fresh = CaseConnection(self.places.watched.address, FrameReader(), _ATTENTIVE)
-        self._greet(fresh)
+        fresh = self._greet(self.places.watched.address)
         fresh.send(self._pub(body, self.places.watched))
         wait([fresh], time.monotonic() + self._answer_s)
         fresh.close()
@@ -212,31 +212,37 @@ class Bystanders:
         return None
 
     def _connect(self) -> CaseConnection:
-        client = CaseConnection(self._address, FrameReader(), _ATTENTIVE)
-        if client.ended:
+        client = self._greet(self._address)
+        if client.ended == REFUSED:
             raise _Disturbed(describe_refusal(self._address))
-        self._greet(client)
         return client
 
-    def _greet(self, client: CaseConnection) -> None:
+    def _greet(self, address: Address) -> CaseConnection:
         """Open a connection; send IDENTIFY where the target refuses publishes before it."""
-        client.send(names.MAGIC)
         if not self.places.needs_identify:
-            return
-        client.send(frames.identify().data)
+            return self._begin(address, names.MAGIC)
+        client = self._begin(address, names.MAGIC + frames.identify().data)
         deadline = time.monotonic() + self._answer_s
         while not (client.answers or client.ended) and time.monotonic() < deadline:
             wait([client], deadline)
         del client.answers[:1]
+        return client
+
+    def _begin(self, address: Address, opening: bytes) -> CaseConnection:
+        """Open a connection with its first bytes, and log it in if the target demands that."""
+        login = self.places.login
+        client = CaseConnection(address, FrameReader(), ATTENTIVE, opening=opening, login=login)
+        client.send(client.unsent)
+        return client
 
     def _subscribe(
         self, topic: Topic, *, extend: bool, name: bytes = names.SUB, channel: str = CHANNEL
     ) -> CaseConnection:
-        client = CaseConnection(topic.address, FrameReader(), _ATTENTIVE)
         identity = frames.identify(extend_support=extend).data
+        client = self._begin(topic.address, names.MAGIC + identity)
         line = command_line(name, topic.name, channel, topic.partition or 0)
         ready = command_line(names.RDY, MAX_RDY_COUNT)
-        client.send(names.MAGIC + identity + line + ready)
+        client.send(line + ready)
         deadline = time.monotonic() + self._answer_s
         while len(client.answers) < 2 and not client.ended and time.monotonic() < deadline:
             wait([client], deadline)
@@ -257,10 +263,9 @@ class Bystanders:
         publisher, subscriber, idle = self._publisher, self._subscriber, self._idle
         if publisher is None or subscriber is None or idle is None:
             return Trouble(NEIGHBOUR, "the bystanders are gone")
-        fresh = CaseConnection(self._address, FrameReader(), _ATTENTIVE)
+        fresh = self._greet(self._address)
         try:
             bodies, topic = [self._body(), self._body()], self.places.neighbour
-            self._greet(fresh)
             fresh.send(self._pub(bodies[0], topic))
             publisher.send(self._pub(bodies[1], topic))
             due = time.monotonic() + self.places.push_s

@@ -19,6 +19,8 @@ SUBSCRIBED_PLAIN = "subscribed-plain"
 ORDERED = "ordered"
 CLOSING = "closing"
 HTTP = "http"
+BEFORE_LOGIN = (FRESH, MAGIC_SENT)
+"""States without IDENTIFY: where TLS or AUTH is demanded, nothing certain is owed there."""
 
 _SIZE = 4  # bytes in front of a body
 _ENCODINGS = ("tls_v1", "deflate", "snappy")
