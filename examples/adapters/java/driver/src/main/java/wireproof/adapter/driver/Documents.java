@@ -1,4 +1,4 @@
-package wireproof.adapter;
+package wireproof.adapter.driver;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
@@ -12,6 +12,7 @@ import java.math.BigInteger;
 import java.util.Base64;
 import java.util.Map;
 import java.util.Optional;
+import wireproof.adapter.Unsupported;
 
 /**
  * Messages as documents, and back. Nothing is dropped or cut to a narrower type without a word: the

@@ -1,4 +1,4 @@
-package wireproof.adapter;
+package wireproof.adapter.driver;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
@@ -7,13 +7,18 @@ import io.openmessaging.MessagingAccessPoint;
 import io.openmessaging.OMS;
 import io.openmessaging.consumer.Consumer;
 import io.openmessaging.consumer.MessageReceipt;
+import io.openmessaging.exception.OMSRuntimeException;
 import io.openmessaging.exception.OMSTimeOutException;
 import io.openmessaging.message.Message;
 import io.openmessaging.producer.Producer;
 import io.openmessaging.producer.TransactionalResult;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import wireproof.adapter.Operation;
+import wireproof.adapter.Refused;
+import wireproof.adapter.Unsupported;
 
 /** The system under test, reached through the driver that an `oms:` URL names. */
 final class Broker {
@@ -45,20 +50,42 @@ final class Broker {
         return point.version();
     }
 
-    JsonObject create(JsonObject request) {
-        refuse(request, "partitions");
+    /** Returns what this adapter can do, by the names of the adapter protocol. */
+    Map<String, Operation> operations() {
+        Map<String, Operation> operations = new LinkedHashMap<>();
+        operations.put("create_destination", this::create);
+        operations.put("send", this::send);
+        operations.put("prepare", this::prepare);
+        operations.put("commit", request -> end(request, true));
+        operations.put("rollback", request -> end(request, false));
+        operations.put("receive", this::receive);
+        operations.put("ack", this::acknowledge);
+        operations.replaceAll((name, operation) -> request -> withCode(operation, request));
+        return operations;
+    }
+
+    private static JsonObject withCode(Operation operation, JsonObject request) throws Exception {
+        try {
+            return operation.carryOut(request);
+        } catch (OMSRuntimeException refused) {
+            throw new Refused(String.valueOf(refused.getErrorCode()), refused);
+        }
+    }
+
+    private JsonObject create(JsonObject request) {
+        Unsupported.refuse(request, "partitions");
         point.resourceManager().createQueue(request.get("destination").getAsString());
         return new JsonObject();
     }
 
-    JsonObject send(JsonObject request) {
-        refuse(request, "hold_ms");
+    private JsonObject send(JsonObject request) {
+        Unsupported.refuse(request, "hold_ms");
         Message message = Documents.read(request.getAsJsonObject("message"), producer);
         String id = producer.send(message).messageId();
         return sent(message, id);
     }
 
-    JsonObject prepare(JsonObject request) {
+    private JsonObject prepare(JsonObject request) {
         JsonObject document = request.getAsJsonObject("message");
         Message message = Documents.read(document, producer);
         TransactionalResult result = producer.prepare(message);
@@ -68,7 +95,7 @@ final class Broker {
         return answer;
     }
 
-    JsonObject end(JsonObject request, boolean commits) {
+    private JsonObject end(JsonObject request, boolean commits) {
         String id = request.get("transactionId").getAsString();
         TransactionalResult result = transactions.remove(id);
         if (result == null) {
@@ -85,7 +112,7 @@ final class Broker {
     }
 
     /** A consumer of this interface gives one message at a time, however many were asked for. */
-    JsonObject receive(JsonObject request) {
+    private JsonObject receive(JsonObject request) {
         Consumer consumer = consumer(
                 request.get("destination").getAsString(), request.get("group").getAsString());
         Message message;
@@ -106,7 +133,7 @@ final class Broker {
         return answer;
     }
 
-    JsonObject acknowledge(JsonObject request) {
+    private JsonObject acknowledge(JsonObject request) {
         String receipt = request.get("receipt").getAsString();
         Delivery delivery = deliveries.remove(receipt);
         if (delivery == null) {
@@ -148,11 +175,5 @@ final class Broker {
             consumer.start();
             return consumer;
         });
-    }
-
-    private static void refuse(JsonObject request, String member) {
-        if (request.has(member)) {
-            throw new Unsupported(member);
-        }
     }
 }

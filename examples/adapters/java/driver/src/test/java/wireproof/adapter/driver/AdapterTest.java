@@ -1,4 +1,4 @@
-package wireproof.adapter;
+package wireproof.adapter.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -19,6 +19,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import wireproof.adapter.Adapter;
 
 /** The adapter, spoken to in lines, with a driver that its `oms:` URL names. */
 @Timeout(20)
@@ -37,8 +38,9 @@ class AdapterTest {
         PipedOutputStream output = new PipedOutputStream();
         answers = new BufferedReader(
                 new InputStreamReader(new PipedInputStream(output, 1 << 16), StandardCharsets.UTF_8));
-        Adapter adapter = new Adapter(new Broker(URL, "GROUP"), new PrintStream(output, true, StandardCharsets.UTF_8));
-        thread = new Thread(() -> run(adapter, in));
+        PrintStream out = new PrintStream(output, true, StandardCharsets.UTF_8);
+        Broker broker = new Broker(URL, "GROUP");
+        thread = new Thread(() -> run(broker, in, out));
         thread.start();
         assertEquals("wireproof-driver", next().get("hello").getAsString());
         ask("create_destination", "'destination': 'q'");
@@ -156,9 +158,10 @@ class AdapterTest {
         return holder.getAsJsonObject("message").getAsJsonObject("message");
     }
 
-    private static void run(Adapter adapter, PipedInputStream in) {
+    private static void run(Broker broker, PipedInputStream in, PrintStream out) {
         try {
-            adapter.run(in, Adapter.CLAIMS);
+            new Adapter(broker.operations(), out).run(in, broker.name(), broker.version(), Main.CLAIMS);
+            broker.close();
         } catch (IOException failed) {
             throw new IllegalStateException(failed);
         }
