@@ -10,6 +10,7 @@ from typing import Literal
 
 from wireproof_spec.driver.lines import Answer, Hello
 from wireproof_spec.driver.lines import Event as DriverEvent
+from wireproof_spec.wire_error import WireError
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +103,10 @@ class Marked(Event):
 @dataclass(frozen=True, slots=True)
 class Flooded(Event):
     """The client sent more bytes than the kit keeps for one case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed(Event):
+    """The client sent bytes that the protocol does not allow."""
+
+    error: WireError

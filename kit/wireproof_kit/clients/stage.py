@@ -66,8 +66,11 @@ class Peers(Protocol):
         """Return True if a peer speaks HTTP."""
         ...
 
-    def begin(self, addresses: Mapping[str, str]) -> Iterable[Effect]:
-        """Return the effects before the client starts; addresses are HOST:PORT."""
+    def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterable[Effect]:
+        """Return the effects before the client starts.
+
+        ``addresses`` are HOST:PORT by peer, ``values`` what the client is given with its command.
+        """
         ...
 
     def react(self, event: Event) -> Iterable[Effect]:
@@ -144,7 +147,7 @@ class Stage:
             UsageFault: the client cannot be started.
         """
         self._note(KIT, f"{GIVEN}{json.dumps(values)}")
-        self._carry_out(self._peers.begin(addresses))
+        self._carry_out(self._peers.begin(addresses, values))
         words = fill_in(command, values)
         self.child = start(words, environment=environment(values), sink=self._sink)
         deadline = time.monotonic() + limits.start

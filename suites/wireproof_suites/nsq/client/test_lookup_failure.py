@@ -3,6 +3,8 @@
 import pytest
 
 from wireproof_kit.clients.events import Connected, Ended
+from wireproof_kit.clients.observe import any_of, failures, is_marked, shown, unless
+from wireproof_kit.clients.part import Role
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.script import (
@@ -14,7 +16,6 @@ from wireproof_kit.nsq.clients.script import (
     Down,
     Note,
     Respond,
-    Role,
     Rule,
     Script,
     Silence,
@@ -23,17 +24,7 @@ from wireproof_kit.nsq.clients.script import (
 )
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.client.client_case import client_case
-from wireproof_suites.nsq.client.seen import (
-    any_of,
-    failures,
-    is_marked,
-    lookups,
-    play,
-    publishes,
-    shown,
-    subscriptions,
-    unless,
-)
+from wireproof_suites.nsq.client.seen import lookups, play, publishes, subscriptions
 
 MANY = 1000
 LONG = 15.0
