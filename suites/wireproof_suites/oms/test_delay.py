@@ -80,12 +80,15 @@ def test_at_once(system: System, before: Attributes | None) -> Observation:
             return missing()
         times.append((delivery.at - sent.returned) * 1000)
         prompt = sum(each <= PROMPT_MS for each in times)
-        note = "delivered " + ", ".join(f"{each:.0f}" for each in times) + " ms after send"
         if prompt == MAJORITY:
-            return observed("at-once", note=note)
+            return observed("at-once", note=_latencies(times))
         if len(times) - prompt == MAJORITY:
             break
-    return observed("late", overdue=True, note=note)
+    return observed("late", overdue=True, note=_latencies(times))
+
+
+def _latencies(milliseconds: list[float]) -> str:
+    return f"delivered {', '.join(f'{each:.0f}' for each in milliseconds)} ms after send"
 
 
 @case("oms/delay/negative", clause="oms.delay.negative", needs=("delay-time",), waiting=True)
