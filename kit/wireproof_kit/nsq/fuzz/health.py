@@ -28,13 +28,14 @@ from wireproof_kit.nsq.fuzz.answers import (
     list_fingerprints,
 )
 from wireproof_kit.nsq.fuzz.redelivery import Redelivery
+from wireproof_kit.nsq.fuzz.returns import RedeliveryRound
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.runner.patience import machine_load
 from wireproof_kit.wire.address import Address
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command import command_line
-from wireproof_spec.nsq.limits import MAX_RDY_COUNT
+from wireproof_spec.nsq.limits import MAX_RDY_COUNT, MIN_MSG_TIMEOUT_MS
 
 CHANNEL = "wp_fuzz"
 ORDERED_CHANNEL = "wp_fuzz_ordered"
@@ -84,6 +85,7 @@ class Bystanders:
     _orderly: CaseConnection | None = None
     _returning: dict[str, Redelivery] = field(default_factory=dict[str, Redelivery])
     _awaiting: dict[bytes, float] = field(default_factory=dict[bytes, float])
+    _times_out: bool = True
 
     def check(self, *, patient: bool = True) -> Trouble | None:
         """Make a round trip on the bystanders' and on a new connection; return what went wrong.
@@ -111,6 +113,24 @@ class Bystanders:
                 return or_dead(Trouble(error.violated, str(error)), self._address)
         self._receive(self._watcher)
         return None
+
+    def check_redelivery(self) -> Trouble | None:
+        """Let a subscriber of a new channel return all messages that are published meanwhile."""
+        channel = f"{CHANNEL}_{next(self._numbers)}"
+        places = self.places
+        try:
+            client = self._subscribe(places.neighbour, extend=False, channel=channel, timed=True)
+        except _Disturbed as error:
+            return or_dead(Trouble(error.violated, str(error)), self._address)
+        load, name = machine_load(), channel.encode()
+        began = RedeliveryRound(name, places.redelivery_s * load, load, self._times_out)
+        publisher = self._greet(self._address)
+        publisher.send(b"".join(self._pub(body, places.neighbour) for body in began.bodies))
+        trouble = began.run(client, publisher)
+        self._times_out = self._times_out and began.has_timed_out
+        for each in (publisher, client):
+            each.close()
+        return or_dead(trouble, self._address) if trouble is not None else None
 
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
         """Wait until all expected messages arrived unchanged; return the first that did not.
@@ -236,9 +256,16 @@ class Bystanders:
         return client
 
     def _subscribe(
-        self, topic: Topic, *, extend: bool, name: bytes = names.SUB, channel: str = CHANNEL
+        self,
+        topic: Topic,
+        *,
+        extend: bool,
+        name: bytes = names.SUB,
+        channel: str = CHANNEL,
+        timed: bool = False,
     ) -> CaseConnection:
-        identity = frames.identify(extend_support=extend).data
+        asked = {"msg_timeout": MIN_MSG_TIMEOUT_MS} if timed else {}
+        identity = frames.identify(extend_support=extend, **asked).data
         client = self._begin(topic.address, names.MAGIC + identity)
         line = command_line(name, topic.name, channel, topic.partition or 0)
         ready = command_line(names.RDY, MAX_RDY_COUNT)
