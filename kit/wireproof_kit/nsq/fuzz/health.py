@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from wireproof_kit.fuzz.driver import Answer, End, LogIn, Trouble
+from wireproof_kit.fuzz.driver import End, LogIn, Trouble
 from wireproof_kit.fuzz.oracle.bystanders import (
     BEHIND_S,
     Missing,
@@ -19,7 +19,7 @@ from wireproof_kit.fuzz.oracle.bystanders import (
 from wireproof_kit.fuzz.oracle.rules import HUNG, NEIGHBOUR, ROUND_TRIP
 from wireproof_kit.fuzz.send.connection import REFUSED, CaseConnection
 from wireproof_kit.nsq.fuzz.answers import (
-    BEAT,
+    ATTENTIVE,
     HEADER_LENGTH_SIZE,
     MESSAGE,
     OK_KIND,
@@ -28,7 +28,7 @@ from wireproof_kit.nsq.fuzz.answers import (
     list_fingerprints,
 )
 from wireproof_kit.nsq.fuzz.redelivery import Redelivery
-from wireproof_kit.nsq.fuzz.returns import RedeliveryRound
+from wireproof_kit.nsq.fuzz.returns import RedeliveryRound, make_bodies, return_all
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.runner.patience import machine_load
@@ -56,19 +56,6 @@ class BystanderSettings:
     redelivery_s: float = 30.0
     needs_identify: bool = False
     login: LogIn | None = None
-
-
-class _UnrequestedHandler:
-    """Handles unrequested frames: answers heartbeats, and treats messages as expected."""
-
-    def is_pushed(self, kind: str) -> bool:
-        return kind == BEAT
-
-    def reply_to_unrequested(self, answer: Answer) -> bytes:
-        return names.NOP + b"\n"
-
-
-ATTENTIVE = _UnrequestedHandler()
 
 
 @dataclass(slots=True)
@@ -115,20 +102,27 @@ class Bystanders:
         return None
 
     def check_redelivery(self) -> Trouble | None:
-        """Let a subscriber of a new channel return all messages that are published meanwhile."""
-        channel = f"{CHANNEL}_{next(self._numbers)}"
-        places = self.places
+        """Let subscribers of new channels return all messages that are published meanwhile."""
+        topic, token, load = (
+            self.places.neighbour,
+            f"{CHANNEL}_{next(self._numbers)}",
+            machine_load(),
+        )
+        bodies = make_bodies(token.encode())
+        rounds: list[RedeliveryRound] = []
         try:
-            client = self._subscribe(places.neighbour, extend=False, channel=channel, timed=True)
+            for times_out in (False, True)[: 1 + self._times_out]:
+                channel = f"{token}_{times_out:d}"
+                client = self._subscribe(topic, extend=False, channel=channel, timed=times_out)
+                patience_s = self.places.redelivery_s * load
+                rounds.append(RedeliveryRound(client, bodies, patience_s, load, times_out))
         except _Disturbed as error:
             return or_dead(Trouble(error.violated, str(error)), self._address)
-        load, name = machine_load(), channel.encode()
-        began = RedeliveryRound(name, places.redelivery_s * load, load, self._times_out)
         publisher = self._greet(self._address)
-        publisher.send(b"".join(self._pub(body, places.neighbour) for body in began.bodies))
-        trouble = began.run(client, publisher)
-        self._times_out = self._times_out and began.has_timed_out
-        for each in (publisher, client):
+        publisher.send(b"".join(self._pub(body, topic) for body in bodies))
+        trouble = return_all(rounds, publisher)
+        self._times_out = self._times_out and rounds[-1].came_again
+        for each in (publisher, *(one.client for one in rounds)):
             each.close()
         return or_dead(trouble, self._address) if trouble is not None else None
 

@@ -1,11 +1,12 @@
-"""A round of redelivery: a subscriber returns all messages that it gets, and awaits each again.
+"""Rounds of redelivery: subscribers return all messages that they get, and await each again.
 
-Some messages are returned at once (REQ), some after a while, and some are not answered, so that
-their time-out returns them. Many are in flight at once: brokers have died of that, too.
+One subscriber returns messages (REQ), immediately or for a while. Another one asks for a short
+time-out and answers none. They are two, since a time-out would also return what REQ returns.
 """
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,8 +17,8 @@ from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.nsq.fuzz.answers import MESSAGE, message_id
 from wireproof_spec.nsq import names
 
-COUNT: Final = 350
-"""Messages returned in each way; all of them are in flight at once."""
+COUNT: Final = 1050
+"""Messages of a round. All are in flight at once: a broker died of one more than a thousand."""
 AGAIN: Final = 2
 """So often a message is returned; a time-out takes long, and returns it once."""
 DELAY_MS: Final = 100
@@ -67,40 +68,41 @@ class _Way:
         return names.FIN + b" " + message_id(frame) + b"\n"
 
 
+def make_bodies(token: bytes) -> list[bytes]:
+    """Return the bodies to publish, with a token that no earlier message has."""
+    return [b"%b:%d" % (token, number) for number in range(COUNT)]
+
+
 @dataclass(slots=True)
 class RedeliveryRound:
-    """Decides what becomes of each message, and which ones are lost.
+    """Decides what becomes of the messages of one subscriber, and which ones are lost.
 
-    A message is lost when the last one of its way came again and it did not follow soon. Where
-    not even the last one came, it is lost after `patience_s`; but a broker may grant another
-    time-out than was asked for. Without `times_out` all messages are answered.
+    It returns one half immediately and the other one later; or it answers none, so that their
+    time-out returns them (`times_out`). A message is lost when the last one of its half came again
+    and it did not follow soon. Where not even the last one came, it is lost after `patience_s`;
+    but a broker may grant another time-out than was asked for.
     """
 
-    token: bytes
+    client: CaseConnection
+    bodies: Sequence[bytes]
     patience_s: float
     grace_s: float
-    times_out: bool = True
+    times_out: bool = False
     started: float = field(default_factory=time.monotonic)
     _ways: list[_Way] = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.times_out:
+            self._ways = [self._way("not answered within their time-out", 0, 1, b"")]
+            return
         now, later = _REQ + b" 0\n", _REQ + b" %d\n" % DELAY_MS
         self._ways = [
-            self._way(b"n", "returned at once", AGAIN, now),
-            self._way(b"l", f"returned after {DELAY_MS} ms", AGAIN, later),
+            self._way("returned immediately", 0, AGAIN, now, step=2),
+            self._way(f"returned for {DELAY_MS} ms", 1, AGAIN, later, step=2),
         ]
-        if self.times_out:
-            self._ways.append(self._way(b"t", "not answered within their time-out", 1, b""))
 
-    def _way(self, letter: bytes, words: str, times: int, command: bytes) -> _Way:
-        bodies = (b"%b:%b%d" % (self.token, letter, number) for number in range(COUNT))
-        return _Way(words, times, command, {body: _Message() for body in bodies})
-
-    @property
-    def bodies(self) -> list[bytes]:
-        """The bodies to publish, those that tell when the others are due last."""
-        columns = zip(*(way.messages for way in self._ways), strict=True)
-        return [body for row in columns for body in row]
+    def _way(self, words: str, first: int, times: int, command: bytes, *, step: int = 1) -> _Way:
+        return _Way(words, times, command, {b: _Message() for b in self.bodies[first::step]})
 
     def reply(self, frame: bytes, now: float) -> bytes:
         """Return the command for a delivered message, which may be none."""
@@ -111,24 +113,20 @@ class RedeliveryRound:
                 return said
         return names.FIN + b" " + message_id(frame) + b"\n"
 
-    def run(self, client: CaseConnection, publisher: CaseConnection) -> Trouble | None:
-        """Return what comes to a subscriber until all has come again or something is lost."""
-        trouble, now = None, self.started
-        while trouble is None and not client.ended and not self.is_over(now):
-            wait([client, publisher], now + LOOK_S)
-            frames = [answer.data for answer in client.answers if answer.kind == MESSAGE]
-            client.answers.clear()
-            now = time.monotonic()
-            client.send(b"".join(self.reply(each, now) for each in frames))
-            trouble = self.trouble(now)
+    def attend(self, now: float) -> Trouble | None:
+        """Reply to the messages that have come; return what is wrong."""
+        client = self.client
+        frames = [answer.data for answer in client.answers if answer.kind == MESSAGE]
+        client.answers.clear()
+        client.send(b"".join(self.reply(each, now) for each in frames))
         if client.ended:
             return Trouble(NEIGHBOUR, "a subscriber's connection was ended")
-        return trouble
+        return self.trouble(now)
 
     @property
-    def has_timed_out(self) -> bool:
-        """Return True if a time-out returned a message."""
-        return any(not way.command and way.slowest_s for way in self._ways)
+    def came_again(self) -> bool:
+        """Return True if any message came again."""
+        return any(way.slowest_s for way in self._ways)
 
     def is_over(self, now: float) -> bool:
         """Return True if all messages have come again, or nothing more is awaited."""
@@ -140,8 +138,19 @@ class RedeliveryRound:
         """Return which messages are lost, if any are."""
         late = self.started + self.patience_s
         for way in self._ways:
-            due = min(way.due, late) if way.command else way.due
+            due = way.due if self.times_out else min(way.due, late)
             if way.missing and now > due:
-                words = f"{way.missing} of {COUNT} messages that were {way.words}"
+                words = f"{way.missing} of {len(way.messages)} messages that were {way.words}"
                 return Trouble(REDELIVERY, f"{words} did not come again")
         return None
+
+
+def return_all(rounds: Sequence[RedeliveryRound], publisher: CaseConnection) -> Trouble | None:
+    """Attend subscribers until all messages have come again or one is lost."""
+    trouble, now = None, time.monotonic()
+    while trouble is None and not all(each.is_over(now) for each in rounds):
+        wait([*(each.client for each in rounds), publisher], now + LOOK_S)
+        now = time.monotonic()
+        troubles = [each.attend(now) for each in rounds]
+        trouble = next((each for each in troubles if each is not None), None)
+    return trouble
