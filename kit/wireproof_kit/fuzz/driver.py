@@ -182,6 +182,10 @@ class Health(Protocol):
         """Return those of our closed connections that the target still lists as clients."""
         return ()
 
+    def check_redelivery(self) -> Trouble | None:
+        """Let a bystander return many messages; return which did not come again."""
+        return None
+
     def begin_watch(self) -> Trouble | None:
         """Start to receive the messages that are stored under watched names."""
         return None

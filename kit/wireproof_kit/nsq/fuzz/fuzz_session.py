@@ -24,8 +24,8 @@ from wireproof_kit.fuzz.oracle.bystanders import wait
 from wireproof_kit.fuzz.oracle.http_owed import expect_http, is_http, reader
 from wireproof_kit.fuzz.oracle.http_posts import add_promise
 from wireproof_kit.fuzz.send.connection import CaseConnection
-from wireproof_kit.nsq.fuzz.answers import BEAT, ERRORS, MESSAGE, TRACE, FrameReader
-from wireproof_kit.nsq.fuzz.health import ATTENTIVE, Bystanders, BystanderSettings
+from wireproof_kit.nsq.fuzz.answers import ATTENTIVE, BEAT, ERRORS, MESSAGE, TRACE, FrameReader
+from wireproof_kit.nsq.fuzz.health import Bystanders, BystanderSettings
 from wireproof_kit.nsq.fuzz.login import CaseLogin
 from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_kit.nsq.fuzz.owed import expect
