@@ -1,6 +1,6 @@
 """Delayed delivery. Earliness is judged by the kit's clock alone: no delay begins before send."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -79,16 +79,15 @@ def test_at_once(system: System, before: Attributes | None) -> Observation:
         if delivery is None:
             return missing()
         times.append((delivery.at - sent.returned) * 1000)
-        prompt = sum(each <= PROMPT_MS for each in times)
-        if prompt == MAJORITY:
-            return observed("at-once", note=_latencies(times))
-        if len(times) - prompt == MAJORITY:
+        if sum(each <= PROMPT_MS for each in times) == MAJORITY:
+            return observed("at-once", note=_after_send(times))
+        if sum(each > PROMPT_MS for each in times) == MAJORITY:
             break
-    return observed("late", overdue=True, note=_latencies(times))
+    return observed("late", overdue=True, note=_after_send(times))
 
 
-def _latencies(milliseconds: list[float]) -> str:
-    return f"delivered {', '.join(f'{each:.0f}' for each in milliseconds)} ms after send"
+def _after_send(times: Sequence[float]) -> str:
+    return f"delivered {', '.join(f'{each:.0f}' for each in times)} ms after send returned"
 
 
 @case("oms/delay/negative", clause="oms.delay.negative", needs=("delay-time",), waiting=True)
