@@ -46,12 +46,13 @@ _TEXT = 48
 def tell(transcript: TranscriptRecord) -> Iterator[str]:
     """Yield the course of a case: time, sender, receiver and content."""
     for event in read_story(transcript, NsqDecoder()).events:
-        told = _tell(event)
+        told = tell_event(event)
         if told is not None:
             yield f"{event.at:7.3f} s  {told}"
 
 
-def _tell(event: Event) -> str | None:
+def tell_event(event: Event) -> str | None:
+    """Return an event as text; None for one that says nothing."""
     if isinstance(event, Requested | Commanded | Magic | Malformed):
         return f"client -> {event.conn:<11} {_describe_sent(event)}"
     if isinstance(event, Responded | Sent):
