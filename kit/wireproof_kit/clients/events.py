@@ -42,7 +42,7 @@ class Connected(Event):
 class Disconnected(Event):
     """A connection was closed by one side."""
 
-    by: Literal["client", "kit"]
+    by: Literal["client", "kit", "broker"]
 
 
 @dataclass(frozen=True, slots=True)
