@@ -147,6 +147,11 @@ def _lookup(stories: Mapping[str, Story]) -> bool:
     return any(lookups(story) for story in stories.values())
 
 
+def _lookup_producer(stories: Mapping[str, Story]) -> bool:
+    """Return True if the producer looks up; producers of the original are told a node."""
+    return any(map(lookups, _any(stories, "producer")))
+
+
 def _partition(stories: Mapping[str, Story]) -> bool:
     return any(
         event.partition is not None
@@ -191,6 +196,7 @@ _QUESTIONS: Mapping[str, Callable[[Mapping[str, Story]], bool]] = {
     "client-consumer": _consumer,
     "client-driver": _driver,
     "client-lookup": _lookup,
+    "client-lookup-producer": _lookup_producer,
     "client-partition": _partition,
     "client-order": _order,
     "client-ext-consumer": _ext_consumer,

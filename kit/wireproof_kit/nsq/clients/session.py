@@ -18,6 +18,7 @@ from wireproof_kit.nsq.clients.probes import (
     PROBE_S,
     UNAVAILABLE,
     Experiment,
+    lookups,
     observe_capability,
     observe_spelling,
 )
@@ -69,7 +70,9 @@ class ClientSession:
         if not played or (self._role is not None and len(played) < len(roles)):
             lacking = next(role for role in roles if role not in played)
             raise TargetUnreachable(_reason(self._command, lacking, *self._runs[lacking]))
-        self._played = played[0]
+        # Cases that leave the role open are about what both do: lookups above all.
+        looking: list[Role] = [role for role in played if lookups(self._runs[role][0])]
+        self._played = (looking or played)[0]
         self._start_s = self._measured_start()
         self._run_all({name: run for name, (role, run) in FURTHER.items() if role in played})
 

@@ -56,7 +56,7 @@ def works(story: Story) -> bool:
     return bool(publishes(story) or subscriptions(story))
 
 
-@client_case("lookup/first/producer", "smart.client.lookup-only", "producer", "lookup")
+@client_case("lookup/first/producer", "smart.client.lookup-only", "producer", "lookup-producer")
 def test_producer_first(client: Client) -> Observation:
     """A producer asks a lookup server before it connects to a node."""
     return _first(client, "producer")
@@ -76,7 +76,11 @@ def _first(client: Client, role: Role) -> Observation:
 
 
 @client_case(
-    "lookup/access/producer", "smart.client.lookup-access", "producer", "lookup", "partition"
+    "lookup/access/producer",
+    "smart.client.lookup-access",
+    "producer",
+    "lookup-producer",
+    "partition",
 )
 def test_producer_access(client: Client) -> Observation:
     """A producer looks up its topic with access=w and metainfo=true."""
@@ -107,7 +111,7 @@ def test_consumer_shape(client: Client, shape: Shape) -> Observation:
     return play(client, script, {"found": works}, "not-found")
 
 
-@client_case("lookup/shape/producer", "smart.client.lookup-shapes", "producer", "lookup")
+@client_case("lookup/shape/producer", "smart.client.lookup-shapes", "producer", "lookup-producer")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_producer_shape(client: Client, shape: Shape) -> Observation:
     """A producer finds the node in every shape that a lookup answer may have."""
@@ -121,7 +125,7 @@ def test_consumer_original(client: Client) -> Observation:
     return _original(client, "consumer")
 
 
-@client_case("lookup/original/producer", "smart.client.original", "producer", "lookup")
+@client_case("lookup/original/producer", "smart.client.original", "producer", "lookup-producer")
 def test_producer_original(client: Client) -> Observation:
     """A producer names no partition to a node of an original lookup answer."""
     return _original(client, "producer")
@@ -244,7 +248,11 @@ def test_consumer_follow(client: Client) -> Observation:
 
 
 @client_case(
-    "lookup/follow/producer", "smart.client.lookup-follow", "producer", "lookup", "refresh"
+    "lookup/follow/producer",
+    "smart.client.lookup-follow",
+    "producer",
+    "lookup-producer",
+    "refresh",
 )
 def test_producer_follow(client: Client) -> Observation:
     """A producer publishes to the new leader that a later lookup names."""
