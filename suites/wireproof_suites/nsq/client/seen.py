@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from wireproof_kit.clients.events import (
@@ -158,7 +159,8 @@ def unless(story: Story, value: str, *, seen: bool = True, note: str = "") -> Ob
         return observed(f"ended:{ended.code}", note=note)
     if story.first(Flooded) is not None:
         return observed("flood", note=note)
-    return observed(value, overdue=True, note=note)
+    late = observed(value, overdue=True, note=note)
+    return replace(late, starved=True) if story.is_starved() else late
 
 
 def shown(story: Story, value: str, *, seen: bool, note: str = "") -> Observation:
