@@ -89,6 +89,14 @@ class Ended(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Measured(Event):
+    """Seconds on a processor of the client, and seconds it or the kit waited for one."""
+
+    used: float
+    waited: float
+
+
+@dataclass(frozen=True, slots=True)
 class Expired(Event):
     """The kit's patience ran out before the awaited event."""
 
