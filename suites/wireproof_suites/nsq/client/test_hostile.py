@@ -6,7 +6,6 @@ from wireproof_kit.clients.events import Connected, Malformed
 from wireproof_kit.clients.observe import any_of, is_marked, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
-from wireproof_kit.nsq.clients.events import Malformed
 from wireproof_kit.nsq.clients.script import (
     NODE_1,
     Act,
