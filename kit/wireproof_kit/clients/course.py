@@ -39,12 +39,13 @@ def tell(
     ``sent`` describes what the client sent, ``answer`` what its peers sent.
     """
     for event in read_story(transcript, decoder).events:
-        told = _tell(event, sent, answer)
+        told = tell_event(event, sent, answer)
         if told is not None:
             yield f"{event.at:7.3f} s  {told}"
 
 
-def _tell(event: Event, sent: Describe, answer: Describe) -> str | None:
+def tell_event(event: Event, sent: Describe, answer: Describe) -> str | None:
+    """Return an event as text; None for one that says nothing."""
     if isinstance(event, Malformed):
         return f"client -> {event.conn:<11} malformed: {event.error}"
     if (text := sent(event)) is not None:

@@ -42,7 +42,7 @@ class Connected(Event):
 class Disconnected(Event):
     """A connection was closed by one side."""
 
-    by: Literal["client", "kit"]
+    by: Literal["client", "kit", "broker"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,14 @@ class Ended(Event):
     """The client's process ended by itself; ``code`` is negative for a signal."""
 
     code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measured(Event):
+    """Seconds on a processor of the client, and seconds it or the kit waited for one."""
+
+    used: float
+    waited: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,10 +73,11 @@ class HttpRequests:
             elif isinstance(event, h11.Data):
                 self._body += event.data
             elif isinstance(event, h11.EndOfMessage) and self._head is not None:
-                yield _request(self._head, bytes(self._body))
+                yield read_request(self._head, bytes(self._body))
 
 
-def _request(head: h11.Request, body: bytes) -> HttpRequest:
+def read_request(head: h11.Request, body: bytes = b"") -> HttpRequest:
+    """Return a request by its head and its body."""
     target = urlsplit(head.target.decode("latin-1"))
     query = parse_qs(target.query, keep_blank_values=True)
     return HttpRequest(

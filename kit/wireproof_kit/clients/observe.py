@@ -1,5 +1,7 @@
 """What a story shows, in the words that cases for the clients of every protocol share."""
 
+from dataclasses import replace
+
 from wireproof_kit.clients.events import (
     Answered,
     BadLine,
@@ -68,7 +70,8 @@ def unless(story: Story, value: str, *, seen: bool = True, note: str = "") -> Ob
         return observed(f"ended:{ended.code}", note=note)
     if story.first(Flooded) is not None:
         return observed("flood", note=note)
-    return observed(value, overdue=True, note=note)
+    late = observed(value, overdue=True, note=note)
+    return replace(late, starved=True) if story.is_starved() else late
 
 
 def shown(story: Story, value: str, *, seen: bool, note: str = "") -> Observation:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
+from wireproof_kit.clients.effects import Peers
 from wireproof_kit.clients.events import Answered
-from wireproof_kit.clients.stage import Peers
 from wireproof_kit.clients.story import Decoder, Story
 from wireproof_kit.observation import Observation
 from wireproof_spec.driver.lines import Unsupported
@@ -43,7 +43,8 @@ class ClientPart(Generic[S]):
     token and the number of the case. ``fill`` returns the values of all settings. ``first`` are
     the runs that show whether a client can be judged in a role at all, ``further`` the others; a
     run of ``first`` in a role bears the name of the role, further ones of that role any other.
-    ``undone`` says what a client did not do that does not play a role.
+    ``undone`` says what a client did not do that does not play a role. A role whose run of
+    ``first`` meets ``prefer`` goes first where a case leaves the role open.
     """
 
     settings: tuple[str, ...]
@@ -55,5 +56,6 @@ class ClientPart(Generic[S]):
     first: Mapping[str, Experiment[S]]
     further: Mapping[str, Experiment[S]]
     undone: Mapping[Role, str]
+    prefer: Until
     observe_capability: Callable[[Stories, str], Observation]
     observe_reading: Callable[[Stories, str], Observation]

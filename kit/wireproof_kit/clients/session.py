@@ -26,6 +26,7 @@ ANSWER_S = 0.25
 """A loopback round trip takes far less, unless the machine is too busy to be judged on."""
 PROBES_AT_ONCE = 3
 PROBE_S = 6.0
+PROBE_TRIES = 3
 ROLES: Mapping[str | None, tuple[Role, ...]] = {
     "producer": ("producer",),
     "consumer": ("consumer",),
@@ -64,7 +65,8 @@ class ClientSession(Generic[S]):
         if not played or (self._role is not None and len(played) < len(roles)):
             lacking: Role = next(role for role in roles if role not in played)
             raise TargetUnreachable(self._reason(lacking, *self._runs[lacking]))
-        self._played = played[0]
+        preferred = [role for role in played if self._part.prefer(self._runs[role][0])]
+        self._played = (preferred or played)[0]
         self._start_s = self._measured_start()
         further = self._part.further
         self._run_all({name: run for name, run in further.items() if run.role in played})
@@ -134,9 +136,13 @@ class ClientSession(Generic[S]):
                 self._runs[name] = run
 
     def _run(self, experiment: Experiment[S]) -> tuple[Story, Transcript]:
-        transcript = Transcript()
-        client = self._client(transcript)
-        story = client.play(experiment.script, experiment.is_over, within=PROBE_S)
+        """Play a short run; again if the client was kept from running meanwhile."""
+        for _ in range(PROBE_TRIES):
+            transcript = Transcript()
+            client = self._client(transcript)
+            story = client.play(experiment.script, experiment.is_over, within=PROBE_S)
+            if not (story.has_expired() and story.is_starved()):
+                break
         return story, transcript
 
     def _stories(self) -> Stories:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from wireproof_kit.drivers.check import Finding
     from wireproof_kit.fuzz.driver import FuzzSession, FuzzSessionOptions
+    from wireproof_kit.proxy.part import ProxyPart
     from wireproof_spec.record import TranscriptRecord
 
 
@@ -43,6 +44,12 @@ def _recorded_arguments(transcript: "TranscriptRecord") -> "Mapping[str, object]
     from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
 
     return {"client": recorded_client(NSQ_CLIENTS, transcript)}
+
+
+def _proxy() -> "ProxyPart":
+    from wireproof_kit.nsq.proxy.part import make_part
+
+    return make_part()
 
 
 def _tell_course(transcript: "TranscriptRecord") -> "Iterator[str]":
@@ -116,4 +123,5 @@ KIT = KitPart(
     check_client_driver=_check_client_driver,
     recorded_arguments=_recorded_arguments,
     tell_course=_tell_course,
+    proxy=_proxy,
 )

@@ -56,6 +56,7 @@ IGGY_CLIENTS = ClientPart(
     first=FIRST,
     further={},
     undone={"producer": "sent no messages", "consumer": "polled no messages"},
+    prefer=lambda _: True,
     observe_capability=observe_capability,
     observe_reading=observe_reading,
 )

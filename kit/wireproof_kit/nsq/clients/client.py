@@ -12,6 +12,7 @@ from wireproof_kit.nsq.clients.peers import NsqPeers
 from wireproof_kit.nsq.clients.probes import (
     FIRST,
     FURTHER,
+    lookups,
     observe_capability,
     observe_reading,
 )
@@ -85,6 +86,8 @@ NSQ_CLIENTS = ClientPart(
     first=FIRST,
     further=FURTHER,
     undone={"producer": "published nothing", "consumer": "did not subscribe"},
+    # Cases that leave the role open are about what both roles do: lookups above all.
+    prefer=lambda story: bool(lookups(story)),
     observe_capability=observe_capability,
     observe_reading=observe_reading,
 )

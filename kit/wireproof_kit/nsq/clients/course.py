@@ -22,6 +22,11 @@ def tell(transcript: TranscriptRecord) -> Iterator[str]:
     return course.tell(transcript, NsqDecoder(), sent=_describe_sent, answer=_describe_answer)
 
 
+def tell_event(event: Event) -> str | None:
+    """Return an event as text; None for one that says nothing."""
+    return course.tell_event(event, _describe_sent, _describe_answer)
+
+
 def _describe_sent(event: Event) -> str | None:
     if isinstance(event, Requested):
         pairs = [(name, value) for name, values in event.query.items() for value in values]

@@ -12,7 +12,7 @@ from wireproof_spec.nsq.command_reader import Command, CommandReader
 from wireproof_spec.nsq.frame import NEED_MORE, FrameReader
 from wireproof_spec.wire_error import WireError
 
-LOOKUPD, NSQD = "lookupd", "nsqd"
+LOOKUPD, NSQD, NSQD_HTTP = "lookupd", "nsqd", "http"
 """What the names of the peers begin with."""
 _SIZE = 4
 
@@ -26,7 +26,7 @@ class NsqDecoder:
 
     def open(self, at: float, conn: str) -> None:
         """Begin a connection."""
-        if conn.startswith(LOOKUPD):
+        if conn.startswith((LOOKUPD, NSQD_HTTP)):
             self._http[conn] = HttpRequests()
         else:
             self._tcp[conn] = _TcpStream()
@@ -38,7 +38,7 @@ class NsqDecoder:
             return
         try:
             for request in self._http[conn].feed(data):
-                yield _request(at, conn, request)
+                yield make_requested(at, conn, request)
         except NotHttp as error:
             yield Malformed(at, conn, _not_http(str(error)))
 
@@ -73,7 +73,7 @@ class _TcpStream:
             data = bytes(self._head[len(names.MAGIC) :])
             if not self._head.startswith(names.MAGIC):
                 self._is_broken = True
-                yield Malformed(at, conn, _no_magic(bytes(self._head)))
+                yield Malformed(at, conn, wrong_magic(bytes(self._head)))
                 return
             yield Magic(at, conn)
         self._reader.feed(data)
@@ -82,7 +82,7 @@ class _TcpStream:
     def _commands(self, at: float, conn: str) -> Iterator[Event]:
         try:
             while (command := self._reader.next_command()) is not NEED_MORE:
-                yield _command(at, conn, command)
+                yield make_commanded(at, conn, command)
         except WireError as error:
             self._is_broken = True
             yield Malformed(at, conn, error.at(len(names.MAGIC)))
@@ -101,11 +101,13 @@ def _frames(at: float, conn: str, data: bytes) -> Iterator[Event]:
         yield Sent(at, conn, reader.pending)
 
 
-def _request(at: float, conn: str, request: HttpRequest) -> Requested:
+def make_requested(at: float, conn: str, request: HttpRequest) -> Requested:
+    """Return the event of an HTTP request."""
     return Requested(at, conn, request.method, request.path, request.query, request.headers)
 
 
-def _command(at: float, conn: str, command: Command) -> Commanded:
+def make_commanded(at: float, conn: str, command: Command) -> Commanded:
+    """Return the event of a command."""
     line, data = command.line.value, command.line.data
     if isinstance(line, CommandLine):
         body = command.body.data[_SIZE:] if command.body else b""
@@ -116,7 +118,8 @@ def _command(at: float, conn: str, command: Command) -> Commanded:
     return Commanded(at, conn, name, message_id=line.message_id, timeout_ms=timeout, line=data)
 
 
-def _no_magic(data: bytes) -> WireError:
+def wrong_magic(data: bytes) -> WireError:
+    """Return the error of a connection that begins otherwise."""
     return WireError(
         clause="smart.connection.magic",
         field="magic",

@@ -119,6 +119,11 @@ def _lookup(stories: Stories) -> bool:
     return any(lookups(story) for story in stories.values())
 
 
+def _lookup_producer(stories: Stories) -> bool:
+    """Return True if the producer looks up; producers of the original are told a node."""
+    return any(map(lookups, _any(stories, "producer")))
+
+
 def _partition(stories: Stories) -> bool:
     return any(
         event.partition is not None
@@ -163,6 +168,7 @@ _QUESTIONS: Mapping[str, Callable[[Stories], bool]] = {
     "client-consumer": _consumer,
     "client-driver": _driver,
     "client-lookup": _lookup,
+    "client-lookup-producer": _lookup_producer,
     "client-partition": _partition,
     "client-order": _order,
     "client-ext-consumer": _ext_consumer,

@@ -114,7 +114,9 @@ def _after(client: Client, act: Act) -> Observation:
     return unless(story, "recovered" if works(story) else "lost", seen=works(story))
 
 
-@client_case("lookup/nobody/told", "smart.client-lookup.told", "producer", "lookup", "driver")
+@client_case(
+    "lookup/nobody/told", "smart.client-lookup.told", "producer", "lookup-producer", "driver"
+)
 def test_nobody_told(client: Client) -> Observation:
     """The user of a producer that finds no node is told that the publish failed."""
     nobody = always("lookup", NOBODY["empty"])
@@ -124,7 +126,7 @@ def test_nobody_told(client: Client) -> Observation:
     return unless(story, "told" if seen else "not-told", seen=seen)
 
 
-@client_case("lookup/dead/producer", "smart.client-lookup.dead", "producer", "lookup")
+@client_case("lookup/dead/producer", "smart.client-lookup.dead", "producer", "lookup-producer")
 def test_producer_dead(client: Client) -> Observation:
     """A producer whose only lookup server is dead tries it at most 20 times a second."""
     return _dead(client, "producer")

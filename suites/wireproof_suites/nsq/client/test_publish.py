@@ -172,7 +172,7 @@ def test_retry_bound(client: Client, code: str) -> Observation:
     return play(client, _refuse_script(code), ends, NO_MORE, within=LONG)
 
 
-@client_case("publish/refresh", "smart.client.retry-refreshed", "producer", "lookup")
+@client_case("publish/refresh", "smart.client.retry-refreshed", "producer", "lookup-producer")
 @pytest.mark.parametrize("code", MOVED)
 def test_refresh(client: Client, code: str) -> Observation:
     """A producer refused by a node that does not lead looks up the leader and publishes there."""
