@@ -132,6 +132,15 @@ ORDERED = b"SUB_ORDERED t c 0\n"
 EXT: dict[str, JsonValue] = {"extend_support": True}
 
 
+def beaten(count: int, answer: bytes = b"") -> Traffic:
+    """Return a connection with a heartbeat each second, and this answer to each."""
+    traffic = identified()
+    for number in range(count):
+        traffic.at = float(number)
+        traffic.broker(BEAT).client(answer)
+    return traffic
+
+
 def in_order(*places: tuple[int, int]) -> Traffic:
     """Return a connection with messages in order, by id and offset, each finished."""
     traffic = subscribed(ORDERED)
@@ -166,14 +175,14 @@ ROWS: dict[str, tuple[Traffic, str, bool]] = {
         True,
     ),
     "beats-late": (
-        identified().broker(BEAT, BEAT).client(b"NOP\n", b"NOP\n").broker(BEAT),
+        beaten(2).client(b"NOP\n", b"NOP\n").broker(BEAT),
         "smart.client.heartbeat",
         True,
     ),
-    "beats-unanswered": (identified().broker(BEAT, BEAT, BEAT), "smart.client.heartbeat", False),
+    "beats-unanswered": (beaten(3), "smart.client.heartbeat", False),
     "nop": (identified().broker(BEAT).client(b"NOP\n"), "smart.client.heartbeat-nop", True),
     "no-nop": (
-        identified().broker(BEAT).client(PUB).broker(BEAT).client(PUB).broker(BEAT),
+        beaten(3, PUB),
         "smart.client.heartbeat-nop",
         False,
     ),
@@ -478,6 +487,10 @@ def test_messages_that_may_have_timed_out_do_not_count_against_rdy() -> None:
     traffic.broker(message(2))
 
     assert "smart.connection.ready" in traffic.conforming()
+
+
+def test_heartbeats_that_come_together_may_be_answered_together() -> None:
+    assert "smart.client.heartbeat" not in identified().broker(*[BEAT] * 20).shown
 
 
 def test_an_older_rdy_counts_for_some_seconds_only() -> None:
