@@ -39,6 +39,8 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 Size = Annotated[int, msgspec.Meta(ge=0, le=64 << 20)]
 """Bytes of one step; ours, eight times the largest that a case sends."""
 
+IN_TLS = "from here on in TLS"
+"""Begins the note of the step after which a connection is encrypted."""
 _DEFLATE_ABOVE = 4096
 
 

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 def _open_session(target: Target, options: SessionOptions) -> Session:
     if target.is_client():
-        from wireproof_kit.nsq.clients.session import open_client
+        from wireproof_kit.clients.session import open_client
+        from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
 
-        return open_client(target, options)
+        return open_client(NSQ_CLIENTS, target, options)
     from wireproof_kit.nsq.session import open_session
 
     return open_session(target, options)
@@ -39,9 +40,10 @@ def _check_client_driver(command: str) -> "Iterator[Finding]":
 
 
 def _recorded_arguments(transcript: "TranscriptRecord") -> "Mapping[str, object]":
-    from wireproof_kit.nsq.clients.client import recorded_client
+    from wireproof_kit.clients.client import recorded_client
+    from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
 
-    return {"client": recorded_client(transcript)}
+    return {"client": recorded_client(NSQ_CLIENTS, transcript)}
 
 
 def _proxy() -> "ProxyPart":

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
-from wireproof_kit.wire.transcript import IN_TLS
-from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
+from wireproof_spec.record import IN_TLS, CaseRecord, HeaderRecord, StepRecord
 
 Address: TypeAlias = tuple[str, int]
 

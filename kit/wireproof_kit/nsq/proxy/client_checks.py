@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from wireproof_kit.clients.events import Event
-from wireproof_kit.nsq.clients.events import Commanded, Malformed, Sent
+from wireproof_kit.clients.events import Event, Malformed
+from wireproof_kit.nsq.clients.events import Commanded, Sent
 from wireproof_kit.nsq.proxy.node_state import ID, NodeState, Recent
 from wireproof_kit.observation import Difference
 from wireproof_kit.proxy.checks import Shown

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import h11
 
-from wireproof_kit.clients.events import Event
+from wireproof_kit.clients.events import Event, Malformed
+from wireproof_kit.clients.http_requests import read_request
 from wireproof_kit.nsq.clients.decoder import (
     LOOKUPD,
     NSQD_HTTP,
@@ -20,7 +21,6 @@ from wireproof_kit.nsq.clients.decoder import (
 from wireproof_kit.nsq.clients.events import (
     Commanded,
     Magic,
-    Malformed,
     Responded,
     Sent,
 )
@@ -155,7 +155,7 @@ class _HttpStream:
         try:
             if by_client:
                 for request in self._exchange.feed_client(data):
-                    yield make_requested(at, self._conn, request)
+                    yield make_requested(at, self._conn, read_request(request))
                 return
             for response in self._exchange.feed_server(data):
                 status, body = response.head.status_code, response.body

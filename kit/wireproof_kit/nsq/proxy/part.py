@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from wireproof_kit.clients.events import Event
+from wireproof_kit.clients.events import Event, Malformed
 from wireproof_kit.nsq.clients.course import tell_event
 from wireproof_kit.nsq.clients.decoder import LOOKUPD, NSQD, NSQD_HTTP
-from wireproof_kit.nsq.clients.events import Malformed, Responded, Sent
+from wireproof_kit.nsq.clients.events import Responded, Sent
 from wireproof_kit.nsq.proxy.broker_checks import BrokerChecks, Positions
 from wireproof_kit.nsq.proxy.client_checks import ClientChecks
 from wireproof_kit.nsq.proxy.decoder import Misframed, PassingDecoder
