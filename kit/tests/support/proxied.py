@@ -5,7 +5,7 @@ import queue
 import socket
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -17,6 +17,7 @@ from wireproof_kit.proxy.part import ProxyPart, Service
 from wireproof_kit.proxy.session import relay_until
 from wireproof_kit.proxy.tally import Entry, Tally
 from wireproof_kit.proxy.tap import MOST_BYTES, Tap
+from wireproof_kit.runner.instance import Instance
 from wireproof_kit.wire.transcript import Step
 from wireproof_spec.catalogue import load_catalogue
 
@@ -89,12 +90,15 @@ class Proxied:
 
 @contextmanager
 def proxied(
-    *services: Service, part: ProxyPart | None = None, most: int = MOST_BYTES
+    *services: Service,
+    part: ProxyPart | None = None,
+    most: int = MOST_BYTES,
+    opening: Sequence[Instance] = (),
 ) -> Generator[Proxied]:
     """Stand before services, the first of which is the main one."""
     part = part or make_part()
     tap, seen = Tap(most), Seen(most=min(most, MOST_BYTES))
-    observer = Observer(tap, part.watch, Tally("nsq", load_catalogue("nsq")), [seen])
+    observer = Observer(tap, part.watch, Tally("nsq", load_catalogue("nsq"), opening), [seen])
     ends: list[Callable[[], object]] = []
 
     async def relay() -> None:

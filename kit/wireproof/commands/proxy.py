@@ -21,7 +21,7 @@ from wireproof_kit.proxy.session import check_listen, run_proxy
 from wireproof_kit.proxy.tally import Tally
 from wireproof_kit.proxy.tap import Tap
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.targets.target import Target, host_and_port
+from wireproof_kit.targets.target import Target
 from wireproof_kit.verdicts.outcome import EXIT_NOT_DONE
 from wireproof_kit.version import KIT_VERSION
 from wireproof_kit.wire.address import Address
@@ -106,7 +106,10 @@ def _part_of(target: Target) -> ProxyPart:
 
 
 def _address(text: str) -> Address:
-    host, _, port = host_and_port(text, "--listen").rpartition(":")
+    """Read HOST:PORT; port 0 is any free one."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) >= 1 << 16:
+        raise UsageFault(f"--listen {text!r}: expected HOST:PORT, the port from 0 to 65535")
     return host.strip("[]"), int(port)
 
 

@@ -114,10 +114,10 @@ def _summary(observer: Observer, tap: Tap, style: Style) -> Iterator[str]:
         if entry.deviates:
             times = f"{entry.deviates} of {entry.conforms + entry.deviates}"
             verdict = f"{style.paint('DEVIATES', 'bad')} {times}"
-            yield f"{_name(entry):<58}{verdict}"
+            yield f"{_name(entry):<60}{verdict}"
             yield f"         {entry.conn}: {entry.what}"
         else:
-            yield f"{_name(entry):<58}conforms {entry.conforms}"
+            yield f"{_name(entry):<60}conforms {entry.conforms}"
 
 
 def _conclusion(observer: Observer) -> str:
@@ -130,7 +130,7 @@ def _conclusion(observer: Observer) -> str:
 
 def _name(entry: Entry) -> str:
     side = "client" if entry.clause.role == CLIENT else "broker"
-    return f"{side:<9}{entry.clause.level.upper():<7}{entry.clause.id}"
+    return f"{side:<9}{entry.clause.level.upper():<9}{entry.clause.id}"
 
 
 def _object(entry: Entry) -> JsonEvent:

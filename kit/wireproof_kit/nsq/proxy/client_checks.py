@@ -1,6 +1,7 @@
 """Clauses that bind clients, as far as passing traffic alone shows them."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from wireproof_kit.clients.events import Event, Malformed
 from wireproof_kit.nsq.clients.events import Commanded, Sent
@@ -17,6 +18,11 @@ REMEMBERED = 20_000
 """Ids of delivered messages; RDY is 2500 at most on real nodes."""
 MISSED = 2
 """Heartbeats that may be under way at once: a slow client answers the first after the second."""
+MISSED_S = 1.5
+"""Seconds in which a client may leave heartbeats unanswered, at the shortest interval of 1 s.
+
+A node may send a heartbeat before every frame.
+"""
 
 
 class ClientChecks:
@@ -25,8 +31,8 @@ class ClientChecks:
     def __init__(self, state: NodeState) -> None:
         self._state = state
         self._delivered: Recent[bytes, None] = Recent(REMEMBERED)
-        self._beats = 0
-        self._beats_without_nop = 0
+        self._unanswered = _Beats()
+        self._without_nop = _Beats()
 
     def see(self, event: Event) -> Iterator[Shown]:
         """Return what an event shows."""
@@ -39,27 +45,28 @@ class ClientChecks:
             yield Shown("smart.client-send.well-formed")
             yield from self._command(event)
         elif isinstance(event, Sent) and event.data == names.HEARTBEAT:
-            yield from self._beat()
+            yield from self._beat(event.at)
         elif isinstance(event, Sent) and event.frame_type == FRAME_TYPE_MESSAGE:
             self._delivered.keep(event.data[ID], None)
 
-    def _beat(self) -> Iterator[Shown]:
-        if self._beats >= MISSED:
-            yield Shown("smart.client.heartbeat", f"{self._beats} heartbeats without any command")
-        elif self._beats_without_nop >= MISSED:
-            missed = f"{self._beats_without_nop} heartbeats without NOP, but with other commands"
+    def _beat(self, at: float) -> Iterator[Shown]:
+        if self._unanswered.are_missed(at):
+            missed = f"{self._unanswered.count} heartbeats without any command"
+            yield Shown("smart.client.heartbeat", missed)
+        elif self._without_nop.are_missed(at):
+            missed = f"{self._without_nop.count} heartbeats without NOP, but with other commands"
             yield Shown("smart.client.heartbeat-nop", missed)
-        self._beats += 1
-        self._beats_without_nop += 1
+        self._unanswered.add(at)
+        self._without_nop.add(at)
 
     def _command(self, event: Commanded) -> Iterator[Shown]:
-        if self._beats:
+        if self._unanswered.count:
             yield Shown("smart.client.heartbeat")
-        self._beats = 0
+        self._unanswered = _Beats()
         if event.name == names.NOP.decode():
-            if self._beats_without_nop:
+            if self._without_nop.count:
                 yield Shown("smart.client.heartbeat-nop")
-            self._beats_without_nop = 0
+            self._without_nop = _Beats()
         elif event.name == names.FIN.decode():
             yield from self._finish(event)
         elif event.name == names.RDY.decode():
@@ -81,6 +88,23 @@ class ClientChecks:
             high = int(count) > most
             what = f"RDY {count}, but max_rdy_count is {most}" if high else ""
             yield Shown("smart.client-send.ready", what)
+
+
+@dataclass(slots=True)
+class _Beats:
+    """Heartbeats that were not answered in some way."""
+
+    count: int = 0
+    first_at: float = 0.0
+
+    def add(self, at: float) -> None:
+        """Count one more."""
+        self.first_at = self.first_at if self.count else at
+        self.count += 1
+
+    def are_missed(self, at: float) -> bool:
+        """Return True if a client in order would have answered some of them by now."""
+        return self.count >= MISSED and at - self.first_at >= MISSED_S
 
 
 def _header(event: Commanded) -> Iterator[Shown]:

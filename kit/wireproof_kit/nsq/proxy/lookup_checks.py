@@ -49,8 +49,8 @@ def _lookup(asked: Requested, body: bytes) -> Iterator[Shown]:
     yield Shown("smart.lookup.answer", f"no {' and no '.join(missing)}" if missing else "")
     partitions = data.get("partitions")
     for number, record in partitions.items() if isinstance(partitions, dict) else ():
-        faults = json_schema.check("nsq/lookup-node", record)
-        what = f"partition {number}: {faults[0].text}" if faults else ""
+        fault = next(iter(json_schema.check("nsq/lookup-node", record)), None)
+        what = f"partition {number}{fault.pointer}: {fault.text}" if fault else ""
         yield Shown("smart.lookup.node-record", what)
     if asked.value("metainfo") == "true":
         yield Shown("smart.lookup.metainfo", _fault_of_meta(data.get("meta")))

@@ -24,7 +24,6 @@ OPENING = (
     "nsq/client-connection/handshake",
     "nsq/client-connection/identify/answer",
     "nsq/client-connection/identify/fields",
-    "nsq/client-subscribe/ready",
     "nsq/client-subscribe/ready/first",
 )
 """Cases whose observation is true of any client at the beginning of a connection to a node."""
@@ -35,7 +34,6 @@ CLAUSES = (
     "smart.client.ready",
     "smart.client-connection.first-ready",
     "smart.client.order-handshake",
-    "smart.client.order-rdy",
     "smart.client-lookup.accept",
     "smart.client-send.well-formed",
     "smart.client-send.finish",
@@ -70,7 +68,9 @@ CLAUSES = (
     "smart.lookup.metainfo",
 )
 """All that passing traffic may show; nothing else is judged."""
-OPENING_ORDERED = ("nsq/client-order/handshake", "nsq/client-order/ready")
+OPENING_PARTITION = ("nsq/client-subscribe/ready",)
+"""Clients of the original NSQ, which name no partition, are not bound by these clauses."""
+OPENING_ORDERED = ("nsq/client-order/handshake",)
 OPENING_LOOKUP = ("nsq/client-lookup/accept",)
 MOST_POSITIONS = 10_000
 
@@ -114,7 +114,11 @@ class NsqWatcher:
     @property
     def opening(self) -> tuple[str, ...]:
         """The cases that are observed on the beginning of the connection."""
-        return self._opening + (OPENING_ORDERED if self._state.is_ordered else ())
+        subscribed = self._state.subscription
+        if subscribed is None:
+            return self._opening
+        partition = () if subscribed.partition is None else OPENING_PARTITION
+        return self._opening + partition + (OPENING_ORDERED if self._state.is_ordered else ())
 
     def decode(self, at: float, data: bytes, *, by_client: bool) -> Iterable[Event]:
         """Return the events that end in these bytes."""

@@ -1,0 +1,154 @@
+"""``wireproof proxy`` as a process: where it stands, what it writes, how it ends."""
+
+import json
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from signal import SIGINT, SIGTERM, Signals
+
+import pytest
+from cli_process import clean_environment, wireproof
+from scripted_peer import OK, Peer, ScriptedPeer
+
+from wireproof_spec.nsq.frame import response_frame
+
+pytestmark = pytest.mark.process
+
+DEADLINE = 60.0
+PUB = b"PUB t 0\n\0\0\0\4body"
+
+
+def polite(peer: Peer) -> None:
+    """Answer IDENTIFY and one publish."""
+    peer.exactly(13)
+    peer.sized()
+    peer.say(OK)
+    peer.line()
+    peer.sized()
+    peer.say(OK)
+    peer.rest()
+
+
+def wrong(peer: Peer) -> None:
+    """Answer the publish with another text."""
+    peer.exactly(13)
+    peer.sized()
+    peer.say(OK)
+    peer.line()
+    peer.sized()
+    peer.say(response_frame(b"FINE"))
+    peer.rest()
+
+
+@contextmanager
+def running(*arguments: str) -> Generator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "wireproof", "proxy", *arguments]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=clean_environment(),
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def publish(address: str) -> None:
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), DEADLINE) as sock:
+        sock.settimeout(DEADLINE)
+        sock.sendall(b"  V2IDENTIFY\n\0\0\0\2{}")
+        assert sock.recv(len(OK), socket.MSG_WAITALL) == OK
+        sock.sendall(PUB)
+        assert sock.recv(8, socket.MSG_WAITALL)
+        sock.shutdown(socket.SHUT_WR)
+        while sock.recv(100):
+            pass
+
+
+def end(process: subprocess.Popen[str], number: Signals = SIGINT) -> str:
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=DEADLINE)
+    assert "Traceback" not in out
+    return out
+
+
+@pytest.mark.parametrize("number", [SIGINT, SIGTERM])
+def test_ctrl_c_ends_with_a_summary_and_everything_is_written(
+    tmp_path: Path, number: Signals
+) -> None:
+    bundle, capture = tmp_path / "seen.jsonl", tmp_path / "all.pcapng"
+    written = ("--bundle", str(bundle), "--pcap", str(capture))
+    with (
+        ScriptedPeer(polite) as broker,
+        running("--to", f"nsq://127.0.0.1:{broker.address[1]}", *written) as process,
+    ):
+        assert process.stdout is not None
+        address = process.stdout.readline().split()[1]
+        publish(address)
+        for line in process.stdout:
+            if "closes" in line:
+                break
+        out = end(process, number)
+
+    assert process.returncode == 0
+    assert re.search(r"broker +MUST +smart\.partition\.publish +conforms 1", out)
+    assert re.search(r"client +MUST +smart\.client\.handshake +conforms 1", out)
+    assert out.rstrip().endswith("exit 0")
+    again = wireproof("judge", str(bundle))
+    assert again.code == 0
+    assert "0 verdicts changed" in again.out
+    assert PUB in capture.read_bytes()
+
+
+def test_a_deviation_is_told_at_once_and_ends_with_exit_1() -> None:
+    with (
+        ScriptedPeer(wrong) as broker,
+        running("--json", "--to", f"nsq://127.0.0.1:{broker.address[1]}") as process,
+    ):
+        assert process.stdout is not None
+        publish(json.loads(process.stdout.readline())["address"])
+        events = map(json.loads, process.stdout)
+        told = next(event for event in events if event["event"] == "deviation")
+        out = end(process)
+
+    assert told["clause"] == "smart.partition.publish"
+    assert told["what"] == "PUB is answered 'FINE'"
+    verdict = json.loads(out.splitlines()[-1])
+    assert (process.returncode, verdict["exit"]) == (1, 1)
+    assert [each["clause"] for each in verdict["clauses"] if each["deviates"]] == [told["clause"]]
+    assert "smart.trace.response" in verdict["not_seen"]
+
+
+def test_a_proxy_that_saw_nothing_is_never_green() -> None:
+    with running("--to", "nsq://127.0.0.1:9") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        out = end(process)
+
+    assert process.returncode == 2
+    assert "nothing passed that shows anything of a clause" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--to", "iggy://127.0.0.1:8090"), "no proxy knows the protocol iggy"),
+        (("--to", "nsq://127.0.0.1:1", "--listen", "nowhere"), "expected HOST:PORT"),
+        (
+            ("--to", "nsq://127.0.0.1:1", "--listen", "127.0.0.1:0", "--listen", "127.0.0.1:0"),
+            "--listen is given 2 times, but --to names 1 services (nsqd)",
+        ),
+        (("--to", "nsq://127.0.0.1:1", "--listen", "192.0.2.1:1"), "--listen 192.0.2.1:1"),
+    ],
+)
+def test_bad_options_are_one_sentence(arguments: tuple[str, ...], told: str) -> None:
+    assert told in wireproof("proxy", *arguments).refused()
