@@ -139,10 +139,10 @@ class Engine:
         if is_watched and (trouble := health.end_watch(stored)) is not None:
             sender = self._sender(batch.sent, trouble.lost)
             found.append(Anomaly(trouble, whole, sender and batch.original(sender)))
-        returned = self._suspect_returned(whole)
-        trouble = None if returned else health.check(patient=patient)
+        exercised = self._exercise_bystanders(whole)
+        trouble = None if exercised else health.check(patient=patient)
         if trouble is None:
-            return returned + found
+            return exercised + found
         return self._suspect_noticed(trouble, batch, found, in_lane)
 
     def _hold(self, batch: SortedBatch) -> list[Case]:
@@ -377,11 +377,11 @@ class Engine:
         trouble = Trouble(LINGERS, "both sides have closed; the target still lists the client")
         return [Anomaly(trouble, whole, batch.original(case), LINGERS) for case in cases.values()]
 
-    def _suspect_returned(self, whole: tuple[Case, ...]) -> list[Anomaly]:
-        """Let a bystander return messages if a case asks for it; return what was wrong then."""
-        asking = [case for case in whole if case.returns_messages][:1]
-        trouble = self.fuzz_session.health.check_redelivery() if asking else None
-        return [Anomaly(trouble, whole, case) for case in asking] if trouble is not None else []
+    def _exercise_bystanders(self, whole: tuple[Case, ...]) -> list[Anomaly]:
+        """Let the bystanders do what cases ask for; return what was wrong then."""
+        exercise = self.fuzz_session.health.exercise
+        done = [(case, exercise(case.exercise)) for case in whole if case.exercise]
+        return [Anomaly(trouble, whole, case) for case, trouble in done if trouble is not None]
 
     def _abandon(self, active: Sequence[Conversation], waiting: Sequence[Case]) -> None:
         """Drop the cases that are left when the time is over."""

@@ -149,8 +149,8 @@ class Bystanders:
         ports = (client.address.rpartition(":")[2] for client in clients)
         return {int(port) for port in ports if port.isdigit()}
 
-    def check_redelivery(self) -> Trouble | None:
-        """Return None: clients of Iggy return no messages."""
+    def exercise(self, what: str) -> Trouble | None:
+        """Return None: bystanders of Iggy have no exercises."""
         return None
 
     def begin_watch(self) -> Trouble | None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from wireproof_kit.fuzz.case import RETURNED
 from wireproof_kit.fuzz.driver import End, LogIn, Trouble
 from wireproof_kit.fuzz.oracle.bystanders import (
     BEHIND_S,
@@ -27,6 +28,7 @@ from wireproof_kit.nsq.fuzz.answers import (
     fingerprint_stored,
     list_fingerprints,
 )
+from wireproof_kit.nsq.fuzz.crowd import PUBLISHERS, publish_at_once
 from wireproof_kit.nsq.fuzz.redelivery import Redelivery
 from wireproof_kit.nsq.fuzz.returns import RedeliveryRound, make_bodies, return_all
 from wireproof_kit.nsq.topics.topic import Topic
@@ -56,6 +58,7 @@ class BystanderSettings:
     redelivery_s: float = 30.0
     needs_identify: bool = False
     login: LogIn | None = None
+    can_trace: bool = False
 
 
 @dataclass(slots=True)
@@ -101,30 +104,36 @@ class Bystanders:
         self._receive(self._watcher)
         return None
 
-    def check_redelivery(self) -> Trouble | None:
-        """Let subscribers of new channels return all messages that are published meanwhile."""
-        topic, token, load = (
-            self.places.neighbour,
-            f"{CHANNEL}_{next(self._numbers)}",
-            machine_load(),
-        )
-        bodies = make_bodies(token.encode())
-        rounds: list[RedeliveryRound] = []
+    def exercise(self, what: str) -> Trouble | None:
+        """Return messages, or publish on many connections at once; return what went wrong."""
         try:
-            for times_out in (False, True)[: 1 + self._times_out]:
-                channel = f"{token}_{times_out:d}"
-                client = self._subscribe(topic, extend=False, channel=channel, timed=times_out)
-                patience_s = self.places.redelivery_s * load
-                rounds.append(RedeliveryRound(client, bodies, patience_s, load, times_out))
+            trouble = self._return_messages() if what == RETURNED else self._crowd()
         except _Disturbed as error:
-            return or_dead(Trouble(error.violated, str(error)), self._address)
+            trouble = Trouble(error.violated, str(error))
+        return or_dead(trouble, self._address) if trouble is not None else None
+
+    def _return_messages(self) -> Trouble | None:
+        """Let subscribers of new channels return all messages that are published meanwhile."""
+        topic, load = self.places.neighbour, machine_load()
+        token = f"{CHANNEL}_{next(self._numbers)}"
+        bodies, patience_s = make_bodies(token.encode()), self.places.redelivery_s * load
+        rounds: list[RedeliveryRound] = []
+        for times_out in (False, True)[: 1 + self._times_out]:
+            channel = f"{token}_{times_out:d}"
+            client = self._subscribe(topic, extend=False, channel=channel, timed=times_out)
+            rounds.append(RedeliveryRound(client, bodies, patience_s, load, times_out))
         publisher = self._greet(self._address)
         publisher.send(b"".join(self._pub(body, topic) for body in bodies))
         trouble = return_all(rounds, publisher)
         self._times_out = self._times_out and rounds[-1].came_again
-        for each in (publisher, *(one.client for one in rounds)):
-            each.close()
-        return or_dead(trouble, self._address) if trouble is not None else None
+        _close(publisher, *(each.client for each in rounds))
+        return trouble
+
+    def _crowd(self) -> Trouble | None:
+        """Let many connections publish traced messages at once."""
+        topic, count = self.places.neighbour, PUBLISHERS * self.places.can_trace
+        clients = [self._greet(self._address) for _ in range(count)]
+        return publish_at_once(clients, topic.name, topic.partition or 0, self._answer_s)
 
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
         """Wait until all expected messages arrived unchanged; return the first that did not.
@@ -182,15 +191,7 @@ class Bystanders:
 
     def close(self) -> None:
         """Close the connections of the bystanders."""
-        for client in (
-            self._publisher,
-            self._subscriber,
-            self._idle,
-            self._watcher,
-            self._orderly,
-        ):
-            if client is not None:
-                client.close()
+        _close(self._publisher, self._subscriber, self._idle, self._watcher, self._orderly)
         self._publisher = self._subscriber = self._idle = self._watcher = self._orderly = None
         self._awaiting.clear()
         self._returning.clear()
@@ -381,6 +382,12 @@ class Bystanders:
     def _pub(self, body: bytes, topic: Topic) -> bytes:
         line = command_line(names.PUB, topic.name, topic.partition or 0)
         return line + len(body).to_bytes(4) + body
+
+
+def _close(*clients: CaseConnection | None) -> None:
+    for client in clients:
+        if client is not None:
+            client.close()
 
 
 class _Disturbed(Exception):

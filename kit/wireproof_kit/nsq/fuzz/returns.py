@@ -17,7 +17,7 @@ from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.nsq.fuzz.answers import MESSAGE, message_id
 from wireproof_spec.nsq import names
 
-COUNT: Final = 1050
+COUNT: Final = 1051
 """Messages of a round. All are in flight at once: a broker died of one more than a thousand."""
 AGAIN: Final = 2
 """So often a message is returned; a time-out takes long, and returns it once."""
@@ -77,10 +77,13 @@ def make_bodies(token: bytes) -> list[bytes]:
 class RedeliveryRound:
     """Decides what becomes of the messages of one subscriber, and which ones are lost.
 
-    It returns one half immediately and the other one later; or it answers none, so that their
-    time-out returns them (`times_out`). A message is lost when the last one of its half came again
-    and it did not follow soon. Where not even the last one came, it is lost after `patience_s`;
-    but a broker may grant another time-out than was asked for.
+    It keeps the first message, and returns one half of the others immediately and one half later;
+    or it answers none, so that their time-out returns them (`times_out`). The message that is kept
+    matters: a broker looked at the first deadline alone, and did not sort the later ones anew.
+
+    A message is lost when the last one of its half came again and it did not follow soon. Where
+    not even the last one came, it is lost after `patience_s`; but a broker may grant another
+    time-out than was asked for.
     """
 
     client: CaseConnection
@@ -97,8 +100,8 @@ class RedeliveryRound:
             return
         now, later = _REQ + b" 0\n", _REQ + b" %d\n" % DELAY_MS
         self._ways = [
-            self._way("returned immediately", 0, AGAIN, now, step=2),
-            self._way(f"returned for {DELAY_MS} ms", 1, AGAIN, later, step=2),
+            self._way("returned immediately", 1, AGAIN, now, step=2),
+            self._way(f"returned for {DELAY_MS} ms", 2, AGAIN, later, step=2),
         ]
 
     def _way(self, words: str, first: int, times: int, command: bytes, *, step: int = 1) -> _Way:
@@ -111,6 +114,8 @@ class RedeliveryRound:
             said = way.take(body, frame, now, self.grace_s)
             if said is not None:
                 return said
+        if body == self.bodies[0]:
+            return b""
         return names.FIN + b" " + message_id(frame) + b"\n"
 
     def attend(self, now: float) -> Trouble | None:
