@@ -2,14 +2,14 @@
 
 import socket
 import threading
+import time
 from collections.abc import Callable
-
-import pytest
 
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.nsq.fuzz import crowd
 from wireproof_kit.nsq.fuzz.answers import ATTENTIVE, FrameReader
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_spec.nsq.frame import error_frame, response_frame
 
 LINE = b"PUB_TRACE t 0\n"
@@ -20,11 +20,8 @@ def answer(trace_id: bytes) -> bytes:
     return response_frame(b"OK" + bytes(8) + trace_id + bytes(12))
 
 
-def told_by(
-    reply: Callable[[int, bytes], bytes], monkeypatch: pytest.MonkeyPatch
-) -> Trouble | None:
+def told_by(reply: Callable[[int, bytes], bytes]) -> Trouble | None:
     """Let two publishers talk to a broker that makes each answer out of number and trace id."""
-    monkeypatch.setattr(crowd, "SECONDS", 0.2)
 
     def serve() -> None:
         link, _ = listening.accept()
@@ -39,9 +36,10 @@ def told_by(
         for each in threads:
             each.start()
         address = listening.getsockname()
+        topic = Topic("t", 0, False, False, False, address)
         clients = [CaseConnection(address, FrameReader(), ATTENTIVE) for _ in range(2)]
         try:
-            return crowd.publish_at_once(clients, "t", 0, 5.0)
+            return crowd.publish_at_once(clients, topic, time.monotonic() + 0.2, 5.0)
         finally:
             for client in clients:
                 client.close()
@@ -49,22 +47,18 @@ def told_by(
                 each.join(10)
 
 
-def test_own_answers_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert told_by(lambda _, trace_id: answer(trace_id), monkeypatch) is None
+def test_own_answers_are_right() -> None:
+    assert told_by(lambda _, trace_id: answer(trace_id)) is None
 
 
-def test_an_answer_of_somebody_else_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    trouble = told_by(
-        lambda number, trace_id: answer(bytes(8) if number == 99 else trace_id), monkeypatch
-    )
+def test_an_answer_of_somebody_else_is_told() -> None:
+    trouble = told_by(lambda number, trace_id: answer(bytes(8) if number == 99 else trace_id))
 
     assert trouble is not None
     assert trouble.violated == "neighbour"
     assert "belongs to another one" in trouble.words
 
 
-def test_a_refusal_under_load_is_no_answer_of_somebody_else(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_refusal_under_load_is_no_answer_of_somebody_else() -> None:
     refusal = error_frame("E_PUB_FAILED", "too busy")
-    assert told_by(lambda number, _: refusal, monkeypatch) is None
+    assert told_by(lambda number, _: refusal) is None

@@ -15,6 +15,7 @@ from wireproof_kit.fuzz.oracle.bystanders import wait
 from wireproof_kit.fuzz.oracle.rules import NEIGHBOUR
 from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.nsq.fuzz.answers import ERRORS, OK_KIND
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command import command_line
 
@@ -43,13 +44,17 @@ class _Publisher:
         return self.answered < self.sent and not (self.client.ended or self.client.fault)
 
     def publish(self) -> None:
-        """Send the next messages."""
+        """Send the next messages, in two writes divided behind the first trace id.
+
+        So the broker waits for a body while it reads what the other publishers send.
+        """
         frames: list[bytes] = []
         for number in range(self.first + self.sent, self.first + self.sent + AT_ONCE):
             body = number.to_bytes(_ID_SIZE) + BODY
             frames.append(self.line + len(body).to_bytes(4) + body)
         self.sent += AT_ONCE
-        self.client.send(b"".join(frames))
+        data, cut = b"".join(frames), len(self.line) + 4 + _ID_SIZE
+        self.client.send(data[:cut], data[cut:])
 
     def take_answers(self) -> Trouble | None:
         """Compare the answers that have come with the trace ids that were sent."""
@@ -68,16 +73,16 @@ class _Publisher:
 
 
 def publish_at_once(
-    clients: Sequence[CaseConnection], topic: str, partition: int, patience_s: float
+    clients: Sequence[CaseConnection], topic: Topic, until: float, patience_s: float
 ) -> Trouble | None:
-    """Publish traced messages on all connections, and close them; return what was wrong."""
-    line = command_line(names.PUB_TRACE, topic, partition)
+    """Publish traced messages on all connections until then; close them; return what was wrong."""
+    line = command_line(names.PUB_TRACE, topic.name, topic.partition or 0)
     publishers = [
         _Publisher(client, line, (number + 1) << 40) for number, client in enumerate(clients)
     ]
     for each in publishers:
         each.publish()
-    trouble = _go_on(publishers, time.monotonic() + SECONDS, patience_s)
+    trouble = _go_on(publishers, until, patience_s)
     for client in clients:
         client.close()
     return trouble
