@@ -11,7 +11,16 @@ import pytest
 from fuzz_grammars import GRAMMARS, NSQ, NSQ_NAMES, frames
 
 from wireproof_kit.fuzz.campaign.coverage import Coverage
-from wireproof_kit.fuzz.case import GRAMMAR, ROLES, TOGETHER, Case, HalfClose, Hold
+from wireproof_kit.fuzz.case import (
+    CROWD,
+    GRAMMAR,
+    RETURNED,
+    ROLES,
+    TOGETHER,
+    Case,
+    HalfClose,
+    Hold,
+)
 from wireproof_kit.fuzz.generate import field_map
 from wireproof_kit.fuzz.generate.conversations import CONVERSATION
 from wireproof_kit.fuzz.generate.edits import FieldIndex
@@ -334,17 +343,18 @@ def test_a_batch_of_many_has_as_many_turns_for_each_kind_of_field_as_one_of_few(
 
 
 @pytest.mark.slow
-def test_some_cases_ask_a_bystander_to_return_messages_unless_frames_or_states_are_chosen() -> (
-    None
-):
-    def asking(protocol: str, **chosen: list[str]) -> list[Case]:
-        made = Generator(GRAMMARS[protocol], 7, **chosen)
-        return [each for each in map(made.case, range(5000)) if each.returns_messages]
+def test_some_cases_are_exercises_of_bystanders_unless_frames_or_states_are_chosen() -> None:
+    def asking(protocol: str, **chosen: list[str]) -> list[tuple[int, str, bytes]]:
+        made = map(Generator(GRAMMARS[protocol], 7, **chosen).case, range(5000))
+        return [(e.index, e.exercise, e.steps[0].data) for e in made if e.exercise]
 
-    assert [(each.index, each.state, each.steps[0].data) for each in asking("nsq")] == [
-        (256, "fresh", b""),
-        (2304, "fresh", b""),
-        (4352, "fresh", b""),
+    assert asking("nsq") == [
+        (256, RETURNED, b""),
+        (512, CROWD, b""),
+        (2304, RETURNED, b""),
+        (2560, CROWD, b""),
+        (4352, RETURNED, b""),
+        (4608, CROWD, b""),
     ]
     assert not asking("iggy")
     assert not asking("nsq", frames=["PUB"])

@@ -107,7 +107,9 @@ class Hold:
 
 
 RETURNED: Final = "returned messages"
-"""The field of a case beside which a bystander returns many messages."""
+CROWD: Final = "many publishers"
+EXERCISES: Final = (RETURNED, CROWD)
+"""Fields of cases that send nothing: the bystanders do something by themselves instead."""
 
 WriteStyle: TypeAlias = Whole | SplitAt | ByteByByte | Together | HalfClose | Slow | Hold
 """How the bytes of a step are divided into writes."""
@@ -148,9 +150,9 @@ class Case:
     hazardous: bool = False
 
     @property
-    def returns_messages(self) -> bool:
-        """Whether a bystander returns many messages beside the case."""
-        return self.field == RETURNED
+    def exercise(self) -> str:
+        """What the bystanders do by themselves because of the case; empty if nothing."""
+        return self.field if self.field in EXERCISES else ""
 
     @property
     def is_slow(self) -> bool:

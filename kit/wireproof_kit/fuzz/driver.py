@@ -182,8 +182,8 @@ class Health(Protocol):
         """Return those of our closed connections that the target still lists as clients."""
         return ()
 
-    def check_redelivery(self) -> Trouble | None:
-        """Let a bystander return many messages; return which did not come again."""
+    def exercise(self, what: str, until: float) -> Trouble | None:
+        """Let the bystanders do one of `EXERCISES`, until then at most; return what is wrong."""
         return None
 
     def begin_watch(self) -> Trouble | None:

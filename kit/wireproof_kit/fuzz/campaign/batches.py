@@ -102,13 +102,17 @@ class Batches:
         return sorter.sort_cases(kept, watch=ready.is_watched)
 
     def make_again(self, batches: Iterable[int]) -> Sequence[Case]:
-        """Return the cases of earlier batches that may be sent, without counting any."""
+        """Return the cases of earlier batches that may be sent, without counting any.
+
+        An exercise of the bystanders is none of them: it takes seconds, and a death that one
+        causes is told of it at once.
+        """
         found: list[Case] = []
         for batch in batches:
             made = self.begin(batch, None)
             for _ in self.make(made):
                 pass
-            found += [case for case in made.cases if self._is_sent(case)]
+            found += [case for case in made.cases if self._is_sent(case) and not case.exercise]
         return found
 
     def select_allowed(self, cases: Sequence[Case]) -> Sequence[Case]:

@@ -12,13 +12,13 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from wireproof_kit.fuzz.case import GRAMMAR, RETURNED, WHOLE, Case, Step
+from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Case, Step
 from wireproof_kit.fuzz.generate.conversations import CONVERSATION, write_script
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.held_cases import (
+    EXERCISE_AT,
+    EXERCISE_EVERY,
     NOTHING_SENT,
-    RETURNED_AT,
-    RETURNED_EVERY,
     HeldCases,
     nothing_in,
 )
@@ -84,7 +84,7 @@ class Generator:
         self.kinds = choose_kinds(grammar, frames, states)
         self._stream = mix_seed(seed)
         self._starts = starts(grammar, frames, states)
-        self._returns = None if frames or states else grammar.returns
+        self._exercises = () if frames or states else grammar.exercises
         self._held = HeldCases(grammar.beating, frames, states)
         alone = bool(frames) and set(frames) == {CONVERSATION}
         self._draws = max(DRAWS, -(-FRAMES // len(self.kinds)))
@@ -133,8 +133,10 @@ class Generator:
     def case(self, index: int) -> Case:
         """Return the case with this index."""
         case = self._case(index)
-        if self._returns is not None and index % RETURNED_EVERY == RETURNED_AT:
-            return nothing_in(case, self._returns, RETURNED, WHOLE)
+        number, place = divmod(index % EXERCISE_EVERY - EXERCISE_AT, EXERCISE_AT)
+        if not place and 0 <= number < len(self._exercises):
+            state = self.grammar.start(case.state) or case.state
+            return nothing_in(case, state, self._exercises[number], WHOLE)
         if index % HELD_EVERY == HELD_EVERY - 1:
             return self._held.hold(case, RandomSource(self._stream, index))
         return case

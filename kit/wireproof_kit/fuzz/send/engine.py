@@ -62,6 +62,7 @@ class Engine:
     counts: Counts = field(default_factory=Counts)
     renaming: Renaming = NO_RENAMING
     is_brief: bool = False
+    most_silences: float = SILENCES
     was_cut: bool = False
     is_unused: bool = True
     sorter: Sorter = field(init=False)
@@ -139,10 +140,10 @@ class Engine:
         if is_watched and (trouble := health.end_watch(stored)) is not None:
             sender = self._sender(batch.sent, trouble.lost)
             found.append(Anomaly(trouble, whole, sender and batch.original(sender)))
-        returned = self._suspect_returned(whole)
-        trouble = None if returned else health.check(patient=patient)
+        exercised = self._exercise_bystanders(whole)
+        trouble = None if exercised else health.check(patient=patient)
         if trouble is None:
-            return returned + found
+            return exercised + found
         return self._suspect_noticed(trouble, batch, found, in_lane)
 
     def _hold(self, batch: SortedBatch) -> list[Case]:
@@ -174,7 +175,7 @@ class Engine:
             first = batch.original(late[0].case)
         suspects = [each.case for each in found[:in_lane] if each.case is not None]
         suspects += [batch.original(conversation.case) for conversation in late]
-        if trouble.violated in (DEAD, HUNG) or self._silences >= SILENCES:
+        if trouble.violated in (DEAD, HUNG) or self._silences >= self.most_silences:
             suspects += self._held.cases
             others = [case for case in whole if all(case is not each for each in suspects)]
             return [Anomaly(trouble, (*suspects, *others), first, likely=len(suspects))]
@@ -265,7 +266,8 @@ class Engine:
         """Judge the answers of a pipeline; return the cases to send again on a new connection."""
         outcome = pipeline.finish()
         stored += outcome.stored
-        self._count_piped(cases[: outcome.executed])
+        self.counts.piped += len(cases[: outcome.executed])
+        self.counts.answers += sum(len(each.owed) for each in cases[: outcome.executed])
         rest = list(cases[outcome.executed :])
         if outcome.wrong is not None and outcome.wrong.trouble is not None:
             trouble, case = outcome.wrong.trouble, cases[outcome.executed - 1].case
@@ -283,14 +285,10 @@ class Engine:
             rest = [piped for piped in rest if not may_end(piped)]
         return rest
 
-    def _count_piped(self, cases: Sequence[PipelinedCase]) -> None:
-        self.counts.piped += len(cases)
-        self.counts.answers += sum(len(each.owed) for each in cases)
-
     def _is_given_up(self, trouble: Trouble) -> bool:
         if trouble.violated in (NO_ANSWER, NOT_CLOSED, DELIVERY):
             self._silences += 1
-        return self._silences >= SILENCES
+        return self._silences >= self.most_silences
 
     def _pipeline(self, state: str) -> Pipeline:
         pipeline = self._pipelines.get(state)
@@ -326,7 +324,7 @@ class Engine:
             if self._is_cut():
                 self._abandon(active, waiting)
                 break
-            while waiting and len(active) < side_by_side and self._silences < SILENCES:
+            while waiting and len(active) < side_by_side and self._silences < self.most_silences:
                 active.append(self._start(waiting.pop()))
                 if active[-1].is_refused:
                     waiting.clear()
@@ -377,11 +375,11 @@ class Engine:
         trouble = Trouble(LINGERS, "both sides have closed; the target still lists the client")
         return [Anomaly(trouble, whole, batch.original(case), LINGERS) for case in cases.values()]
 
-    def _suspect_returned(self, whole: tuple[Case, ...]) -> list[Anomaly]:
-        """Let a bystander return messages if a case asks for it; return what was wrong then."""
-        asking = [case for case in whole if case.returns_messages][:1]
-        trouble = self.fuzz_session.health.check_redelivery() if asking else None
-        return [Anomaly(trouble, whole, case) for case in asking] if trouble is not None else []
+    def _exercise_bystanders(self, whole: tuple[Case, ...]) -> list[Anomaly]:
+        """Let the bystanders do what cases ask for; return what was wrong then."""
+        exercise = self.fuzz_session.health.exercise
+        done = [(e, exercise(e.exercise, self.ends_at)) for e in whole if e.exercise]
+        return [Anomaly(trouble, whole, case) for case, trouble in done if trouble is not None]
 
     def _abandon(self, active: Sequence[Conversation], waiting: Sequence[Case]) -> None:
         """Drop the cases that are left when the time is over."""

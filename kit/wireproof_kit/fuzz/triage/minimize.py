@@ -72,7 +72,7 @@ class CulpritSearch:
         if anomaly.case is not None and self.shows((anomaly.case,)):
             return (anomaly.case,)
         held = [case for case in anomaly.batch if case.is_held]
-        others = [case for case in anomaly.batch if not case.is_held]
+        others = [case for case in anomaly.batch if not (case.is_held or case.exercise)]
         if self.violated in COSTLY:
             if held and self.shows(held):
                 return self._fewest(held)  # all at once: each alone takes as long as all of them

@@ -5,7 +5,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from wireproof_kit.fuzz.driver import Answer, End, Trouble
+from wireproof_kit.fuzz.driver import Answer, End, Health, Trouble
 from wireproof_kit.fuzz.oracle.bystanders import (
     BEHIND_S,
     Missing,
@@ -101,7 +101,7 @@ class _Due:
 
 
 @dataclass(slots=True)
-class Bystanders:
+class Bystanders(Health):
     """Clients beside the fuzzed connection; opened on first use and after each disturbance."""
 
     places: BystanderSettings
@@ -148,10 +148,6 @@ class Bystanders:
             fresh.close()
         ports = (client.address.rpartition(":")[2] for client in clients)
         return {int(port) for port in ports if port.isdigit()}
-
-    def check_redelivery(self) -> Trouble | None:
-        """Return None: clients of Iggy return no messages."""
-        return None
 
     def begin_watch(self) -> Trouble | None:
         """Store the offset of the last message in the watched topic, where the watch begins."""

@@ -206,6 +206,7 @@ def _fuzz_session(session: NsqSession, target: Target, token: str) -> OpenTarget
         patience.redelivery,
         asker.is_named,
         login,
+        traces,
     )
     return OpenTarget(
         session,

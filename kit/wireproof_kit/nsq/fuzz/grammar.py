@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from wireproof_kit.fuzz.case import EXERCISES
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.mutations import IN_QUERY
 from wireproof_kit.fuzz.generate.text_traps import Traps, instead, make_append_trap
@@ -52,7 +53,7 @@ def grammar(there: Names, *, scapy: bool = False) -> Grammar:
         limits=LIMITS,
         traps=TRAPS,
         beating=states.BEATING,
-        returns=states.FRESH,
+        exercises=EXERCISES,
     )
 
 

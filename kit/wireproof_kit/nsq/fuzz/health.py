@@ -4,10 +4,11 @@ import contextlib
 import itertools
 import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from wireproof_kit.fuzz.driver import End, LogIn, Trouble
+from wireproof_kit.fuzz.case import RETURNED
+from wireproof_kit.fuzz.driver import Health, LogIn, Trouble
 from wireproof_kit.fuzz.oracle.bystanders import (
     BEHIND_S,
     Missing,
@@ -27,8 +28,15 @@ from wireproof_kit.nsq.fuzz.answers import (
     fingerprint_stored,
     list_fingerprints,
 )
+from wireproof_kit.nsq.fuzz.crowd import PUBLISHERS, SECONDS, publish_at_once
 from wireproof_kit.nsq.fuzz.redelivery import Redelivery
-from wireproof_kit.nsq.fuzz.returns import RedeliveryRound, make_bodies, return_all
+from wireproof_kit.nsq.fuzz.returns import (
+    OrderedRound,
+    RedeliveryRound,
+    make_bodies,
+    publish_all,
+    return_all,
+)
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.runner.patience import machine_load
@@ -56,10 +64,11 @@ class BystanderSettings:
     redelivery_s: float = 30.0
     needs_identify: bool = False
     login: LogIn | None = None
+    can_trace: bool = False
 
 
 @dataclass(slots=True)
-class Bystanders:
+class Bystanders(Health):
     """Clients beside the fuzzed connection; opened on first use and after each disturbance."""
 
     places: BystanderSettings
@@ -86,10 +95,6 @@ class Bystanders:
         self.close()
         return or_dead(trouble, self._address)
 
-    def find_lingering(self, ends: Collection[End]) -> Collection[End]:
-        """Return no connections: brokers list clients by channel only."""
-        return ()
-
     def begin_watch(self) -> Trouble | None:
         """Subscribe to the watched topic to receive what a case stores there."""
         if self._watcher is None or self._watcher.ended:
@@ -101,30 +106,38 @@ class Bystanders:
         self._receive(self._watcher)
         return None
 
-    def check_redelivery(self) -> Trouble | None:
-        """Let subscribers of new channels return all messages that are published meanwhile."""
-        topic, token, load = (
-            self.places.neighbour,
-            f"{CHANNEL}_{next(self._numbers)}",
-            machine_load(),
-        )
-        bodies = make_bodies(token.encode())
-        rounds: list[RedeliveryRound] = []
+    def exercise(self, what: str, until: float) -> Trouble | None:
+        """Return messages, or publish on many connections at once; return what went wrong."""
         try:
-            for times_out in (False, True)[: 1 + self._times_out]:
-                channel = f"{token}_{times_out:d}"
-                client = self._subscribe(topic, extend=False, channel=channel, timed=times_out)
-                patience_s = self.places.redelivery_s * load
-                rounds.append(RedeliveryRound(client, bodies, patience_s, load, times_out))
+            trouble = self._return_messages(until) if what == RETURNED else self._crowd(until)
         except _Disturbed as error:
-            return or_dead(Trouble(error.violated, str(error)), self._address)
-        publisher = self._greet(self._address)
-        publisher.send(b"".join(self._pub(body, topic) for body in bodies))
-        trouble = return_all(rounds, publisher)
-        self._times_out = self._times_out and rounds[-1].came_again
-        for each in (publisher, *(one.client for one in rounds)):
-            each.close()
+            trouble = Trouble(error.violated, str(error))
         return or_dead(trouble, self._address) if trouble is not None else None
+
+    def _return_messages(self, until: float) -> Trouble | None:
+        """Let subscribers of new channels get again all messages that are published meanwhile."""
+        topic, load = self.places.neighbour, machine_load()
+        token = f"{CHANNEL}_{next(self._numbers)}"
+        bodies, patience_s = make_bodies(token.encode()), self.places.redelivery_s * load
+        returning: list[RedeliveryRound] = []
+        for late in (False, True)[: 1 + self._times_out]:
+            client = self._subscribe(topic, extend=False, channel=f"{token}_{late:d}", timed=late)
+            returning.append(RedeliveryRound(client, bodies, patience_s, load, late))
+        ordered = self._subscribe_in_order(f"{token}_in_order")
+        in_order = [OrderedRound(ordered, bodies, self.places.push_s * load)] if ordered else []
+        publisher = self._greet(self._address)
+        publisher.send(publish_all(bodies, topic, traced=self.places.can_trace))
+        trouble = return_all([*returning, *in_order], publisher, until)
+        self._times_out = self._times_out and returning[-1].came_again
+        _close(publisher, ordered, *(each.client for each in returning))
+        return trouble
+
+    def _crowd(self, until: float) -> Trouble | None:
+        """Let many connections publish traced messages at once."""
+        count = range(PUBLISHERS * self.places.can_trace)
+        clients = [self._greet(self._address) for _ in count]
+        until = min(until, time.monotonic() + SECONDS)
+        return publish_at_once(clients, self.places.neighbour, until, self._answer_s)
 
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
         """Wait until all expected messages arrived unchanged; return the first that did not.
@@ -138,10 +151,9 @@ class Bystanders:
         strange = self._await_missing(watcher, missing)
         if not missing:
             return None
-        ended = watcher.ended
-        watcher.close()
         self._watcher = None
-        if ended:
+        watcher.close()
+        if watcher.ended:
             return Trouble(NEIGHBOUR, "a subscriber's connection was ended")
         return describe_undelivered(
             missing, len(stored), strange=strange, before_content=HEADER_LENGTH_SIZE
@@ -182,15 +194,7 @@ class Bystanders:
 
     def close(self) -> None:
         """Close the connections of the bystanders."""
-        for client in (
-            self._publisher,
-            self._subscriber,
-            self._idle,
-            self._watcher,
-            self._orderly,
-        ):
-            if client is not None:
-                client.close()
+        _close(self._publisher, self._subscriber, self._idle, self._watcher, self._orderly)
         self._publisher = self._subscriber = self._idle = self._watcher = self._orderly = None
         self._awaiting.clear()
         self._returning.clear()
@@ -216,13 +220,12 @@ class Bystanders:
         }
         return None
 
-    def _subscribe_in_order(self) -> CaseConnection | None:
+    def _subscribe_in_order(self, channel: str = ORDERED_CHANNEL) -> CaseConnection | None:
         """Return an ordered subscriber; None where the target has no such subscription."""
         for name in (names.SUB_ORDERED, names.SUB_ORDER):
             with contextlib.suppress(_Disturbed):
-                return self._subscribe(
-                    self.places.neighbour, extend=False, name=name, channel=ORDERED_CHANNEL
-                )
+                topic = self.places.neighbour
+                return self._subscribe(topic, extend=False, name=name, channel=channel)
         return None
 
     def _connect(self) -> CaseConnection:
@@ -310,11 +313,8 @@ class Bystanders:
             (fresh, ROUND_TRIP, "a fresh connection's publish"),
             (publisher, NEIGHBOUR, "a neighbour's publish"),
         ):
-            said = (
-                client.answers[0].kind
-                if client.answers
-                else client.ended or client.fault or "nothing"
-            )
+            first = client.answers[0].kind if client.answers else ""
+            said = first or client.ended or client.fault or "nothing"
             if said == "nothing" and client is fresh:
                 return Trouble(HUNG, f"{who} is answered with {said}")
             if said != OK_KIND:
@@ -381,6 +381,12 @@ class Bystanders:
     def _pub(self, body: bytes, topic: Topic) -> bytes:
         line = command_line(names.PUB, topic.name, topic.partition or 0)
         return line + len(body).to_bytes(4) + body
+
+
+def _close(*clients: CaseConnection | None) -> None:
+    for client in clients:
+        if client is not None:
+            client.close()
 
 
 class _Disturbed(Exception):

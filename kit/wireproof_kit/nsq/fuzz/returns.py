@@ -1,7 +1,8 @@
 """Rounds of redelivery: subscribers return all messages that they get, and await each again.
 
 One subscriber returns messages (REQ), immediately or for a while. Another one asks for a short
-time-out and answers none. They are two, since a time-out would also return what REQ returns.
+time-out and answers none. They are two, since a time-out would also return what REQ returns. Some
+commands arrive in two pieces, divided behind a line feed in the id of the message.
 """
 
 import math
@@ -15,9 +16,11 @@ from wireproof_kit.fuzz.oracle.bystanders import wait
 from wireproof_kit.fuzz.oracle.rules import NEIGHBOUR, REDELIVERY
 from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.nsq.fuzz.answers import MESSAGE, message_id
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_spec.nsq import names
+from wireproof_spec.nsq.command import command_line
 
-COUNT: Final = 1050
+COUNT: Final = 1051
 """Messages of a round. All are in flight at once: a broker died of one more than a thousand."""
 AGAIN: Final = 2
 """So often a message is returned; a time-out takes long, and returns it once."""
@@ -25,6 +28,7 @@ DELAY_MS: Final = 100
 LOOK_S: Final = 0.1
 BEHIND: Final = 10
 """A message is lost if this many times as long has passed as any other one took to come again."""
+_FEEDS: Final = b"\n" * 8
 _REQ: Final = names.REQ + b" %b"
 _BODY: Final = slice(34, None)
 
@@ -73,14 +77,32 @@ def make_bodies(token: bytes) -> list[bytes]:
     return [b"%b:%d" % (token, number) for number in range(COUNT)]
 
 
+def publish_all(bodies: Sequence[bytes], topic: Topic, *, traced: bool) -> bytes:
+    """Return the commands that publish the bodies; traced ones have line feeds in their ids."""
+    line = command_line(names.PUB_TRACE if traced else names.PUB, topic.name, topic.partition or 0)
+    whole = [_FEEDS + body if traced else body for body in bodies]
+    return b"".join(line + len(body).to_bytes(4) + body for body in whole)
+
+
+def _divide(replies: Sequence[bytes]) -> tuple[bytes, bytes]:
+    """Return the replies for two writes, divided behind the first line feed inside an id."""
+    data = b"".join(replies)
+    end = len(replies[0]) - 1 if replies and replies[0] else 0
+    cut = data.find(b"\n", 0, end) + 1
+    return data[:cut], data[cut:]
+
+
 @dataclass(slots=True)
 class RedeliveryRound:
     """Decides what becomes of the messages of one subscriber, and which ones are lost.
 
-    It returns one half immediately and the other one later; or it answers none, so that their
-    time-out returns them (`times_out`). A message is lost when the last one of its half came again
-    and it did not follow soon. Where not even the last one came, it is lost after `patience_s`;
-    but a broker may grant another time-out than was asked for.
+    It keeps the first message, and returns one half of the others immediately and one half later;
+    or it answers none, so that their time-out returns them (`times_out`). The message that is kept
+    matters: a broker looked at the first deadline alone, and did not sort the later ones anew.
+
+    A message is lost when the last one of its half came again and it did not follow soon. Where
+    not even the last one came, it is lost after `patience_s`; but a broker may grant another
+    time-out than was asked for.
     """
 
     client: CaseConnection
@@ -97,8 +119,8 @@ class RedeliveryRound:
             return
         now, later = _REQ + b" 0\n", _REQ + b" %d\n" % DELAY_MS
         self._ways = [
-            self._way("returned immediately", 0, AGAIN, now, step=2),
-            self._way(f"returned for {DELAY_MS} ms", 1, AGAIN, later, step=2),
+            self._way("returned immediately", 1, AGAIN, now, step=2),
+            self._way(f"returned for {DELAY_MS} ms", 2, AGAIN, later, step=2),
         ]
 
     def _way(self, words: str, first: int, times: int, command: bytes, *, step: int = 1) -> _Way:
@@ -111,6 +133,8 @@ class RedeliveryRound:
             said = way.take(body, frame, now, self.grace_s)
             if said is not None:
                 return said
+        if body == self.bodies[0]:
+            return b""
         return names.FIN + b" " + message_id(frame) + b"\n"
 
     def attend(self, now: float) -> Trouble | None:
@@ -118,7 +142,7 @@ class RedeliveryRound:
         client = self.client
         frames = [answer.data for answer in client.answers if answer.kind == MESSAGE]
         client.answers.clear()
-        client.send(b"".join(self.reply(each, now) for each in frames))
+        client.send(*_divide([self.reply(each, now) for each in frames]))
         if client.ended:
             return Trouble(NEIGHBOUR, "a subscriber's connection was ended")
         return self.trouble(now)
@@ -145,10 +169,41 @@ class RedeliveryRound:
         return None
 
 
-def return_all(rounds: Sequence[RedeliveryRound], publisher: CaseConnection) -> Trouble | None:
-    """Attend subscribers until all messages have come again or one is lost."""
+@dataclass(slots=True)
+class OrderedRound:
+    """Finishes the messages of an ordered subscriber, of which each must follow the one before."""
+
+    client: CaseConnection
+    bodies: Sequence[bytes]
+    patience_s: float
+    came: set[bytes] = field(default_factory=set[bytes])
+    since: float = field(default_factory=time.monotonic)
+
+    def attend(self, now: float) -> Trouble | None:
+        """Finish the messages that have come; return what is wrong."""
+        client = self.client
+        for answer in client.answers:
+            if answer.kind == MESSAGE:
+                self.came.add(answer.data[_BODY])
+                self.since = now
+                client.send(names.FIN + b" " + message_id(answer.data) + b"\n")
+        client.answers.clear()
+        if self.is_over(now) or now <= self.since + self.patience_s:
+            return None
+        words = f"{len(self.came)} of {len(self.bodies)} messages, and then no more"
+        return Trouble(REDELIVERY, f"an ordered subscriber that finished all was sent {words}")
+
+    def is_over(self, now: float) -> bool:
+        """Return True if all messages have come, or none can come."""
+        return len(self.came) >= len(self.bodies) or bool(self.client.ended)
+
+
+def return_all(
+    rounds: Sequence[RedeliveryRound | OrderedRound], publisher: CaseConnection, until: float
+) -> Trouble | None:
+    """Attend subscribers until all messages have come again, one is lost or the time is over."""
     trouble, now = None, time.monotonic()
-    while trouble is None and not all(each.is_over(now) for each in rounds):
+    while trouble is None and now < until and not all(each.is_over(now) for each in rounds):
         wait([*(each.client for each in rounds), publisher], now + LOOK_S)
         now = time.monotonic()
         troubles = [each.attend(now) for each in rounds]
