@@ -1,9 +1,7 @@
 """The decorator that turns a test function into a case of the kit."""
 
-import functools
-import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ParamSpec
 
 from wireproof_kit.observation import Observation
@@ -52,40 +50,6 @@ def case(
         return function
 
     return mark_function
-
-
-def elsewhere(
-    function: Callable[..., Observation],
-    *,
-    place: str,
-    needs: tuple[str, ...],
-    arguments: Mapping[str, str],
-    adapt: Callable[[str, object], object],
-) -> Callable[..., Observation]:
-    """Return the experiment of a case as another case, with other arguments.
-
-    ``arguments`` name by which argument each of the case's own is replaced; ``adapt`` makes of
-    what comes under the case's own name what is passed to it. The id is that of the case and then
-    ``place``, so that the same accept sets apply.
-    """
-    mark = case_mark(function)
-    if mark is None:
-        raise TypeError(f"{function.__name__} is no case")
-    signature = inspect.signature(function)
-    others = {new: old for old, new in arguments.items()}
-
-    @functools.wraps(function)
-    def repeat(**given: object) -> Observation:
-        own = {others.get(name, name): value for name, value in given.items()}
-        return function(**{name: adapt(name, value) for name, value in own.items()})
-
-    parameters = [
-        each.replace(name=arguments.get(name, name), kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, each in signature.parameters.items()
-    ]
-    repeat.__dict__["__signature__"] = signature.replace(parameters=parameters)
-    setattr(repeat, MARK, replace(mark, needs=(*mark.needs, *needs), place=place))
-    return repeat
 
 
 def case_mark(function: object) -> CaseMark | None:

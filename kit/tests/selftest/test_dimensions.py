@@ -15,6 +15,7 @@ from wireproof_kit.selftest.dimensions import (
 from wireproof_kit.selftest.plan import ALTERNATIVE, FAULT, VARIANT, Trial, joint_trials
 from wireproof_kit.selftest.shown import all_acceptable, pattern_shown, read_reasons, unshown
 from wireproof_kit.selftest.trial import cases_of, is_unexpected
+from wireproof_reference_impl.iggy.faulty.corners import CORNERS as IGGY_CORNERS
 from wireproof_reference_impl.iggy.presets import VARIANTS as IGGY_VARIANTS
 from wireproof_reference_impl.nsq.faulty.corners import CORNERS
 from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS
@@ -32,15 +33,20 @@ def as_trial(name: str, *, way: str) -> Trial:
     return Trial(name, FAULT, (name,), breaks=("ext.http.accept",), way=way)
 
 
-def test_every_must_clause_of_a_broker_has_its_dimensions() -> None:
-    table = read_dimensions("nsq")
-    assert [each.id for each in judged_clauses("nsq") if table.corners(each.id) is None] == []
+KNOWN = {"nsq": CORNERS.keys(), "iggy": IGGY_CORNERS.keys()}
 
 
-def test_every_corner_that_matters_is_known_to_the_reference() -> None:
-    table = read_dimensions("nsq")
-    corners = {corner for each in judged_clauses("nsq") for corner in table.corners(each.id) or ()}
-    assert corners <= CORNERS.keys()
+@pytest.mark.parametrize("protocol", KNOWN)
+def test_every_must_clause_of_a_broker_has_its_dimensions(protocol: str) -> None:
+    table = read_dimensions(protocol)
+    assert [each.id for each in judged_clauses(protocol) if table.corners(each.id) is None] == []
+
+
+@pytest.mark.parametrize("protocol", KNOWN)
+def test_every_corner_that_matters_is_known_to_the_reference(protocol: str) -> None:
+    table, clauses = read_dimensions(protocol), judged_clauses(protocol)
+    corners = {corner for each in clauses for corner in table.corners(each.id) or ()}
+    assert corners <= KNOWN[protocol]
     assert {corner.partition("=")[0] for corner in corners} == table.dimension.keys()
 
 

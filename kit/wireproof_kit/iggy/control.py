@@ -1,6 +1,6 @@
 """A client for the control API of a target, which changes stored messages."""
 
-from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
+from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.http import HttpClient, is_success
 from wireproof_kit.wire.http import TransferResult
 
@@ -29,7 +29,7 @@ class ControlClient:
         query = {
             "stream": topic.stream.number,
             "topic": topic.number,
-            "partition": FIRST_PARTITION,
+            "partition": topic.partition,
             "offset": offset,
             what: value,
         }

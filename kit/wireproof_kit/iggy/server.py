@@ -7,13 +7,19 @@ from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.iggy.access import Access
 from wireproof_kit.iggy.control import ControlClient
 from wireproof_kit.iggy.observe.disk import DataDirectory
-from wireproof_kit.iggy.observe.observations import observe
+from wireproof_kit.iggy.observe.observations import observe, observe_http
 from wireproof_kit.iggy.observe.polled import Polled, join_polled, read_polled
-from wireproof_kit.iggy.topics import FIRST_PARTITION, Stream, Topic
+from wireproof_kit.iggy.topics import Stream, Topic
 from wireproof_kit.iggy.wire import generations, payloads, requests
 from wireproof_kit.iggy.wire.answers import Answer, Closed, Done
 from wireproof_kit.iggy.wire.connection import Connection, connect_socket
-from wireproof_kit.iggy.wire.http import HttpClient, JsonPolled, json_polled, messages_body
+from wireproof_kit.iggy.wire.http import (
+    HttpClient,
+    JsonPolled,
+    is_success,
+    json_polled,
+    messages_body,
+)
 from wireproof_kit.iggy.wire.payloads import POLLING, Polling
 from wireproof_kit.observation import Observation
 from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY, Patience, Wait
@@ -39,13 +45,19 @@ PREPARING = PUSH
 
 
 class Server:
-    """One case's access to the target; not thread-safe; closing it deletes its topics."""
+    """One case's access to the target; not thread-safe; closing it deletes its topics.
+
+    What a case sends to prepare itself goes over TCP, or over HTTP if ``over_http``. If
+    ``polls_again``, what was polled is polled a second time, and that is what the case sees.
+    """
 
     def __init__(self, access: Access, *, transcript: Transcript, patience: Patience) -> None:
         self.access = access
         self.transcript = transcript
         self.patience = patience
         self.generation: Generation = access.login.generation
+        self.over_http = False
+        self.polls_again = False
         self._own: Connection | None = None
         self._open: list[Connection] = []
         self._topics: list[Topic] = []
@@ -150,13 +162,13 @@ class Server:
         self,
         topic: Topic,
         *messages: SentMessage,
-        partition: int = FIRST_PARTITION,
+        partition: int | None = None,
         partitioning: Partitioning | None = None,
         by: tuple[Identifier, Identifier] | None = None,
     ) -> Outgoing:
         """Return the request that sends messages; ``partitioning`` overrides ``partition``."""
         stream, name = by or (topic.stream.id, topic.id)
-        where = partitioning or partition_id(partition)
+        where = partitioning or _place(topic, partition)
         return self.request(
             commands.SEND_MESSAGES, SendMessages(stream, name, where, tuple(messages))
         )
@@ -165,7 +177,7 @@ class Server:
         self,
         topic: Topic,
         *messages: SentMessage,
-        partition: int = FIRST_PARTITION,
+        partition: int | None = None,
         partitioning: Partitioning | None = None,
         wait: Wait = ANSWER,
     ) -> Answer:
@@ -179,7 +191,7 @@ class Server:
         self,
         topic: Topic,
         *messages: SentMessage,
-        partition: int = FIRST_PARTITION,
+        partition: int | None = None,
         partitioning: Partitioning | None = None,
     ) -> None:
         """Send messages in one request that must succeed.
@@ -187,6 +199,11 @@ class Server:
         Raises:
             ArrangementFailed: the server refused the messages.
         """
+        if self.over_http:
+            posted = self.post(topic, *messages, partition=partition, partitioning=partitioning)
+            if not is_success(posted):
+                raise ArrangementFailed(f"a right POST was answered {observe_http(posted).value}")
+            return
         answer = self.send(
             topic, *messages, partition=partition, partitioning=partitioning, wait=PREPARING
         )
@@ -229,7 +246,9 @@ class Server:
             return polled if len(polled.seen) >= due or not polled.is_readable else None
 
         found = until(look, seconds=self.client.seconds(ANSWER), every=0.02)
-        return found if found is not None else self.poll(topic, polling)
+        if found is None:
+            return self.poll(topic, polling)
+        return self._poll_on(topic, due, polling) if self.polls_again else found
 
     def _poll_on(self, topic: Topic, due: int, polling: Polling) -> Polled:
         """Poll, and poll on behind the last message as long as that returns some more.
@@ -251,29 +270,32 @@ class Server:
         return self.poll_until(topic, len(messages), Polling(count=len(messages) + 1))
 
     def store_offset(
-        self, topic: Topic, offset: int, *, consumer: int = 1, partition: int = FIRST_PARTITION
+        self, topic: Topic, offset: int, *, consumer: int = 1, partition: int | None = None
     ) -> Answer:
         """Store a consumer's offset."""
         payload = StoreConsumerOffset(
             generations.consumer(consumer, self.generation),
             topic.stream.id,
             topic.id,
-            partition,
+            topic.partition if partition is None else partition,
             offset,
         )
         return self.ask(commands.STORE_CONSUMER_OFFSET, payload)
 
     def ask_offset(
-        self, topic: Topic, *, consumer: int = 1, partition: int = FIRST_PARTITION
+        self, topic: Topic, *, consumer: int = 1, partition: int | None = None
     ) -> Answer:
         """Request a consumer's stored offset and return the response."""
         payload = GetConsumerOffset(
-            generations.consumer(consumer, self.generation), topic.stream.id, topic.id, partition
+            generations.consumer(consumer, self.generation),
+            topic.stream.id,
+            topic.id,
+            topic.partition if partition is None else partition,
         )
         return self.ask(commands.GET_CONSUMER_OFFSET, payload)
 
     def stored_offset(
-        self, topic: Topic, *, consumer: int = 1, partition: int = FIRST_PARTITION
+        self, topic: Topic, *, consumer: int = 1, partition: int | None = None
     ) -> int | None:
         """Return a consumer's stored offset; None when the target has none."""
         answer = self.ask_offset(topic, consumer=consumer, partition=partition)
@@ -300,29 +322,34 @@ class Server:
         self,
         topic: Topic,
         *messages: SentMessage | Mapping[str, object],
-        partition: int = FIRST_PARTITION,
+        partition: int | None = None,
         partitioning: Partitioning | None = None,
     ) -> TransferResult:
         """Send messages over HTTP; a case may give its own JSON objects."""
-        body = messages_body(messages, partitioning or partition_id(partition))
+        body = messages_body(messages, partitioning or _place(topic, partition))
         return self.http.post(f"{topic.path}/messages", body)
 
     def get(self, topic: Topic, **query: object) -> JsonPolled:
-        """Poll over HTTP; by default the first hundred messages of the first partition."""
-        whole = {"partition_id": FIRST_PARTITION, "kind": "offset", "value": 0, "count": 100}
+        """Poll over HTTP; by default the first hundred messages of the case."""
+        whole = {
+            "partition_id": topic.partition,
+            "kind": "offset",
+            "value": topic.start,
+            "count": 100,
+        }
         return self.get_by(topic, {**whole, **query})
 
     def get_by(self, topic: Topic, query: Query | str) -> JsonPolled:
         """Poll over HTTP with exactly this query."""
         return json_polled(self.http.get(f"{topic.path}/messages", query))
 
-    def offset_body(self, offset: int, *, consumer: int = 1) -> dict[str, object]:
-        """Return the JSON body that stores an offset of the first partition.
+    def offset_body(self, topic: Topic, offset: int, *, consumer: int = 1) -> dict[str, object]:
+        """Return the JSON body that stores an offset of a consumer.
 
         The consumer goes by both names it has had; the one that is not known means nothing.
         """
         who = {"id": str(consumer), "consumer_id": str(consumer)}
-        return {**who, "partition_id": FIRST_PARTITION, "offset": offset}
+        return {**who, "partition_id": topic.partition, "offset": offset}
 
     def get_until(self, topic: Topic, due: int, **query: object) -> JsonPolled:
         """Poll over HTTP until enough messages arrive or patience has passed."""
@@ -332,7 +359,9 @@ class Server:
             return polled if len(polled.objects) >= due or not polled.is_readable else None
 
         found = until(look, seconds=self.client.seconds(ANSWER), every=0.02)
-        return found if found is not None else self.get(topic, **query)
+        if found is None:
+            return self.get(topic, **query)
+        return self._get_on(topic, due, query) if self.polls_again else found
 
     def _get_on(self, topic: Topic, due: int, query: Mapping[str, object]) -> JsonPolled:
         """Poll over HTTP, and on behind the last message as long as that returns some more."""
@@ -407,3 +436,7 @@ class Server:
     def _http_at(self, address: Address, token: str) -> HttpClient:
         seconds = self.access.http_seconds
         return HttpClient(address, transcript=self.transcript, seconds=seconds, token=token)
+
+
+def _place(topic: Topic, partition: int | None) -> Partitioning:
+    return partition_id(topic.partition if partition is None else partition)

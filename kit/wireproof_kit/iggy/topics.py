@@ -27,12 +27,18 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic of a stream; its partitions are 1 to ``partitions``."""
+    """A topic of a stream; its partitions are 1 to ``partitions``.
+
+    A case uses one ``partition`` unless it names another one, and polls it from ``start`` on: what
+    lies before is not its own.
+    """
 
     stream: Stream
     number: int
     name: str
     partitions: int
+    partition: int = FIRST_PARTITION
+    start: int = 0
 
     @property
     def id(self) -> Identifier:

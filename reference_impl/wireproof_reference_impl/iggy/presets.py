@@ -19,6 +19,7 @@ from wireproof_reference_impl.iggy.faulty import (
     send,
     stored,
 )
+from wireproof_reference_impl.iggy.faulty.corners import RESTRICTED
 from wireproof_reference_impl.iggy.faulty.effect import late_twin
 from wireproof_reference_impl.iggy.generations import of_dialect
 from wireproof_reference_impl.iggy.variants import http as http_variants
@@ -72,7 +73,7 @@ def build(
     """
     behaviour = of_dialect(generation, dialect)
     for name in fault_names:
-        behaviour = change_settings(behaviour, find_preset(FAULTS, "fault", name).settings)
+        behaviour = change_settings(behaviour, _fault(name).settings)
     for name in variant_names:
         behaviour = change_settings(behaviour, find_preset(VARIANTS, "variant", name).settings)
     return behaviour
@@ -87,5 +88,10 @@ def overrides(
         BadOption: a name that does not exist.
     """
     presets = [find_preset(VARIANTS, "variant", name) for name in variant_names]
-    presets += [find_preset(FAULTS, "fault", name) for name in fault_names]
+    presets += [_fault(name) for name in fault_names]
     return tuple(override for preset in presets for override in preset.overrides)
+
+
+def _fault(name: str) -> Preset:
+    """Return the fault with this name, which may be restricted to a corner: `NAME@CORNER`."""
+    return RESTRICTED.find(name, lambda own: find_preset(FAULTS, "fault", own))

@@ -84,8 +84,10 @@ def _presets() -> Presets:
 def _behaviour(options: ServeOptions) -> Behaviour:
     if not (options.faults or options.variants):
         return of_dialect(options.generation, options.dialect)
+    from wireproof_reference_impl import corners
     from wireproof_reference_impl.iggy.presets import build, overrides
 
+    corners.report_to(options.data)
     apply(overrides(options.faults, options.variants))
     return build(
         options.generation,

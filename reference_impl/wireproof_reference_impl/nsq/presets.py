@@ -10,7 +10,7 @@ from wireproof_reference_impl.nsq.behaviour import (
     of_dialect,
 )
 from wireproof_reference_impl.nsq.core.commands import publish_pipelined
-from wireproof_reference_impl.nsq.faulty import corners
+from wireproof_reference_impl.nsq.faulty.corners import RESTRICTED
 from wireproof_reference_impl.nsq.preset import late_twin
 from wireproof_reference_impl.overrides import Override, replace_function
 from wireproof_reference_impl.preset import Preset, find_preset
@@ -52,9 +52,7 @@ def build(dialect: str, *, fault_names: Sequence[str], variant_names: Sequence[s
 
 def _fault(name: str) -> Preset:
     """Return the fault with this name, which may be restricted to a corner: `NAME@CORNER`."""
-    own, at, corner = name.partition(corners.SEPARATOR)
-    preset = find_preset(FAULTS, "fault", own)
-    return corners.make_cornered(preset, corner) if at else preset
+    return RESTRICTED.find(name, lambda own: find_preset(FAULTS, "fault", own))
 
 
 def overrides(

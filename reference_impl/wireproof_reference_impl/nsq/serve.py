@@ -81,8 +81,8 @@ def _presets() -> Presets:
 def _behaviour(options: ServeOptions) -> Behaviour:
     if not (options.faults or options.variants):
         return of_dialect(options.dialect)
+    from wireproof_reference_impl import corners
     from wireproof_reference_impl.nsq import presets
-    from wireproof_reference_impl.nsq.faulty import corners
 
     corners.report_to(options.data)
     apply(presets.overrides(options.faults, options.variants))

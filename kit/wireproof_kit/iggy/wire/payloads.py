@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
+from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire import generations
 from wireproof_spec.iggy.bodies.identifier import Identifier
 from wireproof_spec.iggy.bodies.poll_messages import PollMessages
@@ -13,13 +13,16 @@ from wireproof_spec.iggy.kinds import CONSUMER_KIND, OFFSET
 
 @dataclass(frozen=True, slots=True)
 class Polling:
-    """The parameters of a poll; by default the first hundred messages of the first partition."""
+    """The parameters of a poll; by default the first hundred messages of the case.
+
+    These lie in the partition of the topic that a case uses, from its start on.
+    """
 
     consumer: int = 1
     kind: int = CONSUMER_KIND
-    partition: int = FIRST_PARTITION
+    partition: int | None = None
     strategy: int = OFFSET
-    value: int = 0
+    value: int | None = None
     count: int = 100
     auto_commit: int = 0
 
@@ -40,9 +43,9 @@ def poll_payload(
         consumer=generations.consumer(polling.consumer, generation, kind=polling.kind),
         stream=stream,
         topic=name,
-        partition_id=polling.partition,
+        partition_id=topic.partition if polling.partition is None else polling.partition,
         strategy=polling.strategy,
-        value=polling.value,
+        value=topic.start if polling.value is None else polling.value,
         count=polling.count,
         auto_commit=polling.auto_commit,
     )

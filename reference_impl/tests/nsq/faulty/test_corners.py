@@ -4,14 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from wireproof_reference_impl import corners
 from wireproof_reference_impl.addresses import BadOption
 from wireproof_reference_impl.nsq.behaviour import of_dialect
 from wireproof_reference_impl.nsq.core.commands.table import handlers
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.log import MemoryStorage
 from wireproof_reference_impl.nsq.core.node import Node
-from wireproof_reference_impl.nsq.faulty import corners
+from wireproof_reference_impl.nsq.faulty.circumstances import Circumstances
+from wireproof_reference_impl.nsq.faulty.corners import CORNERS
 from wireproof_reference_impl.nsq.presets import build, overrides
+from wireproof_reference_impl.nsq.requests.http_request import Request
 from wireproof_reference_impl.nsq.wire.limits import Limits
 from wireproof_reference_impl.nsq.wire.message import PublishResult
 from wireproof_reference_impl.overrides import apply_overrides
@@ -74,6 +77,37 @@ def test_a_fault_is_wrong_in_its_corner_only(
     corner: str, partition: int, body: bytes, is_whole: bool
 ) -> None:
     assert delivered(corner, partition=partition, body=body) is is_whole
+
+
+@pytest.mark.parametrize(
+    ("corner", "ext", "holds"),
+    [
+        ("value=names-upper-case", b'{"Key":"v"}', True),
+        ("value=names-upper-case", b'{"key":"V"}', False),
+        ("value=header-large", b'{"k":"' + b"v" * 4096 + b'"}', True),
+        ("value=header-large", b'{"k":"v"}', False),
+    ],
+)
+def test_a_request_tells_of_its_header_before_there_is_a_message(
+    corner: str, ext: bytes, holds: bool
+) -> None:
+    request = Request("POST", "/pub_ext", {"ext": ext}, (), NOW)
+    assert CORNERS[corner](Circumstances((request,))) is holds
+
+
+def test_the_answer_to_a_publish_tells_how_many_messages_came_before() -> None:
+    name = "pub-trace-little-endian@number=one"
+    with apply_overrides(overrides([name])):
+        behaviour = build("published", fault_names=[name], variant_names=[])
+        node = Node(MemoryStorage(), behaviour=behaviour, limits=Limits(), now_ns=NOW)
+        node.create("t", range(1), extend=False, ordered=False)
+        client = Connection(node, handlers(behaviour), NOW)
+        traced = b"PUB_TRACE t 0\n" + (13).to_bytes(4, "big") + (77).to_bytes(8, "big") + b"hello"
+        ids: list[bytes] = []
+        for sent in (MAGIC + traced, traced):
+            client.receive(sent, NOW)
+            ids.append(client.take_output().partition(b"OK")[2][:8])
+    assert ids == [(1).to_bytes(8, "little"), (2).to_bytes(8, "big")]
 
 
 def test_an_unknown_corner_is_refused() -> None:

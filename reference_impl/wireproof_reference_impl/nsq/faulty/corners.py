@@ -1,28 +1,14 @@
-"""Corners: a fault that is wrong in some circumstances only, and correct everywhere else.
+"""The corners of NSQ: the circumstances in which a fault may be wrong alone."""
 
-Real bugs break a rule in one partition, over one path or for the second client. `make_cornered`
-makes such a fault of any other fault. Each override and rule of it checks at each call whether the
-circumstances are those of the corner. If they are not, or are unknown, the core does its work.
-"""
+from collections.abc import Callable
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-
-from msgspec.structs import replace
-
-from wireproof_reference_impl.addresses import BadOption
+from wireproof_reference_impl import corners
+from wireproof_reference_impl.corners import Corners
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.faulty.circumstances import NOTES, Circumstances, is_note
 from wireproof_reference_impl.nsq.wire.message import NewMessage
-from wireproof_reference_impl.overrides import Original, Override
-from wireproof_reference_impl.preset import Preset
 
-SEPARATOR = "@"
-BETWEEN = "+"
-ENTERED = "corner-entered"
-"""The file in the data directory that says that some call was in the corner."""
-
-Holds = Callable[[Circumstances], bool | None]
+Holds = corners.Holds[Circumstances]
 
 _LARGE_BODY = 60_000
 _SMALL_BODY = 2
@@ -128,67 +114,5 @@ CORNERS: dict[str, Holds] = {
     "clients=several": lambda now: None if now.clients is None else now.clients > 1,
     "connection=again": lambda now: now.is_again,
 }
-"""When a corner is entered, by `dimension=value`; None where the circumstances do not tell."""
 
-_reported: list[Path] = []
-
-
-def make_cornered(preset: Preset, corner: str) -> Preset:
-    """Return the fault that is wrong only where all of `dimension=value+…` holds.
-
-    Raises:
-        BadOption: a corner that is not known.
-    """
-    words = corner.split(BETWEEN)
-    for word in words:
-        if word not in CORNERS:
-            raise BadOption(f"no corner is called {word!r}; known are {', '.join(CORNERS)}")
-    holds = [CORNERS[word] for word in words]
-    changed = {
-        name: _apply_rule(name, rule, holds) if callable(rule) else rule
-        for name, rule in preset.settings.items()
-    }
-    overrides = tuple(_overridden(each, holds) for each in preset.overrides)
-    name = f"{preset.name}{SEPARATOR}{corner}"
-    return replace(preset, name=name, settings=changed, overrides=(*NOTES, *overrides))
-
-
-def report_to(folder: Path | None) -> None:
-    """Report in a folder, by an empty file, that the corner was entered."""
-    _reported[:] = [] if folder is None else [folder / ENTERED]
-
-
-def _is_inside(holds: Sequence[Holds], arguments: Sequence[object]) -> bool:
-    now = Circumstances(arguments)
-    inside = all(each(now) for each in holds)
-    if inside and _reported:
-        _reported.pop().touch()
-    return inside
-
-
-def _overridden(override: Override, holds: Sequence[Holds]) -> Override:
-    if is_note(override):
-        return override
-
-    def wrap(original: Original) -> Callable[..., object]:
-        wrong = override.wrap(original)
-
-        def call(*arguments: object, **named: object) -> object:
-            inside = _is_inside(holds, (*arguments, *named.values()))
-            return (wrong if inside else original)(*arguments, **named)
-
-        return call
-
-    return replace(override, wrap=wrap)
-
-
-def _apply_rule(name: str, wrong: Callable[..., object], holds: Sequence[Holds]) -> object:
-    """Return a rule of the behaviour table that is the given one in the corner only."""
-    group, _, own = name.partition(".")
-    right = getattr(getattr(Behaviour(), group), own)
-
-    def call(*arguments: object, **named: object) -> object:
-        inside = _is_inside(holds, (*arguments, *named.values()))
-        return (wrong if inside else right)(*arguments, **named)
-
-    return call
+RESTRICTED = Corners(CORNERS, Circumstances, behaviour=Behaviour(), notes=NOTES, is_note=is_note)

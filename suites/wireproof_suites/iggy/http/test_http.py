@@ -117,10 +117,10 @@ def test_offset(server: Server, topic: Topic, which: int) -> Observation:
     send_and_check(server, topic, 5)
     offset = offsets_of(server, topic, 5)[which]
     path = f"{topic.path}/consumer-offsets"
-    answer = server.http.put(path, server.offset_body(offset))
+    answer = server.http.put(path, server.offset_body(topic, offset))
     if not is_success(answer):
         return observe_http(answer)
-    told = server.http.get(path, {"id": 1, "consumer_id": 1, "partition_id": 1})
+    told = server.http.get(path, {"id": 1, "consumer_id": 1, "partition_id": topic.partition})
     found = _told_offset(told)
     if found != offset:
         difference = Difference("offset", None, str(offset), str(found))
@@ -137,7 +137,8 @@ def test_offset_of_tcp(server: Server, topic: Topic) -> Observation:
     offset = offsets_of(server, topic, 5)[2]
     server.store_offset(topic, offset)
     told = server.http.get(
-        f"{topic.path}/consumer-offsets", {"id": 1, "consumer_id": 1, "partition_id": 1}
+        f"{topic.path}/consumer-offsets",
+        {"id": 1, "consumer_id": 1, "partition_id": topic.partition},
     )
     if not is_success(told):
         return observe_http(told)

@@ -44,7 +44,9 @@ CASE_SECONDS = 60
 def test_offset(server: Server, topic: Topic, from_the: str) -> Observation:
     """A poll from a message's offset returns that message first."""
     sent = make_numbered(5)
-    polled = server.sent_and_polled(topic, *sent)
+    for request in [sent] if from_the == "first" else [[one] for one in sent]:
+        server.send_accepted(topic, *request)
+    polled = server.poll_until(topic, len(sent))
     unread = observe_unread(polled)
     if unread is not None or len(polled.seen) < len(sent):
         return unread or observed(MISSING, overdue=True)
@@ -126,7 +128,9 @@ def test_timestamp_unit(server: Server, topic: Topic) -> Observation:
 @pytest.mark.parametrize("number", IDS.values(), ids=IDS)
 def test_id(server: Server, topic: Topic, number: int) -> Observation:
     """A message is polled with all 128 bits of the id it was sent with."""
-    sent = message(id=number)
+    sent = [message(id=number)]
+    if number > 1:
+        sent.append(message(b"another", id=number - 1))
 
     def look(due: SentMessage, seen: PolledMessage) -> Observation:
         found = seen.message.id
@@ -137,7 +141,7 @@ def test_id(server: Server, topic: Topic, number: int) -> Observation:
         difference = make_difference("id", seen, str(due.id), str(found))
         return observed(f"id:{word}", difference=difference)
 
-    return each_of(server.sent_and_polled(topic, sent), [sent], "id:as-sent", look)
+    return each_of(server.sent_and_polled(topic, *sent), sent, "id:as-sent", look)
 
 
 @case("iggy/message/byte-order", clause="iggy.message.byte-order")

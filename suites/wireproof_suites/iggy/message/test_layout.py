@@ -68,8 +68,10 @@ def test_places(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Ob
     ids = (DISTINCT_ID + (number << 125) for number in range(3))
     payloads = (EVERY_BYTE, b"a", b"b")
     sent = [SentMessage(id, headers, payload) for id, payload in zip(ids, payloads, strict=True)]
+    for each in [sent] if headers else [[one] for one in sent]:
+        server.send_accepted(topic, *each)
 
-    return each_of(server.sent_and_polled(topic, *sent), sent, "places:right", _places)
+    return each_of(server.poll_until(topic, len(sent)), sent, "places:right", _places)
 
 
 @case("iggy/message/layout-of-before", clause="iggy.message.old-layout")
@@ -95,38 +97,44 @@ def test_layout_of_before(
 @pytest.mark.parametrize("headers", ["no-headers", "three-headers"])
 def test_length(server: Server, topic: Topic, size: int, headers: str) -> Observation:
     """The length field before a payload holds the number of payload bytes."""
-    sent = message(make_payload(size), *HEADER_SETS[headers])
-    polled = server.sent_and_polled(topic, sent)
+    sent = [message(make_payload(size), *HEADER_SETS[headers])]
+    if HEADER_SETS[headers]:
+        sent.append(message(make_payload(size + 1)))
+    polled = server.sent_and_polled(topic, *sent)
 
     def look(due: SentMessage, seen: PolledMessage) -> Observation:
-        told = int.from_bytes(seen.raw[-size - LENGTH_SIZE : -size], "little")
-        if told == size and seen.raw.endswith(due.payload):
+        right = len(due.payload)
+        told = int.from_bytes(seen.raw[-right - LENGTH_SIZE : -right], "little")
+        if told == right and seen.raw.endswith(due.payload):
             return observed("length:right")
         return observed(
-            "length:wrong", difference=make_difference("length", seen, str(size), str(told))
+            "length:wrong", difference=make_difference("length", seen, str(right), str(told))
         )
 
-    return _or_length(polled, each_of(polled, [sent], "length:right", look))
+    return _or_length(polled, each_of(polled, sent, "length:right", look))
 
 
 @case("iggy/message/headers-length", clause="iggy.message.headers-length")
 @pytest.mark.parametrize("headers", HEADER_SETS.values(), ids=HEADER_SETS)
 def test_headers_length(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Observation:
     """The headers length field is always present and holds the size of the headers."""
-    sent = SentMessage(0, headers, b"payload")
-    polled = server.sent_and_polled(topic, sent)
+    sent = [SentMessage(0, headers, b"payload")]
+    if len(headers) > 1:
+        sent.append(SentMessage(0, (), b"another payload"))
+    polled = server.sent_and_polled(topic, *sent)
 
     def look(due: SentMessage, seen: PolledMessage) -> Observation:
         size = len(encode(HEADERS, due.headers))
         told = int.from_bytes(seen.raw[HEADERS_LENGTH_AT], "little")
-        right = seen.raw[HEADERS_AT + size :] == b"\x07\x00\x00\x00payload"
+        length = len(due.payload).to_bytes(LENGTH_SIZE, "little")
+        right = seen.raw[HEADERS_AT + size :] == length + due.payload
         if told == size and right:
             return observed("length:right")
         return observed(
             "length:wrong", difference=make_difference("headers", seen, str(size), str(told))
         )
 
-    return _or_length(polled, each_of(polled, [sent], "length:right", look))
+    return _or_length(polled, each_of(polled, sent, "length:right", look))
 
 
 def _places(due: SentMessage, seen: PolledMessage) -> Observation:

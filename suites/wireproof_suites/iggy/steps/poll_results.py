@@ -12,7 +12,7 @@ from wireproof_kit.iggy.observe.observations import (
 )
 from wireproof_kit.iggy.observe.polled import Polled
 from wireproof_kit.iggy.server import Server
-from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
+from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.payloads import POLLING, Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
@@ -27,7 +27,7 @@ def send_and_check(
     topic: Topic,
     count: int,
     *,
-    partition: int = FIRST_PARTITION,
+    partition: int | None = None,
     one_by_one: bool = False,
 ) -> tuple[SentMessage, ...]:
     """Send numbered messages, and return them in stored order once all of them can be polled.
@@ -35,7 +35,7 @@ def send_and_check(
     Raises:
         ArrangementFailed: not all of them can be polled.
     """
-    sent = make_numbered(count, first=1 + 1000 * partition)
+    sent = make_numbered(count, first=1 + 1000 * (partition or topic.partition))
     for each in [[one] for one in sent] if one_by_one else [sent]:
         server.send_accepted(topic, *each, partition=partition)
     polled = server.poll_until(topic, count, Polling(partition=partition, count=count))
@@ -48,7 +48,7 @@ def send_and_check(
 
 
 def offsets_of(
-    server: Server, topic: Topic, count: int, *, partition: int = FIRST_PARTITION
+    server: Server, topic: Topic, count: int, *, partition: int | None = None
 ) -> list[int]:
     """Return the offsets of the first messages of a partition: no text says where they begin.
 

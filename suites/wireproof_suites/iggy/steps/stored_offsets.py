@@ -12,7 +12,7 @@ AS_STORED = "offset:as-stored"
 
 
 def observe_offset(
-    server: Server, topic: Topic, due: int, *, consumer: int = 1, partition: int = 1
+    server: Server, topic: Topic, due: int, *, consumer: int = 1, partition: int | None = None
 ) -> Observation:
     """Ask for a stored offset, and compare it with the offset that is due.
 

@@ -7,7 +7,7 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.observe.observations import observe_http
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
-from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_kit.runner.patience import PUSH, REDELIVERY, Wait
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
 from wireproof_suites.nsq.http.pub_ext import post
 from wireproof_suites.nsq.steps.publish_results import first_unlike
@@ -16,6 +16,7 @@ from wireproof_suites.nsq.steps.tag_dispatch import Channel, Client, channel_of
 TAG = "tagA"
 OTHER_TAG = "tagB"
 NEAR_TAG = "tagAX"
+MANY = 10
 NEEDS = ("partition",)
 NEEDS_UPGRADE = ("partition", "upgrade")
 HEADERS = {
@@ -83,6 +84,17 @@ def test_nobody_desires_when_upgraded(
 
 
 @case(
+    "nsq/dispatch/nobody-desires-in-partition/http",
+    clause="ext.dispatch.fallback",
+    needs=(*NEEDS, "http"),
+    waiting=True,
+)
+def test_nobody_desires_over_http(broker: Broker, fresh_wide_ext_topic: Topic) -> Observation:
+    """In every partition an HTTP message whose tag nobody desires goes to the untagged client."""
+    return _in_each(broker, fresh_wide_ext_topic, _to_untagged_by_http, due="to:untagged")
+
+
+@case(
     "nsq/dispatch/not-to-other-tag-in-partition",
     clause="ext.dispatch.never-other-tag",
     needs=NEEDS,
@@ -135,6 +147,17 @@ def test_left_when_upgraded(broker: Broker, fresh_wide_upgraded_topic: Topic) ->
 
 
 @case(
+    "nsq/dispatch/left-in-partition/http",
+    clause="ext.dispatch.leave",
+    needs=(*NEEDS, "http"),
+    waiting=True,
+)
+def test_left_over_http(broker: Broker, fresh_wide_ext_topic: Topic) -> Observation:
+    """In every partition a tag's HTTP messages go to the untagged client once its own has left."""
+    return _in_each(broker, fresh_wide_ext_topic, _observe_left_by_http, due="to:untagged")
+
+
+@case(
     "nsq/dispatch/near-miss-in-partition",
     clause="ext.dispatch.never-other-tag",
     needs=NEEDS,
@@ -160,7 +183,7 @@ def _to_matching_by_http(broker: Broker, topic: Topic) -> Observation:
     channel = channel_of(broker, topic)
     matching, untagged = channel.join("matching", tag=TAG), channel.join("untagged")
 
-    return _post_to_matching(channel, matching, other=untagged)
+    return _post(channel, owed_to=matching, others=[untagged])
 
 
 def _not_to_other_by_http(broker: Broker, topic: Topic) -> Observation:
@@ -168,18 +191,35 @@ def _not_to_other_by_http(broker: Broker, topic: Topic) -> Observation:
     matching = channel.join("matching", tag=TAG)
     other = channel.join("other-tag", tag=OTHER_TAG)
 
-    return _post_to_matching(channel, matching, other=other)
+    return _post(channel, owed_to=matching, others=[other])
 
 
-def _post_to_matching(channel: Channel, matching: Client, *, other: Client) -> Observation:
-    """Publish messages of the tag by HTTP; return which of the two clients got them."""
+def _to_untagged_by_http(broker: Broker, topic: Topic) -> Observation:
+    """Publish behind so many other messages that the count has two digits."""
+    channel = channel_of(broker, topic)
+    untagged, other = channel.join("untagged"), channel.join("other-tag", tag=OTHER_TAG)
+    untagged.read_until(channel.publish(count=MANY))
+
+    return _post(channel, owed_to=untagged, others=[other])
+
+
+def _observe_left_by_http(broker: Broker, topic: Topic) -> Observation:
+    channel, untagged = _leave(broker, topic)
+
+    return _post(channel, owed_to=untagged, others=[], wait=REDELIVERY)
+
+
+def _post(
+    channel: Channel, *, owed_to: Client, others: list[Client], wait: Wait = PUSH
+) -> Observation:
+    """Publish messages of the tag by HTTP; return which of the clients got them."""
     bodies = [channel.broker.unique_body() for _ in range(3)]
     for body in bodies:
         answer = post(channel.broker, channel.topic, body, ext=HEADERS["untraced"])
         if answer.status != 200:
             return observe_http(answer)
 
-    return channel.takers(bodies, owed_to=matching, others=[other])
+    return channel.takers(bodies, owed_to=owed_to, others=others, wait=wait)
 
 
 def _near_miss(broker: Broker, topic: Topic) -> Observation:
@@ -213,13 +253,19 @@ def _not_to_other(broker: Broker, topic: Topic) -> Observation:
 
 
 def _observe_left(broker: Broker, topic: Topic) -> Observation:
+    channel, untagged = _leave(broker, topic)
+
+    return channel.takers(_publish(channel), owed_to=untagged, wait=REDELIVERY)
+
+
+def _leave(broker: Broker, topic: Topic) -> tuple[Channel, Client]:
+    """Return a channel that a client with the tag has left, and the client without a tag there."""
     channel = channel_of(broker, topic)
     # A broker may keep what a departed client was sent until it times out.
     matching = channel.join("matching", tag=TAG, msg_timeout=1000)
     untagged = channel.join("untagged")
     matching.consumer.close()
-
-    return channel.takers(_publish(channel), owed_to=untagged, wait=REDELIVERY)
+    return channel, untagged
 
 
 def _publish(channel: Channel) -> list[bytes]:

@@ -28,6 +28,7 @@ TAGS = {
 UNCOMMON_TAGS = {
     "punctuation": "a.b/c:d_e-f",
     "blank-inside": "a b",
+    "blank-ends": " a ",
     "unicode": "标签",
 }
 
@@ -231,6 +232,24 @@ def test_timed_out(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     bodies = channel.publish(TAG)
     matching.hold(bodies, 1)
     matching.forget()
+    matching.read_until(bodies, REDELIVERY)
+
+    return channel.takers(bodies, owed_to=matching, others=[untagged], wait=REDELIVERY)
+
+
+@case("nsq/dispatch/next-client", clause="ext.dispatch.to-matching", waiting=True)
+def test_next_client(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """A tagged message whose client disconnects goes to another client that desires the tag."""
+    channel = channel_of(broker, fresh_ext_topic)
+    untagged = channel.join("untagged")
+    leaver = channel.join(
+        "leaver", tag=TAG, ready=1, proven=False, msg_timeout=2 * SHORTEST_TIMEOUT_MS
+    )
+    bodies = channel.publish(TAG)
+    leaver.hold(bodies, 1)
+    matching = channel.join("matching", tag=TAG)
+    leaver.consumer.close()
+    matching.read_until(bodies, REDELIVERY)
 
     return channel.takers(bodies, owed_to=matching, others=[untagged], wait=REDELIVERY)
 

@@ -28,6 +28,7 @@ HEADERS: dict[str, dict[str, str] | bytes] = {
     "spaces": b' { "k" : "v" } ',
     "escaped-name": rb'{"\u006b":"v"}',
     "1000-letters": {"k": "v" * 1000},
+    "4096-letters": {"k": "v" * 4096},
 }
 
 TEXTS = {

@@ -102,6 +102,16 @@ def test_several_request_headers(broker: Broker, ext_topic: Topic) -> Observatio
     return post_and_receive(broker, ext_topic, ext=EXT, headers=headers, stored={**EXT, **added})
 
 
+@case("nsq/http/x-nsqext-traced", clause="ext.http.x-nsqext")
+def test_request_header_of_a_traced_message(broker: Broker, ext_topic: Topic) -> Observation:
+    """An X-NSQEXT- request header is added to the header of a message with a trace id."""
+    ext = {**EXT, TRACE_ID: "77"}
+
+    return post_and_receive(
+        broker, ext_topic, ext=ext, headers=[(X_NSQEXT + "A", "w")], stored={**ext, "a": "w"}
+    )
+
+
 @case("nsq/http/x-nsqext-alone", clause="ext.http.x-nsqext")
 def test_request_header_beside_an_empty_ext(broker: Broker, ext_topic: Topic) -> Observation:
     """An X-NSQEXT- request header is added to an empty ext object."""

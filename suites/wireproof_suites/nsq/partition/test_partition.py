@@ -84,7 +84,7 @@ def test_subscribe_to_each(
     broker: Broker, partitioned_topic: Topic, partition: int
 ) -> Observation:
     """A client can subscribe to each partition of a topic."""
-    topic = partitioned_topic.at(partition)
+    topic = _both(partitioned_topic)[partition]
 
     return _subscribe(broker, topic, topic.channel(), {})
 
@@ -194,7 +194,7 @@ def test_own_messages_for_long(broker: Broker, partitioned_topic: Topic) -> Obse
 @pytest.mark.parametrize("partition", [0, 1])
 def test_traced(broker: Broker, partitioned_topic: Topic, partition: int) -> Observation:
     """A traced message is delivered only to the consumer of its own partition."""
-    own, other = partitioned_topic.at(partition), partitioned_topic.at(1 - partition)
+    own, other = _both(partitioned_topic)[:: 1 - 2 * partition]
     here, there = (broker.subscribe(topic, ready=READY) for topic in (own, other))
     traced = [broker.unique_body() for _ in range(COUNT)]
     for number, body in enumerate(traced):
@@ -274,7 +274,7 @@ def test_ordered_subscription(
     broker: Broker, partitioned_ordered_topic: Topic, partition: int
 ) -> Observation:
     """A client can subscribe in order to each partition of a topic."""
-    topic = partitioned_ordered_topic.at(partition)
+    topic = _both(partitioned_ordered_topic)[partition]
     with broker.subscribe(topic, command=SUB_ORDERED.decode()) as consumer:
         bodies = publish(broker, topic, 3)
 
@@ -310,7 +310,8 @@ def _again(
 
 
 def _both(topic: Topic) -> tuple[Topic, Topic]:
-    return topic.at(0), topic.at(1)
+    """Return the first and the last partition of a topic."""
+    return topic.at(0), topic.at(topic.places[-1].partition)
 
 
 def _by_turns(

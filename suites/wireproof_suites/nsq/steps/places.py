@@ -1,59 +1,77 @@
-"""Cases repeated elsewhere: in another partition of a topic, and on an upgraded topic."""
+"""Cases repeated elsewhere: in another partition of a topic, and on an upgraded topic.
+
+There each channel has had other clients before the case uses it, so that the case's own client is
+the second one of its channel or a later one.
+"""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from types import ModuleType
 
-from wireproof_kit.case import case_mark, elsewhere
+from wireproof_kit.nsq.broker import ORDERED, Broker
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.observation import Observation
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_kit.repeated_cases import Experiment, elsewhere, keep_values, list_must_cases
 
-EXT, PLAIN = "ext_topic", "plain_topic"
+EXT = "ext_topic"
+SHARED = {EXT: "wide_ext_topic", "plain_topic": "wide_topic"}
+FRESH = {
+    "fresh_plain_topic": "fresh_wide_topic",
+    "fresh_ordered_topic": "fresh_wide_ordered_topic",
+    "fresh_ordered_ext_topic": "fresh_wide_ordered_ext_topic",
+}
+WIDE = SHARED | FRESH
 THIRD = 2
+ALL = 1000
+"""More than any parameter has values: only the first one is kept."""
 IN_THIRD, UPGRADED = "third-partition", "upgraded-topic"
+# A broker may keep what a departed client was sent until it times out.
+SOON = {"msg_timeout": 1000}
 
-Experiment = Callable[..., Observation]
+
+@dataclass(frozen=True, slots=True)
+class VisitedTopic(Topic):
+    """A topic whose channels are visited by other clients before the case gets their names."""
+
+    visit: Callable[[str], object] = str.strip
+
+    def channel(self) -> str:
+        """Return the name of a channel that other clients have used."""
+        name = Topic.channel(self)
+        self.visit(name)
+        return name
 
 
 def repeat_elsewhere(*modules: ModuleType) -> Mapping[str, Experiment]:
-    """Return the must cases of modules that use a shared topic, as cases elsewhere, by name.
+    """Return the must cases of modules that use one topic, as cases elsewhere, by name.
 
-    Each is repeated in the third partition of a topic, and one of an ext topic also on a topic
-    that was upgraded to ext.
+    Each is repeated in the third partition of a topic, and one of a shared ext topic also on a
+    topic that was upgraded to ext. Of a case with a topic of its own, only the first parameters
+    are repeated: clusters take long to make topics.
     """
     return {
         name: repeated
         for module in modules
-        for function in _experiments(module)
-        for name, repeated in _repeat(function, module.__name__.rpartition(".")[2])
+        for function in list_must_cases("nsq", module)
+        for name, repeated in _repeat(function)
     }
 
 
-def _experiments(module: ModuleType) -> Iterator[Experiment]:
-    catalogue = load_catalogue("nsq")
-    for function in vars(module).values():
-        mark = case_mark(function)
-        if mark is None or mark.hazard or mark.alone or function.__module__ != module.__name__:
-            continue
-        clause = catalogue.clause(mark.clause)
-        if clause is not None and clause.level == "must":
-            yield function
-
-
-def _repeat(function: Experiment, module: str) -> Iterator[tuple[str, Experiment]]:
-    own = {EXT, PLAIN}.intersection(inspect.signature(function).parameters)
+def _repeat(function: Experiment) -> Iterator[tuple[str, Experiment]]:
+    own = WIDE.keys() & inspect.signature(function).parameters
     if len(own) != 1:
         return
-    name = f"{function.__name__}_of_{module}"
-    wide = {EXT: "wide_ext_topic", PLAIN: "wide_topic"}
-    replaced = {each: wide[each] for each in own}
-    yield (
-        f"{name}_in_third_partition",
-        elsewhere(
-            function, place=IN_THIRD, needs=("partition",), arguments=replaced, adapt=_third
-        ),
+    name = f"{function.__name__}_of_{function.__module__.replace('.', '_')}"
+    repeated = elsewhere(
+        function,
+        place=IN_THIRD,
+        needs=("partition",),
+        arguments={each: WIDE[each] for each in own},
+        adapt=lambda given: _place(given, THIRD, _come_and_stay),
     )
+    if own <= FRESH.keys():
+        keep_values(repeated, 0, ALL)
+    yield f"{name}_in_third_partition", repeated
     if EXT in own:
         yield (
             f"{name}_on_upgraded_topic",
@@ -62,14 +80,42 @@ def _repeat(function: Experiment, module: str) -> Iterator[tuple[str, Experiment
                 place=UPGRADED,
                 needs=("partition", "upgrade"),
                 arguments={EXT: "wide_upgraded_topic"},
-                adapt=_first,
+                adapt=lambda given: _place(given, 0, _stay),
             ),
         )
 
 
-def _third(name: str, value: object) -> object:
-    return value.at(THIRD) if isinstance(value, Topic) else value
+def _place(
+    given: Mapping[str, object], partition: int, visit: Callable[[Broker, Topic, str], None]
+) -> Mapping[str, object]:
+    """Return arguments whose topics are at a partition, where others visit each channel first."""
+    broker = given["broker"]
+    assert isinstance(broker, Broker)
+    return {
+        name: _visited(value.at(partition), broker, visit) if isinstance(value, Topic) else value
+        for name, value in given.items()
+    }
 
 
-def _first(name: str, value: object) -> object:
-    return value.at(0) if isinstance(value, Topic) else value
+def _visited(
+    topic: Topic, broker: Broker, visit: Callable[[Broker, Topic, str], None]
+) -> VisitedTopic:
+    own = {each.name: getattr(topic, each.name) for each in fields(topic)}
+    return VisitedTopic(**own, visit=lambda channel: visit(broker, topic, channel))
+
+
+def _come(broker: Broker, topic: Topic, channel: str) -> None:
+    """Subscribe to a channel and leave it."""
+    command = ORDERED[1] if topic.ordered else "SUB"
+    broker.subscribe(topic, channel=channel, ready=0, identify=SOON, command=command).close()
+
+
+def _stay(broker: Broker, topic: Topic, channel: str) -> None:
+    """Subscribe to a channel, and be ready for no message."""
+    broker.subscribe(topic, channel=channel, ready=0)
+
+
+def _come_and_stay(broker: Broker, topic: Topic, channel: str) -> None:
+    """Let two clients come first; one of them stays, unless an ordered client is always ready."""
+    _come(broker, topic, channel)
+    (_come if topic.ordered else _stay)(broker, topic, channel)

@@ -1,0 +1,203 @@
+"""In what circumstances a function of the Iggy core is called: which partition, which message.
+
+The core passes to a function what it needs. What it does not pass is found in the arguments of
+the calls around it, in the partition that was used last, and in notes about messages.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+from wireproof_reference_impl.iggy.core.connection import Connection
+from wireproof_reference_impl.iggy.faulty.harm import HARMS
+from wireproof_reference_impl.iggy.http.connection import HttpConnection
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.wire.message import Message, Sent
+from wireproof_reference_impl.iggy.wire.polled import Polled
+from wireproof_reference_impl.iggy.wire.requests import Partitioning
+from wireproof_reference_impl.overrides import Original, Override, around
+from wireproof_spec.iggy.kinds import PARTITION_ID
+
+T = TypeVar("T")
+
+
+class _Origin(NamedTuple):
+    """How a stored message was sent."""
+
+    path: str
+    batch: int
+    generated: bool
+
+
+_AROUND: list[Sequence[object]] = []
+"""The arguments of the calls in progress, the innermost last."""
+
+_USED: list[Partition] = []
+"""The partition that was used last, if any was since the last bytes of a client came."""
+
+_ORIGINS = WeakKeyDictionary[Partition, dict[int, _Origin]]()
+_POLLS = WeakKeyDictionary[Partition, dict[int, int]]()
+_REQUESTS = WeakKeyDictionary[Connection, int]()
+
+
+class Circumstances:
+    """What is known about one call; each property is None where nothing is."""
+
+    def __init__(self, arguments: Sequence[object]) -> None:
+        self._calls = (arguments, *reversed(_AROUND))
+
+    @property
+    def partition(self) -> int | None:
+        """Return the number of the partition that the call is about."""
+        polled, partitioning = self._first(Polled), self._first(Partitioning)
+        if polled is not None:
+            return polled.partition
+        if partitioning is not None and partitioning.kind == PARTITION_ID:
+            return int.from_bytes(partitioning.value, "little")
+        partition = self._partition()
+        return None if partition is None else partition.id
+
+    @property
+    def path(self) -> str | None:
+        """Return over which transport the message was sent, or is being sent."""
+        origin = self._origin()
+        if origin is not None:
+            return origin.path
+        if self._first(HttpConnection) is not None:
+            return "http"
+        return None if self._first(Connection) is None else "tcp"
+
+    @property
+    def batch(self) -> int | None:
+        """Return how many messages were sent in one request."""
+        origin = self._origin()
+        if origin is not None:
+            return origin.batch
+        for arguments in self._calls:
+            for each in arguments:
+                found = cast(list[object], each) if isinstance(each, list) else []
+                if found and isinstance(found[0], Sent):
+                    return len(found)
+        return None
+
+    @property
+    def generated(self) -> bool | None:
+        """Return True if the message was sent without an id."""
+        origin, sent = self._origin(), self._first(Sent)
+        if origin is not None:
+            return origin.generated
+        return None if sent is None else sent.id == 0
+
+    @property
+    def content(self) -> Message | Sent | None:
+        """Return the message as it is stored, or as it was sent."""
+        return self._message() or self._first(Sent)
+
+    @property
+    def number(self) -> int | None:
+        """Return how many messages of the partition came before this one."""
+        message, partition = self._message(), self._partition()
+        if message is not None:
+            return message.offset
+        if partition is None or self._first(Sent) is None:
+            return None
+        return partition.count
+
+    @property
+    def polls(self) -> int | None:
+        """Return how many times the message has been polled, this one included."""
+        message, partition = self._message(), self._partition()
+        if message is None or partition is None:
+            return None
+        return _POLLS.get(partition, {}).get(message.offset)
+
+    @property
+    def requests(self) -> int | None:
+        """Return how many requests came on the connection, this one included."""
+        connection = self._first(Connection)
+        return None if connection is None else _REQUESTS.get(connection)
+
+    def _partition(self) -> Partition | None:
+        return self._first(Partition) or next(iter(_USED), None)
+
+    def _message(self) -> Message | None:
+        polled = self._first(Polled)
+        if polled is not None and polled.messages:
+            return polled.messages[0]
+        return self._first(Message)
+
+    def _origin(self) -> _Origin | None:
+        message, partition = self._message(), self._partition()
+        if message is None or partition is None:
+            return None
+        return _ORIGINS.get(partition, {}).get(message.offset)
+
+    def _first(self, kind: type[T]) -> T | None:
+        for arguments in self._calls:
+            for each in arguments:
+                if isinstance(each, kind):
+                    return each
+                if isinstance(each, list):
+                    for inner in cast(list[object], each)[:1]:
+                        if isinstance(inner, kind):
+                            return inner
+        return None
+
+
+def _around(original: Original, *arguments: object, **named: object) -> object:
+    _AROUND.append(arguments)
+    try:
+        return original(*arguments, **named)
+    finally:
+        _AROUND.pop()
+
+
+def _begin(original: Original, *arguments: object, **named: object) -> object:
+    _USED.clear()
+    return _around(original, *arguments, **named)
+
+
+def _count_request(original: Original, connection: Connection, frame: bytes) -> object:
+    _REQUESTS[connection] = _REQUESTS.get(connection, 0) + 1
+    return original(connection, frame)
+
+
+def _use(original: Original, partition: Partition, *others: object, **named: object) -> object:
+    _USED[:] = [partition]
+    return _around(original, partition, *others, **named)
+
+
+def _note_origin(
+    original: Original, partition: Partition, sent: Sequence[Sent], *others: object
+) -> object:
+    path = Circumstances(()).path or "tcp"
+    for number, each in enumerate(sent):
+        origin = _Origin(path, len(sent), each.id == 0)
+        _ORIGINS.setdefault(partition, {})[partition.count + number] = origin
+    return _use(original, partition, sent, *others)
+
+
+def _count_polls(original: Original, partition: Partition, start: int, count: int) -> object:
+    polls = _POLLS.setdefault(partition, {})
+    for offset in range(start, min(start + count, partition.count)):
+        polls[offset] = polls.get(offset, 0) + 1
+    return _use(original, partition, start, count)
+
+
+NOTES: tuple[Override, ...] = (
+    around(Connection, "receive", _begin),
+    around(Connection, "read", _count_request),
+    around(HttpConnection, "receive", _begin),
+    around(Partition, "append", _note_origin),
+    around(Partition, "read", _count_polls),
+    around(Partition, "stored_offset", _use),
+    around(Partition, "store_offset", _use),
+)
+"""The overrides that keep these notes."""
+
+_HARMS = {(each.owner, each.name) for each in HARMS}
+
+
+def is_note(override: Override) -> bool:
+    """Return True if an override of a fault makes the fault possible at all."""
+    return (override.owner, override.name) in _HARMS

@@ -1,0 +1,64 @@
+"""The corners of Iggy: the circumstances in which a fault may be wrong alone."""
+
+from collections.abc import Callable
+
+from wireproof_reference_impl import corners
+from wireproof_reference_impl.corners import Corners
+from wireproof_reference_impl.iggy.behaviour import Behaviour
+from wireproof_reference_impl.iggy.faulty.circumstances import NOTES, Circumstances, is_note
+from wireproof_reference_impl.iggy.wire.message import Message, Sent
+
+Holds = corners.Holds[Circumstances]
+
+_LARGE_PAYLOAD = 60_000
+_SMALL_PAYLOAD = 2
+_MANY = 9
+
+
+def _number(of: Callable[[Circumstances], int | None], wanted: Callable[[int], bool]) -> Holds:
+    def holds(now: Circumstances) -> bool | None:
+        number = of(now)
+        return None if number is None else wanted(number)
+
+    return holds
+
+
+def _partition(wanted: Callable[[int], bool]) -> Holds:
+    return _number(lambda now: now.partition, wanted)
+
+
+def _path(wanted: str) -> Holds:
+    return lambda now: None if now.path is None else now.path == wanted
+
+
+def _content(wanted: Callable[[Message | Sent], bool]) -> Holds:
+    def holds(now: Circumstances) -> bool | None:
+        content = now.content
+        return None if content is None else wanted(content)
+
+    return holds
+
+
+CORNERS: dict[str, Holds] = {
+    "partition=first": _partition(lambda number: number == 1),
+    "partition=last": _partition(lambda number: number > 1),
+    "path=tcp": _path("tcp"),
+    "path=http": _path("http"),
+    "poll=first": _number(lambda now: now.polls, lambda count: count == 1),
+    "poll=again": _number(lambda now: now.polls, lambda count: count > 1),
+    "batch=one": _number(lambda now: now.batch, lambda count: count == 1),
+    "batch=several": _number(lambda now: now.batch, lambda count: count > 1),
+    "number=one": _number(lambda now: now.number, lambda count: count == 0),
+    "number=many": _number(lambda now: now.number, lambda count: count >= _MANY),
+    "request=first": _number(lambda now: now.requests, lambda count: count <= 1),
+    "request=later": _number(lambda now: now.requests, lambda count: count > 1),
+    "value=payload-small": _content(lambda each: len(each.payload) <= _SMALL_PAYLOAD),
+    "value=payload-large": _content(lambda each: len(each.payload) >= _LARGE_PAYLOAD),
+    "value=id-generated": lambda now: now.generated,
+    "value=id-large": _content(lambda each: each.id >> 64 > 0),
+    "value=headers-none": _content(lambda each: not each.headers),
+    "value=headers-many": _content(lambda each: len(each.headers or ()) >= _MANY),
+}
+"""When a corner is entered, by `dimension=value`; None where the circumstances do not tell."""
+
+RESTRICTED = Corners(CORNERS, Circumstances, behaviour=Behaviour(), notes=NOTES, is_note=is_note)

@@ -1,0 +1,1 @@
+"""Cases of other folders, repeated in other partitions, transports and polls."""
