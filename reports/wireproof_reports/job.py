@@ -32,7 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = _take(told.history, told.ingest) if told.ingest is not None else 0
         if told.out is not None:
-            lines = aggregate(AnalysisRequest(told.history, told.out, spark=SUBMITTED))
+            wish = AnalysisRequest(told.history, told.out, spark=SUBMITTED)
+            lines = aggregate(wish, warn=lambda sentence: print(sentence, file=sys.stderr))
             print(f"site  {told.out}   {len(lines)} questions answered")
     except (BundleFault, HistoryFault, SparkFault) as error:
         print(f"wireproof: {error}", file=sys.stderr)

@@ -1,5 +1,6 @@
 """What aggregates keep: answers are those of a full recomputation, whatever was kept."""
 
+import contextlib
 import dataclasses
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -8,14 +9,16 @@ from pathlib import Path
 
 import pytest
 from fleet import Fleet, Shape, fleet, write_fleet
+from history_fixture import tree
 from pyspark.sql import DataFrame, SparkSession
 from quick_spark import quick_session
 
-from wireproof_reports.pipeline import partials
+from wireproof_reports.pipeline import partials, tables
 from wireproof_reports.pipeline.history import read_published, read_published_as_of
 from wireproof_reports.pipeline.partials import Part, chain
 from wireproof_reports.pipeline.tables import FLIPS, KEPT, Tables, open_tables
-from wireproof_reports.questions import flips
+from wireproof_reports.questions import aggregate, flips
+from wireproof_reports.questions.aggregate import AnalysisRequest
 from wireproof_reports.questions.answers import QUESTIONS, answer, question
 from wireproof_reports.questions.ask import name_tables
 
@@ -144,6 +147,36 @@ def test_kept_answers_are_those_of_a_full_recomputation(
     assert answers(spark, history, "0", OF_EACH, keep=True) == old
 
 
+@on_spark
+@pytest.mark.parametrize("damaged", ["counts/*/*.parquet", "days/_delta_log/*.json"])
+def test_damaged_counts_are_told_and_counted_anew(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: str
+) -> None:
+    history, said = tmp_path / "history", list[str]()
+    write_fleet(history, fleet([SHAPE]))
+    monkeypatch.setattr(tables, "FEW", 0)
+    monkeypatch.setattr(aggregate, "session", lambda *_: contextlib.nullcontext(spark))
+    wish = AnalysisRequest(str(history), tmp_path / "site", today=TODAY, names=OF_EACH)
+
+    def ask() -> dict[str, bytes]:
+        aggregate.aggregate(wish, warn=said.append)
+        found = tree(wish.out / "data")
+        return {name: found[f"{name}.json"] for name in OF_EACH}
+
+    before = ask()
+    assert said == []
+    for file in (history / "_partials").glob(damaged):
+        file.write_bytes(b"{")
+        file.with_name(f".{file.name}.crc").unlink()
+
+    assert ask() == before
+    (sentence,) = said
+    assert sentence.startswith(
+        f"cannot use the counts that earlier aggregates kept in file://{history}/_partials"
+    )
+    assert "counted anew" in sentence
+
+
 def files_of(frame: DataFrame) -> set[str]:
     """Return the files that the plan of a query reads."""
     return {path.rpartition("/")[2] for path in frame.inputFiles()}
@@ -157,9 +190,9 @@ def test_after_a_small_ingest_only_its_files_are_read(spark: SparkSession, tmp_p
     opened(spark, history, keep=True)
     old = files_of(opened(spark, history, keep=False).results)
     write_fleet(history, second, batch=2)
-    tables = opened(spark, history, keep=False)
-    new = files_of(tables.results) - old
-    added = tables.results.where("batch > 1")
+    every = opened(spark, history, keep=False)
+    new = files_of(every.results) - old
+    added = every.results.where("batch > 1")
     assert old
     assert new
     assert files_of(added) == new
@@ -170,7 +203,7 @@ def test_after_a_small_ingest_only_its_files_are_read(spark: SparkSession, tmp_p
     for name in set(QUESTIONS) - {"flips"}:
         assert not files_of(question(name).ask(kept)) & (old | new), name
     assert late_cases(spark, history) == 0
-    assert answer("flips", kept).rows == answer("flips", tables).rows
+    assert answer("flips", kept).rows == answer("flips", every).rows
 
 
 @on_spark

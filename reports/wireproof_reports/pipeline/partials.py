@@ -4,8 +4,8 @@ A partial covers the batches from one number to another. The next aggregate make
 batches that came since, and asks all of them together; each is a commit of a Delta table whose
 metadata names the numbers. Nothing is changed, and each has a name of its own, so that any number
 of aggregates may do this at once: what overlaps is left out of the chain that is read. Whatever is
-kept could be counted again from the results; a history that this process may not write to is
-counted every time.
+kept could be counted again from the results: an aggregate that cannot read or write it says so,
+and counts for itself alone.
 """
 
 import uuid
@@ -49,24 +49,26 @@ class Part(msgspec.Struct, frozen=True, order=True):
 
 def read_kept(
     spark: SparkSession, history: str, partial: Partial, results: DataFrame, upto: int
-) -> DataFrame | None:
-    """Return what is kept of all batches up to a number; None where nothing can be kept."""
+) -> DataFrame:
+    """Return what is kept of all batches up to a number; what is missing is counted and kept.
+
+    Raises:
+        PySparkException: what is kept cannot be read, or nothing can be written there.
+        DecodeError: a commit has a note that is not of this module.
+    """
     table = f"{PARTIALS}/{partial.name}"
-    try:
-        parts = chain(_parts(spark, history, table), upto)
-        since = parts[-1].upto if parts else 0
-        if since < upto:
-            is_long = len(parts) >= MOST_IN_CHAIN
-            begin = 0 if is_long and partial.add_up is None else since
-            new = partial.count(results.where(F.col("batch") > begin))
-            if is_long and partial.add_up is not None:
-                new = partial.add_up(_read(spark, history, table, parts).unionByName(new))
-            since, parts = (0, []) if is_long else (since, parts)
-            parts = [*parts, Part(since, upto, uuid.uuid4().hex)]
-            _write(history, table, new, parts[-1])
-        return _read(spark, history, table, parts)
-    except PySparkException:
-        return None
+    parts = chain(_parts(spark, history, table), upto)
+    since = parts[-1].upto if parts else 0
+    if since < upto:
+        is_long = len(parts) >= MOST_IN_CHAIN
+        begin = 0 if is_long and partial.add_up is None else since
+        new = partial.count(results.where(F.col("batch") > begin))
+        if is_long and partial.add_up is not None:
+            new = partial.add_up(_read(spark, history, table, parts).unionByName(new))
+        since, parts = (0, []) if is_long else (since, parts)
+        parts = [*parts, Part(since, upto, uuid.uuid4().hex)]
+        _write(history, table, new, parts[-1])
+    return _read(spark, history, table, parts)
 
 
 def chain(parts: Sequence[Part], upto: int) -> list[Part]:

@@ -23,6 +23,8 @@ from wireproof_reports.pipeline import jars
 Session: TypeAlias = SparkSession
 """For those who may not import Spark: the command line."""
 
+ERRORS = (PySparkException, Py4JError, ConnectionError)
+"""What Spark raises, some of it not in types of its own."""
 OLDEST_JAVA = 17
 # A standalone master and worker took 7 s to start and 21 to 24 s for a first job.
 FIRST_JOB_S = 120.0
@@ -204,7 +206,7 @@ def in_words(log: Path) -> Generator[None]:
     """
     try:
         yield
-    except (PySparkException, Py4JError, ConnectionError) as error:
+    except ERRORS as error:
         raise SparkFault(f"Spark could not answer: {first_line(error)} (see {log})") from error
 
 
@@ -219,7 +221,7 @@ def _refuse_without_workers(spark: SparkSession, master: str) -> None:
     def first_job() -> None:
         try:
             answered.put(spark.range(1).count())
-        except (PySparkException, Py4JError, ConnectionError) as error:
+        except ERRORS as error:
             answered.put(error)
 
     threading.Thread(target=first_job, daemon=True).start()

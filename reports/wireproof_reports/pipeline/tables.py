@@ -4,12 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 
+import msgspec
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from wireproof_reports.pipeline.history import Published, read_table
+from wireproof_reports.pipeline.history import Published, path_of, read_table
 from wireproof_reports.pipeline.partials import Partial, read_kept
+from wireproof_reports.pipeline.place import PARTIALS
+from wireproof_reports.pipeline.session import ERRORS, first_line
 from wireproof_reports.pipeline.steps import round_down
 from wireproof_spec.history import TABLES
 
@@ -27,6 +30,14 @@ TESTED = (*CONFORMING, "fail", "known", "unstable")
 """Verdicts that are a conclusion."""
 OUTCOMES = (*_TARGET, "case", "case_hash")
 """What has one outcome in each run."""
+
+
+Warn = Callable[[str], None]
+"""Told in a sentence what could not be used, and what is done instead."""
+
+
+def silent(_sentence: str) -> None:
+    """Report no warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,30 +73,47 @@ def open_tables(
     *,
     today: date,
     keep: bool | None = None,
+    warn: Warn = silent,
 ) -> Tables:
     """Open the tables of a history in a folder, or at a URL that Spark can read.
 
-    ``kept`` says whether counts are cached; by default that depends on the number of results.
+    ``keep`` says whether counts are kept; by default that depends on the number of results.
+    ``warn`` is told what of the kept counts cannot be used.
     """
     frames = {name: read_table(spark, history, name, state) for name in TABLES}
     # Rows from before version 3 of the tables have no origin, those of unknown clauses no role.
     frames["results"] = results = frames["results"].fillna("", ["origin", "role"])
     if state.count("results") > FEW if keep is None else keep:
-        told = {p.name: _keep(spark, history, p, results, state) for p in KEPT}
-        flips = _keep(spark, history, FLIPS, results, state)
-        return Tables(**frames, **told, flips=flips, today=today)
+        told = {p.name: _keep(spark, history, p, results, state, warn) for p in (*KEPT, FLIPS)}
+        return Tables(**frames, **told, today=today)
     told = {p.name: p.count(results) for p in KEPT} | {"counts": _ones(results)}
     return Tables(**frames, **told, flips=None, today=today)
 
 
 def _keep(
-    spark: SparkSession, history: str, partial: Partial, results: DataFrame, state: Published
+    spark: SparkSession,
+    history: str,
+    partial: Partial,
+    results: DataFrame,
+    state: Published,
+    warn: Warn,
 ) -> DataFrame:
     """Return the kept counts of the results; if none can be kept, counts for this session."""
-    found = read_kept(spark, history, partial, results, state.note.batch)
-    if found is None:
+    try:
+        return read_kept(spark, history, partial, results, state.note.batch)
+    except (*ERRORS, msgspec.DecodeError) as error:
+        warn(unusable(history, error, partial.name))
         return partial.count(results).persist(StorageLevel.MEMORY_AND_DISK)
-    return found
+
+
+def unusable(history: str, error: Exception, name: str = "") -> str:
+    """Return the sentence about kept counts that cannot be read or written."""
+    where = path_of(history, f"{PARTIALS}/{name}".rstrip("/"))
+    return (
+        f"cannot use the counts that earlier aggregates kept in {where} ({first_line(error)}); "
+        "they are counted anew for this aggregate alone; "
+        "if they are damaged, remove the folder, and the next aggregate keeps new ones"
+    )
 
 
 def _ones(results: DataFrame) -> DataFrame:

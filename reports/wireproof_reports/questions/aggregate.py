@@ -17,10 +17,11 @@ from wireproof_reports.pipeline.history import (
     read_published_as_of,
     read_table,
 )
-from wireproof_reports.pipeline.place import HistoryFault, check_readable
-from wireproof_reports.pipeline.session import Wanted, session
+from wireproof_reports.pipeline.place import PARTIALS, HistoryFault, check_readable
+from wireproof_reports.pipeline.session import ERRORS, Wanted, session
 from wireproof_reports.pipeline.shipping import ship
-from wireproof_reports.pipeline.tables import open_tables
+from wireproof_reports.pipeline.tables import Warn, open_tables, unusable
+from wireproof_reports.pipeline.tables import silent as no_warning
 from wireproof_reports.questions.answers import (
     QUESTIONS,
     Tell,
@@ -53,8 +54,12 @@ def silent(_done: int, _name: str) -> None:
     """Report no progress."""
 
 
-def aggregate(wish: AnalysisRequest, tell: Tell = silent) -> list[dict[str, object]]:
+def aggregate(
+    wish: AnalysisRequest, tell: Tell = silent, warn: Warn = no_warning
+) -> list[dict[str, object]]:
     """Answer the questions and write ``data/`` in the site's folder; return its index.
+
+    ``warn`` is told which counts of earlier aggregates cannot be used.
 
     Raises:
         HistoryFault: the history is missing or newer, or the site cannot be written.
@@ -63,26 +68,46 @@ def aggregate(wish: AnalysisRequest, tell: Tell = silent) -> list[dict[str, obje
     try:
         wish.out.mkdir(parents=True, exist_ok=True)
         with _replace_folder(wish.out / DATA) as data:
-            return _ask(wish, data, tell)
+            return _ask(wish, data, tell, warn)
     except OSError as error:
         raise HistoryFault(
             f"{wish.out} cannot be written ({error.strerror or error}); it is as it was before"
         ) from error
 
 
-def _ask(wish: AnalysisRequest, data: Path, tell: Tell) -> list[dict[str, object]]:
+def _ask(wish: AnalysisRequest, data: Path, tell: Tell, warn: Warn) -> list[dict[str, object]]:
     check_readable(wish.history)  # before anybody waits for Spark
     log = wish.out / LOG
     log.unlink(missing_ok=True)
     with ship(wish.spark) as wanted, session(wanted, log) as spark:
         state = state_of(spark, wish.history, wish.as_of)
-        tables = open_tables(spark, wish.history, state, today=wish.today)
         told = _describe_history(spark, wish.history, state)
-        answers = all_answers(tables, wish.names, tell)
-        lines = [write_answer(answer, data) for answer in answers]
+        try:
+            lines = _answer(spark, wish, state, data, tell=tell, warn=warn)
+        except ERRORS as error:
+            # What is kept is read while the questions are answered; only then damage is found.
+            if f"/{PARTIALS}/" not in str(error):
+                raise
+            warn(unusable(wish.history, error))
+            lines = _answer(spark, wish, state, data, tell=tell, keep=False)
     made = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     write_index(data, {"kit": wish.kit, "made": made, "history": told}, lines)
     return lines
+
+
+def _answer(
+    spark: SparkSession,
+    wish: AnalysisRequest,
+    state: Published,
+    data: Path,
+    *,
+    tell: Tell,
+    warn: Warn = no_warning,
+    keep: bool | None = None,
+) -> list[dict[str, object]]:
+    """Write the answers to the wanted questions; return the lines of the index."""
+    tables = open_tables(spark, wish.history, state, today=wish.today, keep=keep, warn=warn)
+    return [write_answer(answer, data) for answer in all_answers(tables, wish.names, tell)]
 
 
 def state_of(spark: SparkSession, history: str, as_of: str) -> Published:

@@ -20,6 +20,7 @@ from wireproof.options.spark_options import (
     wanted_spark,
 )
 from wireproof.view.output import echo, write_lines
+from wireproof_kit.decoding.printable import printable
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.pipeline.place import HistoryFault, check_readable, is_history, is_url
@@ -121,9 +122,13 @@ def _answer_questions(
             step = f"{done + 1}/{len(QUESTIONS)} {name}, {spent:.0f} s"
             write_lines(sys.stderr, [f"progress [ {step} ]"])
 
+    def warn(sentence: str) -> None:
+        write_lines(sys.stderr, [f"wireproof: {printable(sentence)}"])
+
+    wish = AnalysisRequest(history, out, spark=wanted, as_of=as_of, kit=KIT_VERSION)
     say_what_spark_does(wanted)
     try:
-        return ask(AnalysisRequest(history, out, spark=wanted, as_of=as_of, kit=KIT_VERSION), tell)
+        return ask(wish, tell, warn)
     except (HistoryFault, SparkFault) as error:
         raise UsageFault(str(error)) from error
 
