@@ -65,7 +65,7 @@ class ClientSession(Generic[S]):
         if not played or (self._role is not None and len(played) < len(roles)):
             lacking: Role = next(role for role in roles if role not in played)
             raise TargetUnreachable(self._reason(lacking, *self._runs[lacking]))
-        preferred = [role for role in played if self._part.prefer(self._runs[role][0])]
+        preferred: list[Role] = [role for role in played if self._part.prefer(self._runs[role][0])]
         self._played = (preferred or played)[0]
         self._start_s = self._measured_start()
         further = self._part.further
@@ -137,13 +137,16 @@ class ClientSession(Generic[S]):
 
     def _run(self, experiment: Experiment[S]) -> tuple[Story, Transcript]:
         """Play a short run; again if the client was kept from running meanwhile."""
-        for _ in range(PROBE_TRIES):
-            transcript = Transcript()
-            client = self._client(transcript)
-            story = client.play(experiment.script, experiment.is_over, within=PROBE_S)
+        for _ in range(PROBE_TRIES - 1):
+            story, transcript = self._run_once(experiment)
             if not (story.has_expired() and story.is_starved()):
-                break
-        return story, transcript
+                return story, transcript
+        return self._run_once(experiment)
+
+    def _run_once(self, experiment: Experiment[S]) -> tuple[Story, Transcript]:
+        transcript = Transcript()
+        client = self._client(transcript)
+        return client.play(experiment.script, experiment.is_over, within=PROBE_S), transcript
 
     def _stories(self) -> Stories:
         return {name: story for name, (story, _) in self._runs.items()}
