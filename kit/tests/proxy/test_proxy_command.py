@@ -107,6 +107,12 @@ def test_ctrl_c_ends_with_a_summary_and_everything_is_written(
     assert again.code == 0
     assert "0 verdicts changed" in again.out
     assert PUB in capture.read_bytes()
+    case = "nsq/passing/smart.partition.publish"
+    refused = wireproof("replay", case, "--bundle", str(bundle)).refused()
+    assert "traffic that passed a proxy is not sent again" in refused
+    assert (
+        wireproof("explain", case).out == wireproof("explain", case.partition("passing/")[2]).out
+    )
 
 
 def test_a_deviation_is_told_at_once_and_ends_with_exit_1() -> None:

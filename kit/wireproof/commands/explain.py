@@ -15,6 +15,7 @@ from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import known_protocols, protocol_of
 from wireproof_reports.wording import LEVEL_MEANINGS, spoken
 from wireproof_spec.catalogue import (
+    PASSING,
     Capability,
     Catalogue,
     Clause,
@@ -62,6 +63,7 @@ def find(identifier: str) -> tuple[Catalogue, Subject, Clause | None]:
     Raises:
         UsageFault: nothing has that id.
     """
+    identifier = identifier.partition(PASSING)[2] or identifier
     catalogues = [load_catalogue(protocol) for protocol in known_protocols()]
     for catalogue in catalogues:
         subject = _find_subject(catalogue, identifier)

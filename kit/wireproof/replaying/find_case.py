@@ -5,6 +5,7 @@ from pathlib import Path
 from wireproof.options.suggestions import nearest_words
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import UsageFault
+from wireproof_spec.catalogue import PROXY
 from wireproof_spec.record import CaseRecord
 
 OUT = Path("out")
@@ -33,6 +34,11 @@ def locate(what: str, bundle: Path | None) -> tuple[Bundle, CaseRecord]:
         raise UsageFault(
             f"{case.case}: a client was judged, whose exchange only the client can repeat; run "
             f"`{found.header.command} {case.case}`"
+        )
+    if found.header.target.role == PROXY:
+        raise UsageFault(
+            f"{case.case}: traffic that passed a proxy is not sent again, since it is not the "
+            f"kit's own; `wireproof judge {found.path}` shows it"
         )
     if not any(step.kind in ("send", "request") for step in case.transcript.steps):
         raise UsageFault(f"{case.case}: nothing was sent ({case.reason}); there is no exchange")

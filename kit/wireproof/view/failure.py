@@ -131,7 +131,7 @@ def _further(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
         return
     where = f" --bundle {scene.bundle}" if scene.bundle else ""
     sent = any(step.kind in TO_TARGET for step in case.transcript.steps)
-    if case.signature and where and sent:
+    if case.signature and where and sent and not scene.header.target.role:
         yield f"  replay    wireproof replay {case.signature}{where}"
     yield f"  explain   wireproof explain {case.clause}"
 
