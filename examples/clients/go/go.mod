@@ -1,8 +1,9 @@
-module wireproof-driver-go-nsq
+module wireproof-drivers
 
 go 1.19
 
 require (
+	github.com/nsqio/go-nsq v1.1.0
 	github.com/spaolacci/murmur3 v1.1.0
 	github.com/youzan/go-nsq v1.7.2-HA
 )
