@@ -1,6 +1,8 @@
 """Judge the example client again and again on a busy machine: no verdict may ever differ.
 
-python tools/flips.py [--runs N] [--sample] [--ids PREFIX …]
+python tools/flips.py [--runs N] [--sample] [--ids PREFIX …] [--reference PROTOCOL]
+
+With --reference it is the reference broker of a protocol that is judged.
 
 While the runs go on, one process for each processor counts as fast as it can. A case whose
 observation differs from that of the first run is printed; then the exit code is 1.
@@ -33,17 +35,25 @@ def main() -> int:
     parser.add_argument("--runs", type=int)
     parser.add_argument("--sample", action="store_true")
     parser.add_argument("--ids", nargs="*", default=[])
+    parser.add_argument("--reference", choices=("nsq", "iggy", "oms"))
     given = parser.parse_args()
     runs = given.runs or (SAMPLE_RUNS if given.sample else RUNS)
-    ids = given.ids or (SAMPLE if given.sample else ())
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        ClientForkServer("nsq", folder) as server,
-        server.reference() as url,
-        busy_processors(),
-    ):
-        command = url.partition(":")[2]
-        return compare(runs, lambda number: judge(command, ids, Path(folder) / f"{number}.jsonl"))
+    with tempfile.TemporaryDirectory() as folder:
+
+        def judge_again(words: Sequence[str], ids: Sequence[str]) -> int:
+            bundles = Path(folder)
+            return compare(runs, lambda number: judge(words, ids, bundles / f"{number}.jsonl"))
+
+        if given.reference:
+            with busy_processors():
+                return judge_again(("run", "--reference"), given.ids or [given.reference])
+        ids = given.ids or (SAMPLE if given.sample else ())
+        with (
+            ClientForkServer("nsq", folder) as server,
+            server.reference() as url,
+            busy_processors(),
+        ):
+            return judge_again(("client", "--exec", url.partition(":")[2]), ids)
 
 
 def compare(runs: int, judge_once: Callable[[int], dict[str, str]]) -> int:
@@ -65,11 +75,13 @@ def compare(runs: int, judge_once: Callable[[int], dict[str, str]]) -> int:
     return 1 if flips else 0
 
 
-def judge(command: str, ids: Sequence[str], bundle: Path) -> dict[str, str]:
-    """Run the cases and return the verdict and observation of each."""
-    words = [sys.executable, "-m", "wireproof", "-q", "client", "--exec", command, *ids]
+def judge(words: Sequence[str], ids: Sequence[str], bundle: Path) -> dict[str, str]:
+    """Run the cases by a command and return the verdict and observation of each."""
     done = subprocess.run(
-        [*words, "--profile", "observed", "--bundle", str(bundle)],
+        [
+            *(sys.executable, "-m", "wireproof", "-q", *words, *ids),
+            *("--profile", "observed", "--bundle", str(bundle)),
+        ],
         capture_output=True,
         text=True,
         check=False,

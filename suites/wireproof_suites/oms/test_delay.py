@@ -14,6 +14,8 @@ from wireproof_suites.oms.steps import REST_S, TOLERANCE_MS, missing, travel
 PROMPT_MS = 1000.0
 LATENESS_MS = 2500.0
 ATTEMPTS, MAJORITY = 3, 2
+REQUESTS = 3
+"""A delivery takes this many requests at most; what they take on a busy machine is no delay."""
 CONTROL_MS = 1500
 LONGEST = 2**63 - 1
 HUGE: Mapping[str, int] = {
@@ -78,7 +80,8 @@ def test_at_once(system: System, before: Attributes | None) -> Observation:
         delivery = consumer.take([sent]).get(sent.key)
         if delivery is None:
             return missing()
-        times.append((delivery.at - sent.returned) * 1000)
+        took = (delivery.at - sent.returned) * 1000
+        times.append(took - REQUESTS * system.measure_round_trip() * 1000)
         if sum(each <= PROMPT_MS for each in times) == MAJORITY:
             return observed("at-once", note=_after_send(times))
         if sum(each > PROMPT_MS for each in times) == MAJORITY:
@@ -87,7 +90,8 @@ def test_at_once(system: System, before: Attributes | None) -> Observation:
 
 
 def _after_send(times: Sequence[float]) -> str:
-    return f"delivered {', '.join(f'{each:.0f}' for each in times)} ms after send returned"
+    told = ", ".join(f"{each:.0f}" for each in times)
+    return f"delivered {told} ms after send returned, less {REQUESTS} round trips"
 
 
 @case("oms/delay/negative", clause="oms.delay.negative", needs=("delay-time",), waiting=True)
@@ -131,18 +135,23 @@ def _absent_beside(control: Sent, sent: Sent, found: Mapping[str, Delivery]) -> 
     waiting=True,
 )
 def test_from_birth(system: System) -> Observation:
-    """A delay counts from the birth of a message, also if it is stored later."""
+    """A delay counts from the birth of a message, also if it is stored later.
+
+    A control message is due between the two times: it comes first if the delay counts from
+    storing, however slow the machine is.
+    """
     delay, held = 1500, 1200
     destination, consumer = system.warm_destination()
+    control = destination.send({names.DELAY_TIME: delay + held // 2})
     sent = destination.send({names.DELAY_TIME: delay}, hold_ms=held)
-    if not sent.is_accepted:
-        return observed("refused", note=sent.why)
-    delivery = consumer.take([sent]).get(sent.key)
-    if delivery is None:
+    if not (sent.is_accepted and control.is_accepted):
+        return observed("refused", note=sent.why or control.why)
+    found = consumer.take([sent, control])
+    if sent.key not in found or control.key not in found:
         return missing()
-    waited = (delivery.at - sent.called) * 1000
-    is_from_storing = waited >= delay + held - TOLERANCE_MS
+    waited = (found[sent.key].at - sent.called) * 1000
+    is_after_control = found[sent.key].at > found[control.key].at
     note = f"delivered {waited:.0f} ms after birth; held {held} ms, delayTime {delay}"
-    if is_from_storing:
+    if is_after_control and waited >= delay + held - TOLERANCE_MS:
         return observed("from-storing", overdue=True, note=note)
     return observed("from-birth", note=note)

@@ -108,6 +108,12 @@ class System:
         while (left_ms := target - self.clock.now_ms()) > 0:
             self._idle.receive(within=min(left_ms / 1000, IDLE_S))
 
+    def measure_round_trip(self) -> float:
+        """Return the seconds that a request takes now which waits for nothing."""
+        started = time.monotonic()
+        self.exchange.ask("clock")
+        return time.monotonic() - started
+
     def next_body(self) -> bytes:
         """Return a body that no other message of the run has."""
         return self._naming.next().encode()
