@@ -8,6 +8,9 @@ import pytest
 
 from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.nsq.probes.context import ProbeContext
+from wireproof_kit.nsq.probes.tables import CAPABILITY_PROBES
+from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.instance import Instance
@@ -101,3 +104,29 @@ def test_hazards_come_last_and_cases_of_one_turn_in_the_order_of_the_files() -> 
 def test_no_case_is_no_run() -> None:
     with pytest.raises(UsageFault, match="no case was collected"):
         run_cases(RunRequest(asked()), (), (), is_stopped=lambda: False)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("lying", "judged"),
+    [
+        (("trace",), "smart.trace (part) 2/2 must"),
+        (("trace", "trace-header", "trace-again"), "(0 of 2 judged, 2 unsupported)"),
+    ],
+)
+def test_a_wrong_answer_to_one_probe_hides_nothing(
+    monkeypatch: pytest.MonkeyPatch, lying: Sequence[str], judged: str
+) -> None:
+    def show_nothing(bench: ProbeContext) -> Observation:
+        return observed("ok")
+
+    wrong = dict.fromkeys(lying, show_nothing)
+    monkeypatch.setattr(
+        "wireproof_kit.nsq.session.CAPABILITY_PROBES", {**CAPABILITY_PROBES, **wrong}
+    )
+
+    request = RunRequest(asked("nsq/trace/response-subscribed"))
+    records = ran(request, Told(), collect("nsq"))
+
+    assert judged in records.footer.statement
+    assert records.footer.exit == (0 if "must" in judged else 2)
