@@ -135,6 +135,22 @@ def test_labels_of_pictures_are_whole(visit: Visit, name: str, width: int) -> No
     assert number(page, "document.documentElement.scrollWidth - innerWidth") <= 0
 
 
+@pytest.mark.parametrize("name", ["causes", "flakes"])
+def test_in_a_narrow_window_bars_stay_in_sight_beside_their_labels(
+    visit: Visit, name: str
+) -> None:
+    visit.page.set_viewport_size({"width": 390, "height": 900})
+    page = visit.open(name)
+    page.wait_for_selector(".plot .main-svg")
+    marks = """() => {
+        const room = document.querySelector('.wide').getBoundingClientRect();
+        return [...document.querySelectorAll('.plot .point')]
+            .map(mark => mark.getBoundingClientRect().left < room.right - 4);
+    }"""
+
+    assert page.evaluate(marks) == [True] * 40
+
+
 def test_more_series_than_colours_are_told_apart(visit: Visit) -> None:
     page = visit.open("versions", "#vendor=*")
     page.wait_for_selector(".plot .main-svg")

@@ -8,8 +8,8 @@ const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star"];
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
 const EVERY = "*"; /* asked for, where nothing asked means the first one */
 const MARK_PX = 7; /* of a bar or whisker, below which neighbours cannot be told apart */
-const LETTER_PX = 7;
-const BARS_PX = 220; /* beside the labels */
+const ROOMY = { letter: 7, bars: 220 }; /* pixels: of a letter, and of what lies beside the labels */
+const NARROW = { letter: 6.2, bars: 90, line: 13, below: 600 };
 const look = (at, series) => ({ color: series[at % series.length], turn: Math.floor(at / series.length) });
 
 function colours() {
@@ -20,12 +20,26 @@ function colours() {
 
 /* The width below which labels are cut, or neighbours cannot be told apart; the picture scrolls. */
 function widthOf(traces, layout) {
-  if (layout.yaxis && layout.yaxis.type === "category") return LETTER_PX * Math.max(...traces.flatMap((trace) => trace.y).map((text) => text.length)) + BARS_PX;
+  if (isNamedAtSide(layout)) {
+    const size = layout.yaxis.tickfont ? NARROW : ROOMY;
+    return size.letter * Math.max(...traces.flatMap((trace) => trace.y).flatMap((text) => text.split("<br>")).map((text) => text.length)) + size.bars;
+  }
   const upright = traces.filter((trace) => trace.type === "bar" && trace.orientation !== "h");
   const whiskers = traces.filter((trace) => trace.error_y);
   const side = upright.length ? upright : whiskers;
   const series = side === whiskers || side.some((trace) => trace.offsetgroup) ? side.length : 2;
   return MARK_PX * series * unique(side.flatMap((trace) => trace.x)).length;
+}
+
+const isNamedAtSide = (layout) => Boolean(layout.yaxis && layout.yaxis.type === "category");
+
+/* In a narrow window long labels would push all bars out of sight: each part gets a line. */
+function fold(traces, layout) {
+  const parts = traces.flatMap((trace) => trace.y).map((text) => text.split(" · ").length);
+  const lines = Math.max(1, ...parts);
+  for (const trace of traces) trace.y = trace.y.map((text) => text.replaceAll(" · ", "<br>"));
+  layout.height += (lines - 1) * NARROW.line * unique(traces.flatMap((trace) => trace.y)).length;
+  layout.yaxis.tickfont = { size: 11 };
 }
 
 /* Draws a picture, and again when its choice or the colours change. */
@@ -47,6 +61,7 @@ function picture(place, { title, words, choices, make }) {
     for (const [name, select] of selects) chosen[name] = select.value === EVERY ? "" : select.value;
     const ink = colours();
     const { traces, layout } = make(chosen, ink);
+    if (isNamedAtSide(layout) && innerWidth < NARROW.below) fold(traces, layout);
     figure.hidden = note.hidden = head.hidden = !traces.length;
     figure.style.setProperty("--height", layout.height ? `${layout.height}px` : "26rem");
     figure.style.setProperty("--width", `${Math.round(traces.length ? widthOf(traces, layout) : 0)}px`);
@@ -227,7 +242,7 @@ wireproof.pictures.coverage = function coverage(place) {
       const groups = unique(own.map((row) => group(row.clause)));
       const fill = { asserted: ink.good, touched: ink.open };
       const traces = unique(own.map((row) => row.standing)).map((standing) => ({ type: "bar", name: standing, x: groups, y: groups.map((name) => own.filter((row) => group(row.clause) === name && row.standing === standing).length), marker: { color: fill[standing] || ink.none } }));
-      return { traces, layout: { barmode: "stack", xaxis: { type: "category" } } };
+      return { traces, layout: { barmode: "stack", xaxis: { type: "category", dtick: 1 } } };
     },
   });
   sentFields(place, grammar, "Fields sent, and in which way", "How often each field of each frame was sent whole, cut, or wrong on purpose.");
@@ -247,7 +262,7 @@ function sentFields(place, grammar, title, words) {
       const sent = (field, way) => own.filter((row) => named(row) === field && row.way === way).reduce((sum, row) => sum + row.sent, 0);
       const counts = fields.map((field) => ways.map((way) => sent(field, way)));
       const trace = { type: "heatmap", x: ways.map(plain), y: fields, z: counts.map((line) => line.map((count) => (count ? Math.log10(count) + 0.3 : 0))), customdata: counts, colorscale: [[0, ink.paper], [1, ink.series[0]]], showscale: false, xgap: 2, ygap: 1, hovertemplate: "%{y}<br>%{x}: %{customdata} times<extra></extra>" };
-      return { traces: [trace], layout: { height: 160 + 20 * fields.length, xaxis: { type: "category", side: "top" }, yaxis: { type: "category" }, margin: { l: 200, r: 20, t: 80, b: 20 } } };
+      return { traces: [trace], layout: { height: 160 + 20 * fields.length, xaxis: { type: "category", side: "top", dtick: 1 }, yaxis: { type: "category" }, margin: { l: 200, r: 20, t: 80, b: 20 } } };
     },
   });
 }

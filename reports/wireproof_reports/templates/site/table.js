@@ -56,7 +56,7 @@ wireproof.shown = function shown(value, kind) {
 function kindOf(column) {
   if (NUMBERS.includes(column.kind)) return "n";
   if (column.kind === "time" || column.kind === "day") return column.kind;
-  return ["case", "clause", "evidence", "words"].includes(column.name) ? "id" : null;
+  return column.kind === "texts" || ["case", "clause", "evidence", "words"].includes(column.name) ? "id" : null;
 }
 
 function compared(a, b, kind) {
