@@ -88,6 +88,7 @@ class FuzzLedger:
     corpus: Corpus
     workers: int
     wanted: str
+    role: str = ""
     findings: dict[str, FindingRecord] = field(default_factory=dict[str, FindingRecord])
     statuses: dict[int, Status] = field(default_factory=dict[int, Status])
     coverage: Coverage = field(default_factory=Coverage)
@@ -149,7 +150,7 @@ class FuzzLedger:
             kit=KIT_VERSION,
             spec=load_catalogue(self.protocol).revisions,
             seed=self.seed,
-            target=TargetRecord(self.url, self.protocol, news.fingerprint, self.given),
+            target=TargetRecord(self.url, self.protocol, news.fingerprint, self.given, self.role),
             claims={},
             readings={},
             patience={"answer": round(news.patience_s, 3)},

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from wireproof_kit.drivers.check import Finding
-    from wireproof_kit.fuzz.driver import FuzzSession, FuzzSessionOptions
+    from wireproof_kit.fuzz.driver import ClientFuzzSession, FuzzSession, FuzzSessionOptions
     from wireproof_spec.record import TranscriptRecord
 
 
@@ -29,6 +29,12 @@ def _open_fuzz_session(target: Target, options: "FuzzSessionOptions") -> "FuzzSe
     from wireproof_kit.nsq.fuzz.fuzz_session import open_fuzz_session
 
     return open_fuzz_session(target, options)
+
+
+def _open_client_fuzz_session(target: Target, timeout_s: float | None) -> "ClientFuzzSession":
+    from wireproof_kit.nsq.clients.fuzz.session import open_client_session
+
+    return open_client_session(target, timeout_s)
 
 
 def _check_client_driver(command: str) -> "Iterator[Finding]":
@@ -111,6 +117,7 @@ KIT = KitPart(
     },
     keys={"http": "http", "data": "data", "lookupd": "lookupd_http", "control": "control"},
     open_fuzz_session=_open_fuzz_session,
+    open_client_fuzz_session=_open_client_fuzz_session,
     check_client_driver=_check_client_driver,
     recorded_arguments=_recorded_arguments,
     tell_course=_tell_course,

@@ -76,8 +76,8 @@ class StartedClient:
         stage = Stage(peers, story, self.transcript)
         try:
             addresses = stage.listen()
-            values = self._values(script, addresses)
-            asking.settings = _driver_settings(values)
+            values = settings_of(script, addresses, topic=self.topic, channel=self.channel)
+            asking.settings = driver_settings(values)
             stage.play(
                 addresses,
                 self.command,
@@ -88,23 +88,6 @@ class StartedClient:
         finally:
             stage.close()
         return story
-
-    def _values(self, script: Script, addresses: Mapping[str, str]) -> dict[str, str]:
-        return {
-            "lookupd": ",".join(addresses.get(name, "") for name in script.configured),
-            "topic": self.topic,
-            "channel": self.channel,
-            "nsqd": addresses.get(NODE_1, ""),
-            "role": script.role,
-            "lookup_interval_ms": str(LOOKUP_INTERVAL_MS),
-            "publish_timeout_ms": str(PUBLISH_TIMEOUT_MS),
-            "msg_timeout_ms": str(MSG_TIMEOUT_MS),
-            "ordered": _flag(is_set=script.ordered),
-            "ext": _flag(is_set=script.extend),
-            "trace": _flag(is_set=False),
-            "tag": "",
-            **script.settings,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +107,33 @@ def recorded_client(transcript: TranscriptRecord) -> RecordedClient:
     return RecordedClient(read_story(transcript, NsqDecoder()))
 
 
+def settings_of(
+    script: Script, addresses: Mapping[str, str], *, topic: str, channel: str
+) -> dict[str, str]:
+    """Return the values that a client is given, by their names in `SETTINGS`."""
+    return {
+        "lookupd": ",".join(addresses.get(name, "") for name in script.configured),
+        "topic": topic,
+        "channel": channel,
+        "nsqd": addresses.get(NODE_1, ""),
+        "role": script.role,
+        "lookup_interval_ms": str(LOOKUP_INTERVAL_MS),
+        "publish_timeout_ms": str(PUBLISH_TIMEOUT_MS),
+        "msg_timeout_ms": str(MSG_TIMEOUT_MS),
+        "ordered": _flag(is_set=script.ordered),
+        "ext": _flag(is_set=script.extend),
+        "trace": _flag(is_set=False),
+        "tag": "",
+        **script.settings,
+    }
+
+
 def _flag(*, is_set: bool) -> str:
     return "1" if is_set else ""
 
 
-def _driver_settings(values: Mapping[str, str]) -> Fields:
+def driver_settings(values: Mapping[str, str]) -> Fields:
+    """Return the settings that a driver is told with open."""
     return {
         "lookupd": list[JsonValue](values["lookupd"].split(",")),
         "nsqd": values["nsqd"],

@@ -68,7 +68,7 @@ class ClientSession:
         played: list[Role] = [role for role in roles if self._plays(role)]
         if not played or (self._role is not None and len(played) < len(roles)):
             lacking = next(role for role in roles if role not in played)
-            raise TargetUnreachable(_reason(self._command, lacking, *self._runs[lacking]))
+            raise TargetUnreachable(explain(self._command, lacking, self._runs[lacking][0]))
         self._played = played[0]
         self._start_s = self._measured_start()
         self._run_all({name: run for name, (role, run) in FURTHER.items() if role in played})
@@ -183,7 +183,7 @@ def open_client(target: Target, options: SessionOptions) -> ClientSession:
     return session
 
 
-def _reason(command: str, role: str, story: Story, transcript: Transcript) -> str:
+def explain(command: str, role: str, story: Story) -> str:
     """Say in one sentence why a client cannot be judged."""
     told = _last_words(story)
     ended, bad = story.first(Ended), story.first(BadLine)

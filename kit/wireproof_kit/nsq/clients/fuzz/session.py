@@ -1,0 +1,198 @@
+"""A fuzz session with an NSQ client: which states it can play, and cases tried with it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
+
+from wireproof_kit.clients.launch import check_command
+from wireproof_kit.clients.story import Story
+from wireproof_kit.drivers.child import end_all
+from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Case, Step
+from wireproof_kit.fuzz.driver import Choice, ClientRunResult, Generation
+from wireproof_kit.fuzz.generate.case_sources import make_generation, names_of
+from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT
+from wireproof_kit.nsq.clients.client import SETTINGS
+from wireproof_kit.nsq.clients.events import ORDERED, Commanded, Requested
+from wireproof_kit.nsq.clients.fuzz import states
+from wireproof_kit.nsq.clients.fuzz.frames import grammar
+from wireproof_kit.nsq.clients.fuzz.idle import IdleCases
+from wireproof_kit.nsq.clients.fuzz.run import ClientRun, RunResult
+from wireproof_kit.nsq.clients.fuzz.states import (
+    HTTP_PLACES,
+    LOOKUP_DOWN,
+    PUSH,
+    STATES,
+    Situation,
+)
+from wireproof_kit.nsq.clients.identity import list_identities
+from wireproof_kit.nsq.clients.script import Role
+from wireproof_kit.nsq.clients.session import ROLES, explain
+from wireproof_kit.runner.patience import machine_load
+from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.transcript import Transcript
+
+AT_ONCE: Final = 12
+"""Clients that run at once: most of the time each waits until it may connect again."""
+CASES_A_RUN: Final = 10
+FIRST_S: Final = 10.0
+FACTOR: Final = 4
+LEAST_S, MOST_S = 5.0, 30.0
+REHEARSED: Final = 2
+
+
+@dataclass(slots=True)
+class NsqClientSession:
+    """The client of a campaign: started anew for every run of cases."""
+
+    command: str
+    states: tuple[str, ...] = ()
+    patience_s: float = FIRST_S
+    fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def meet(self, role: str | None) -> None:
+        """Start the client once for each thing that it may do, without a fault.
+
+        Raises:
+            UsageFault: the client cannot be started.
+            TargetUnreachable: the client can do nothing of it.
+        """
+        played = ROLES[role]
+        runs = self._rehearse_all([Situation(each, PUSH) for each in played])
+        able = [each.role for each, run in runs.items() if run.done == REHEARSED]
+        lacking: list[Role] = [each for each in played if each not in able]
+        if not able or (role is not None and lacking):
+            run = runs[Situation(lacking[0], PUSH)]
+            raise TargetUnreachable(explain(self.command, lacking[0], run.story))
+        further = [each for each in states.clients(STATES) if each.role in able]
+        runs |= self._rehearse_all([each for each in further if each not in runs])
+        fit = {each: run for each, run in runs.items() if run.done == REHEARSED}
+        self.states = tuple(
+            name for name, each in STATES.items() if _is_played(each, fit.get(each.client))
+        )
+        slowest = max(run.slowest_s for run in fit.values())
+        self.patience_s = min(max(FACTOR * slowest, LEAST_S), MOST_S)
+
+    def generation(self, choice: Choice) -> Generation:
+        """Return the chosen cases."""
+        known = grammar()
+        frames = choice.frames or tuple(names_of(known))
+        chosen = choice.states or self.states
+        inner = make_generation(known, replace(choice, frames=frames, states=chosen))
+        return IdleCases(inner, choice, tuple(each for each in states.IDLE if each in chosen))
+
+    def perform(
+        self, cases: Sequence[Case], is_stopped: Callable[[], bool]
+    ) -> Iterator[ClientRunResult]:
+        """Try cases with one client after the other; yield what came of each."""
+        clients = dict.fromkeys(STATES[case.state].client for case in cases)
+        parts = [
+            part
+            for client in clients
+            for part in _divide([c for c in cases if STATES[c.state].client == client])
+        ]
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="client-fuzz") as pool:
+            for found in pool.map(partial(self._perform, is_stopped=is_stopped), parts):
+                yield from found
+
+    def record(self, cases: Sequence[Case], is_stopped: Callable[[], bool]) -> Transcript:
+        """Try cases of one client once more, and return the exchange."""
+        transcript = Transcript()
+        client = STATES[cases[-1].state].client
+        self._run(client, cases, is_stopped, transcript).play()
+        return transcript
+
+    def close(self) -> None:
+        """End every client that still runs."""
+        end_all()
+
+    def _perform(
+        self, cases: Sequence[Case], is_stopped: Callable[[], bool]
+    ) -> list[ClientRunResult]:
+        """Try all cases, with another client after each that ended or violated a rule."""
+        client = STATES[cases[0].state].client
+        found: list[ClientRunResult] = []
+        left = tuple(cases)
+        while left and not is_stopped():
+            run = self._run(client, left, is_stopped, Transcript()).play()
+            tried = min(run.done + (run.trouble is not None), len(left))
+            if not tried:
+                break
+            found.append(ClientRunResult(left[:tried], run.trouble, run.key, run.log))
+            left = left[tried:]
+        return found
+
+    def _run(
+        self,
+        client: Situation,
+        cases: Sequence[Case],
+        is_stopped: Callable[[], bool],
+        transcript: Transcript,
+    ) -> ClientRun:
+        patience_s = self.patience_s * machine_load()
+        return ClientRun(self.command, client, cases, patience_s, is_stopped, transcript)
+
+    def _rehearse_all(self, clients: Sequence[Situation]) -> dict[Situation, RunResult]:
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="client-fuzz") as pool:
+            return dict(zip(clients, pool.map(self._rehearse, clients), strict=True))
+
+    def _rehearse(self, client: Situation) -> RunResult:
+        """Try the client with nothing, and with a connection that ends."""
+        state = next(name for name, each in STATES.items() if each.client == client)
+        cases = [_send_nothing(number, state) for number in range(REHEARSED)]
+        return self._run(client, cases, lambda: False, Transcript()).play()
+
+
+def open_client_session(target: Target, timeout_s: float | None) -> NsqClientSession:
+    """Start a client and see that it can be fuzzed.
+
+    Raises:
+        UsageFault: the command cannot be used.
+        TargetUnreachable: as `NsqClientSession.meet`.
+    """
+    command = target.command or ""
+    check_command(command, SETTINGS)
+    told = {"command": command} | ({"role": target.role} if target.role else {})
+    session = NsqClientSession(command, fingerprint=told)
+    session.meet(target.role)
+    if timeout_s is not None:
+        session.patience_s = timeout_s
+    return session
+
+
+def _send_nothing(number: int, state: str) -> Case:
+    """Return a case that sends nothing; those with odd numbers end the connection."""
+    steps = (Step(b"", WHOLE),)
+    return Case(number, state, NOTHING_SENT, state, GRAMMAR, steps, delimited=not number % 2)
+
+
+def _divide(cases: Sequence[Case]) -> Iterator[Sequence[Case]]:
+    for start in range(0, len(cases), CASES_A_RUN):
+        yield cases[start : start + CASES_A_RUN]
+
+
+def _is_played(situation: Situation, run: RunResult | None) -> bool:
+    """Return True if a run has shown that the client does what a state is about."""
+    if run is None or not _shows_ways(situation, run.story):
+        return False
+    paths = {event.path for event in run.story.of(Requested)}
+    if situation.place == LOOKUP_DOWN:
+        return bool(paths)
+    return situation.place not in HTTP_PLACES or f"/{situation.place}" in paths
+
+
+def _shows_ways(situation: Situation, story: Story) -> bool:
+    """Return True if a client does what makes it differ from one that is told less."""
+    names = {event.name for event in story.of(Commanded)}
+    if situation.role == "producer":
+        wanted = "PUB_TRACE" if situation.trace else "PUB_EXT" if situation.extend else "PUB"
+        return wanted in names or (wanted == "PUB" and "MPUB" in names)
+    if situation.extend and not any(
+        each.get("extend_support") is True for each in list_identities(story)
+    ):
+        return False
+    if situation.trace:
+        return "SUB_ADVANCED" in names
+    return not situation.ordered or bool(names & ORDERED)
