@@ -25,8 +25,8 @@ from wireproof_kit.fuzz.triage.triage import Triage
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import FindingRecord
 
-AT_ONCE: Final = 128
-"""Cases after which anomalies are followed: enough for several runs of every kind of client."""
+AT_ONCE: Final = 64
+"""Cases after which anomalies are followed: enough for a run of every kind of client."""
 
 
 @dataclass(slots=True)
@@ -122,8 +122,11 @@ class ClientCampaign:
 
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
         """Try cases with clients just started; return the anomaly of this rule that they cause."""
-        found = self._try(cases)
-        return next((each for each in found if each.trouble.violated == violated), None)
+
+        def is_it(anomaly: Anomaly) -> bool:
+            return anomaly.trouble.violated == violated
+
+        return next(filter(is_it, self._try(cases, is_it)), None)
 
     def shows(self, cases: Sequence[Case], violated: str) -> bool:
         """Try cases with clients just started; return True if they violate the rule."""
@@ -161,7 +164,7 @@ class ClientCampaign:
 
     def _perform(self, cases: Sequence[Case]) -> None:
         started = time.monotonic()
-        found = self._try(cases)
+        found = self._try(cases, lambda _: self.plan.stop_at_first)
         in_frame = sum(case.delimited for case in cases)
         share = (time.monotonic() - started) / len(cases) if cases else 0.0
         self.counts.piped += in_frame
@@ -171,11 +174,17 @@ class ClientCampaign:
         self.executed += len(cases)
         self._triage.follow_all(found, self._has_enough)
 
-    def _try(self, cases: Sequence[Case]) -> list[Anomaly]:
-        if self._session is None:
-            return []
-        results = self._session.perform(cases, self._is_cut)
-        return [anomaly for each in results if (anomaly := _anomaly(each)) is not None]
+    def _try(self, cases: Sequence[Case], enough: Callable[[Anomaly], bool]) -> list[Anomaly]:
+        """Return the anomalies of cases, up to one that is enough."""
+        found: list[Anomaly] = []
+
+        def is_stopped() -> bool:
+            return any(map(enough, found)) or self._is_cut()
+
+        for each in self._session.perform(cases, is_stopped) if self._session else ():
+            anomaly = _anomaly(each)
+            found += [anomaly] if anomaly is not None else []
+        return found
 
     def _is_cut(self) -> bool:
         return self.is_interrupted() or time.monotonic() >= self._ends_at
