@@ -39,7 +39,7 @@ LINGER_S: Final = 0.5
 """Seconds that a client has to close a connection whose other end is closed."""
 DOWN_S: Final = 1.2
 PIECE_S: Final = 0.002
-MOST_TRIES: Final = 60
+MOST_TRIES: Final = 30
 """Connections in one second; a client with a pause between two tries makes far fewer."""
 TICK_S: Final = 0.05
 _BEAT = response_frame(names.HEARTBEAT)
@@ -139,7 +139,9 @@ class CasePeers:
         self.ticks, self._now = 0, event.at
         self._judge(event)
         attempt = self._attempt
-        if attempt is not None and not attempt.is_sent and self._is_place(attempt, event):
+        if attempt is not None and attempt.place == states.LOOKUP_DEAD and self._is_dead(event):
+            yield from self._reset(attempt, event.conn)
+        elif attempt is not None and not attempt.is_sent and self._is_place(attempt, event):
             yield from self._send_case(attempt, event.conn)
         else:
             yield from self._as_usual(self._inner.react(event))
@@ -169,7 +171,9 @@ class CasePeers:
             yield from self._hang_up(attempt.conn)
             yield from self._control(attempt)
         elif token.what == "up":
-            yield Listen(DOWN[attempt.place], up=True)
+            attempt.is_complete = True
+            if attempt.place in DOWN:
+                yield Listen(DOWN[attempt.place], up=True)
             yield from self._control(attempt)
         elif token.what == "held back":
             yield from self._look_who_holds_back(attempt)
@@ -179,17 +183,24 @@ class CasePeers:
             return
         attempt = self._attempt = Attempt(self.done, self.cases[self.done], self._now)
         yield Later(self.patience_s, _Timer("late", attempt.number))
-        if attempt.place in DOWN:
-            attempt.is_sent = True
-            yield Listen(DOWN[attempt.place], up=False)
-            yield from self._hang_up_all()
-            yield Later(DOWN_S, _Timer("up", attempt.number))
-        elif attempt.place == PUSH:
+        self._tries.clear()
+        if attempt.place in (PUSH, *DOWN):
             ready = (each.name for each in self._inner.connections.values() if each.window() > 0)
             if (conn := next(ready, None)) is not None:
                 yield from self._send_case(attempt, conn)
-        elif attempt.place != states.PUBLISH:
+        elif attempt.place not in (states.PUBLISH, states.LOOKUP_DEAD):
             yield from self._hang_up_all()
+
+    def _is_dead(self, event: Event) -> bool:
+        """Return True for a connection to a lookup server that resets it."""
+        is_over = self._attempt is None or self._attempt.is_complete
+        return isinstance(event, Connected) and self.has_http(event.peer) and not is_over
+
+    def _reset(self, attempt: Attempt, conn: str) -> Iterator[Effect]:
+        if not attempt.is_sent:
+            attempt.is_sent = True
+            yield Later(DOWN_S, _Timer("up", attempt.number))
+        yield HangUp(conn, reset=True)
 
     def _is_place(self, attempt: Attempt, event: Event) -> bool:
         """Return True if the case is the answer to an event."""
@@ -202,7 +213,13 @@ class CasePeers:
         return event.name in kinds.get(place, (place,))
 
     def _send_case(self, attempt: Attempt, conn: str) -> Iterator[Effect]:
-        attempt.conn, attempt.is_sent = conn, True
+        attempt.is_sent = True
+        if attempt.place in DOWN:
+            yield Listen(DOWN[attempt.place], up=False)
+            yield from self._hang_up_all()
+            yield Later(DOWN_S, _Timer("up", attempt.number))
+            return
+        attempt.conn = conn
         yield from self._send_pieces(attempt, sending.pieces(attempt.case))
 
     def _send_pieces(self, attempt: Attempt, pieces: tuple[bytes, ...]) -> Iterator[Effect]:
@@ -254,7 +271,7 @@ class CasePeers:
 
     def _go_on(self, attempt: Attempt, event: Event) -> Iterator[Effect]:
         if not attempt.is_sent:
-            if attempt.place == PUSH and self._is_ready(event):
+            if attempt.place in (PUSH, *DOWN) and self._is_ready(event):
                 yield from self._send_case(attempt, event.conn)
             return
         if event.conn == attempt.conn and attempt.is_complete and _ends_case(attempt, event):
@@ -273,6 +290,9 @@ class CasePeers:
             yield from self._begin_next()
 
     def _is_ready(self, event: Event) -> bool:
+        """Return True if the client works on a connection: it wants messages, or publishes."""
+        if self.situation.role == "producer":
+            return isinstance(event, Commanded) and event.name in PUBLISHES
         connection = self._inner.connections.get(event.conn)
         return connection is not None and connection.window() > 0
 

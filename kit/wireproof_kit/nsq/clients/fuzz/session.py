@@ -22,6 +22,7 @@ from wireproof_kit.nsq.clients.fuzz.idle import IdleCases
 from wireproof_kit.nsq.clients.fuzz.run import ClientRun, RunResult
 from wireproof_kit.nsq.clients.fuzz.states import (
     HTTP_PLACES,
+    LOOKUP_DEAD,
     LOOKUP_DOWN,
     PUSH,
     STATES,
@@ -30,16 +31,15 @@ from wireproof_kit.nsq.clients.fuzz.states import (
 from wireproof_kit.nsq.clients.identity import list_identities
 from wireproof_kit.nsq.clients.script import Role
 from wireproof_kit.nsq.clients.session import ROLES, explain
-from wireproof_kit.runner.patience import machine_load
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
 
 AT_ONCE: Final = 12
 """Clients that run at once: most of the time each waits until it may connect again."""
 CASES_A_RUN: Final = 10
-FIRST_S: Final = 10.0
+FIRST_S: Final = 15.0
 FACTOR: Final = 4
-LEAST_S, MOST_S = 5.0, 30.0
+LEAST_S, MOST_S = 5.0, 20.0
 REHEARSED: Final = 2
 
 
@@ -131,8 +131,7 @@ class NsqClientSession:
         is_stopped: Callable[[], bool],
         transcript: Transcript,
     ) -> ClientRun:
-        patience_s = self.patience_s * machine_load()
-        return ClientRun(self.command, client, cases, patience_s, is_stopped, transcript)
+        return ClientRun(self.command, client, cases, self.patience_s, is_stopped, transcript)
 
     def _rehearse_all(self, clients: Sequence[Situation]) -> dict[Situation, RunResult]:
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="client-fuzz") as pool:
@@ -169,6 +168,10 @@ def _send_nothing(number: int, state: str) -> Case:
 
 
 def _divide(cases: Sequence[Case]) -> Iterator[Sequence[Case]]:
+    """Yield the cases of each run; a client must start for those that are about its start."""
+    starting = [each for each in cases if STATES[each.state].place == LOOKUP_DEAD]
+    yield from ([each] for each in starting)
+    cases = [each for each in cases if STATES[each.state].place != LOOKUP_DEAD]
     for start in range(0, len(cases), CASES_A_RUN):
         yield cases[start : start + CASES_A_RUN]
 
@@ -178,7 +181,7 @@ def _is_played(situation: Situation, run: RunResult | None) -> bool:
     if run is None or not _shows_ways(situation, run.story):
         return False
     paths = {event.path for event in run.story.of(Requested)}
-    if situation.place == LOOKUP_DOWN:
+    if situation.place in (LOOKUP_DOWN, LOOKUP_DEAD):
         return bool(paths)
     return situation.place not in HTTP_PLACES or f"/{situation.place}" in paths
 

@@ -10,10 +10,10 @@ from wireproof_spec.driver.lines import Fields
 PUSH: Final = "push"
 LOOKUP, LISTLOOKUP = "lookup", "listlookup"
 IDENTIFY, SUBSCRIBE, PUBLISH = "IDENTIFY", "SUBSCRIBE", "PUBLISH"
-LOOKUP_DOWN, NODE_DOWN = "lookup-down", "node-down"
+LOOKUP_DOWN, NODE_DOWN, LOOKUP_DEAD = "lookup-down", "node-down", "lookup-dead"
 HTTP_PLACES = (LOOKUP, LISTLOOKUP)
 DOWN: Mapping[str, str] = {LOOKUP_DOWN: LOOKUP_1, NODE_DOWN: NODE_1}
-"""The peer that is away for a while, by place."""
+"""The peer that refuses connections for a while, by place."""
 
 _MANY = 1 << 30
 TRACE_ID = "1"
@@ -24,7 +24,8 @@ class Situation:
     """What a client does in a state, and the place of a case in it.
 
     ``place`` is an event of the script whose usual answer the case replaces; in place ``push`` the
-    case is sent to a subscriber unasked. In the other places a peer is away for a while.
+    case is sent to a subscriber unasked. In the other places a peer is away for some time: it
+    refuses connections or, from the start of the client on, resets each.
     """
 
     role: Role
@@ -56,6 +57,7 @@ STATES: Mapping[str, Situation] = {
     "looking-up": Situation("consumer", LOOKUP),
     "listing-lookups": Situation("consumer", LISTLOOKUP),
     "lookup-down": Situation("consumer", LOOKUP_DOWN),
+    "lookup-dead": Situation("consumer", LOOKUP_DEAD),
     "node-down": Situation("consumer", NODE_DOWN),
     "producer-identifying": Situation("producer", IDENTIFY),
     "publishing": Situation("producer", PUBLISH),
@@ -64,9 +66,10 @@ STATES: Mapping[str, Situation] = {
     "producer-looking-up": Situation("producer", LOOKUP),
     "producer-listing-lookups": Situation("producer", LISTLOOKUP),
     "producer-lookup-down": Situation("producer", LOOKUP_DOWN),
+    "producer-lookup-dead": Situation("producer", LOOKUP_DEAD),
     "producer-node-down": Situation("producer", NODE_DOWN),
 }
-IDLE = tuple(name for name, each in STATES.items() if each.place in DOWN)
+IDLE = tuple(name for name, each in STATES.items() if each.place in (*DOWN, LOOKUP_DEAD))
 """States in which nothing is sent: a peer is away."""
 
 
