@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from wireproof_kit.fuzz.case import Field, Frame, Role
 from wireproof_kit.nsq.clients.events import Requested
+from wireproof_kit.nsq.clients.fuzz.json_fields import open_documents
 from wireproof_kit.nsq.clients.lookup_server import LISTLOOKUP, LOOKUP, answer
 from wireproof_kit.nsq.clients.script import LOOKUP_1, NODE_1, Respond, Script, Shape
 
@@ -49,7 +50,7 @@ def _answers(path: str) -> Iterator[Frame]:
             leaders={0: NODE_1},
             addresses=_ADDRESSES,
         )
-        yield frame(f"answer to GET {path}", told)
+        yield open_documents(frame(f"answer to GET {path}", told))
 
 
 def frame(kind: str, data: bytes) -> Frame:

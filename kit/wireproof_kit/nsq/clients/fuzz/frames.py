@@ -12,6 +12,7 @@ from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.json_documents import texts
 from wireproof_kit.fuzz.generate.values import Rules, values
 from wireproof_kit.nsq.clients.fuzz import documents, states
+from wireproof_kit.nsq.clients.fuzz.json_fields import open_documents
 from wireproof_kit.nsq.clients.fuzz.states import IDENTIFY, PUBLISH, PUSH, STATES, SUBSCRIBE
 from wireproof_spec.decoding import Schema, encode
 from wireproof_spec.nsq import error_codes, names
@@ -136,7 +137,8 @@ def _texts(
 ) -> st.SearchStrategy[Frame]:
     def make(text: bytes) -> Frame:
         roles: Mapping[str, Role] = {"data": role}
-        return field_map.frame(kind, SERVER_FRAME, ServerFrame(FRAME_TYPE_RESPONSE, text), roles)
+        value = ServerFrame(FRAME_TYPE_RESPONSE, text)
+        return open_documents(field_map.frame(kind, SERVER_FRAME, value, roles))
 
     return data.map(make)
 

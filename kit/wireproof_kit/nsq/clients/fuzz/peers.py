@@ -103,6 +103,7 @@ class CasePeers:
     ticks: int = 0
     durations: list[float] = field(default_factory=list[float])
     _now: float = 0.0
+    _has_begun: bool = False
     _inner: NsqPeers = field(init=False)
     _ports: dict[str, bytes] = field(default_factory=dict[str, bytes])
     _attempt: Attempt | None = None
@@ -155,11 +156,13 @@ class CasePeers:
         if not isinstance(token, _Timer):
             yield from self._as_usual(self._inner.react_to_timer(token))
         elif token is _TICK:
-            self.ticks += bool(self._tries)  # a program that has just started is busy
+            self.ticks += self._has_begun  # a program that has just started is busy
             yield Later(TICK_S, _TICK)
         elif token.what == "close":
             yield HangUp(token.conn)
-        elif (attempt := self._attempt) is not None and attempt.number == token.number:
+        elif (attempt := self._attempt) is None or self.is_over:
+            return
+        elif attempt.number == token.number:
             yield from self._time_is_over(attempt, token)
 
     def _time_is_over(self, attempt: Attempt, token: _Timer) -> Iterator[Effect]:
@@ -276,6 +279,11 @@ class CasePeers:
             return
         if event.conn == attempt.conn and attempt.is_complete and _ends_case(attempt, event):
             yield from self._control(attempt)
+        if not self.is_over:
+            yield from self._follow(attempt, event)
+
+    def _follow(self, attempt: Attempt, event: Event) -> Iterator[Effect]:
+        """Begin the next case if the client has shown that it works after this one."""
         if isinstance(event, Requested):
             attempt.was_asked_again = True
         if isinstance(event, Commanded):
@@ -339,6 +347,7 @@ class CasePeers:
     def _judge(self, event: Event) -> None:
         """Take note of a rule that the client violates."""
         if isinstance(event, Connected):
+            self._has_begun = True
             if len(self._tries) == MOST_TRIES and event.at - self._tries[0] < 1.0:
                 self.trouble = Trouble(SPINS, f"{MOST_TRIES} connections in one second")
             self._tries.append(event.at)

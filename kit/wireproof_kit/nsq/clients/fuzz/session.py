@@ -38,8 +38,8 @@ AT_ONCE: Final = 12
 """Clients that run at once: most of the time each waits until it may connect again."""
 CASES_A_RUN: Final = 10
 FIRST_S: Final = 15.0
-FACTOR: Final = 4
-LEAST_S, MOST_S = 5.0, 20.0
+FACTOR: Final = 3
+LEAST_S, MOST_S = 4.0, 20.0
 REHEARSED: Final = 2
 
 

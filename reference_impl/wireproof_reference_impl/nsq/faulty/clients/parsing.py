@@ -96,9 +96,12 @@ def _die_of_short_trace(
     return original(message, partition, data)
 
 
-def _die_without_nodes(original: Original, body: bytes) -> object:
+def _die_of_other_types(original: Original, body: bytes) -> object:
     told = topology.read_object(body)
-    if not isinstance(told.get("producers", []), list):
+    lists = all(isinstance(told.get(each, []), list) for each in ("channels", "producers"))
+    if not (
+        lists and all(isinstance(told.get(each, {}), dict) for each in ("partitions", "meta"))
+    ):
         die()
     return original(body)
 
@@ -163,9 +166,9 @@ FAULTS = (
         around(answers, "read_answer", _die_of_short_trace),
     ),
     _fault(
-        "dies-without-nodes",
-        "The process dies at a lookup answer whose producers are no list.",
-        around(lookups, "read_lookup", _die_without_nodes),
+        "dies-of-other-types",
+        "The process dies at a lookup answer whose members are no lists or objects.",
+        around(lookups, "read_lookup", _die_of_other_types),
     ),
     _fault(
         "stops-looking-up",
