@@ -286,6 +286,10 @@ class ClientFuzzSession(Protocol):
         """Return the chosen cases, in the states that the client plays."""
         ...
 
+    def arrange(self, cases: Sequence[Case]) -> Sequence[Case]:
+        """Return the cases in an order in which few clients have to be started."""
+        ...
+
     def perform(
         self, cases: Sequence[Case], is_stopped: Callable[[], bool]
     ) -> "Iterator[ClientRunResult]":

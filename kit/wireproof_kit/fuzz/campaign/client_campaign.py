@@ -25,8 +25,8 @@ from wireproof_kit.fuzz.triage.triage import Triage
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import FindingRecord
 
-AT_ONCE: Final = 64
-"""Cases after which anomalies are followed: enough for a run of every kind of client."""
+AT_ONCE: Final = 128
+"""Cases after which anomalies are followed."""
 
 
 @dataclass(slots=True)
@@ -156,10 +156,11 @@ class ClientCampaign:
         made = self.batches.begin(self.batch, None)
         for _ in self.batches.make(made):
             pass
-        for start in range(0, len(made.cases), AT_ONCE):
+        cases = self._session.arrange(made.cases) if self._session else ()
+        for start in range(0, len(cases), AT_ONCE):
             if self.is_over() or self._has_enough():
                 break
-            self._perform(self.batches.keep_sent(made.cases[start : start + AT_ONCE]))
+            self._perform(self.batches.keep_sent(cases[start : start + AT_ONCE]))
             self.listener.went_on(self)
 
     def _perform(self, cases: Sequence[Case]) -> None:

@@ -36,7 +36,8 @@ from wireproof_kit.wire.transcript import Transcript
 
 AT_ONCE: Final = 12
 """Clients that run at once: most of the time each waits until it may connect again."""
-CASES_A_RUN: Final = 10
+CASES_A_RUN: Final = 16
+"""Many, since a program may take half a second to start, but so few that runs go side by side."""
 FIRST_S: Final = 15.0
 FACTOR: Final = 3
 LEAST_S, MOST_S = 4.0, 20.0
@@ -82,6 +83,11 @@ class NsqClientSession:
         chosen = choice.states or self.states
         inner = make_generation(known, replace(choice, frames=frames, states=chosen))
         return IdleCases(inner, choice, tuple(each for each in states.IDLE if each in chosen))
+
+    def arrange(self, cases: Sequence[Case]) -> Sequence[Case]:
+        """Return the cases with those of one client together."""
+        order = {each: number for number, each in enumerate(states.clients(STATES))}
+        return sorted(cases, key=lambda case: order[STATES[case.state].client])
 
     def perform(
         self, cases: Sequence[Case], is_stopped: Callable[[], bool]
