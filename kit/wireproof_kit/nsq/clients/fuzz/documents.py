@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from hypothesis import strategies as st
@@ -22,11 +23,17 @@ _Piece: TypeAlias = tuple[str, bytes, Role]
 
 
 def kinds() -> Mapping[str, st.SearchStrategy[Frame]]:
-    """Return the kinds of answers, with both shapes and both envelopes."""
-    return {
-        "answer to GET /lookup": st.sampled_from(tuple(_answers(LOOKUP))),
-        "answer to GET /listlookup": st.sampled_from(tuple(_answers(LISTLOOKUP))),
-    }
+    """Return the kinds of answers, with both shapes and both envelopes.
+
+    Of a document nothing but its values is made wrong: an answer has as many fields in its head.
+    """
+    found: dict[str, st.SearchStrategy[Frame]] = {}
+    for path in (LOOKUP, LISTLOOKUP):
+        answers = tuple(_answers(path))
+        found[f"answer to GET {path}"] = st.sampled_from(answers)
+        documents = [_keep_document(each, path) for each in answers if b" 200 " in each.data]
+        found[f"document of GET {path}"] = st.sampled_from(documents)
+    return found
 
 
 def place_ports(data: bytes, ports: Mapping[str, bytes]) -> bytes:
@@ -35,6 +42,12 @@ def place_ports(data: bytes, ports: Mapping[str, bytes]) -> bytes:
         if port in data:
             data = data.replace(port, ports[name])
     return data
+
+
+def _keep_document(answer: Frame, path: str) -> Frame:
+    kept = ("body", f"headers.{_LENGTH.decode()}.value")
+    fields = tuple(each for each in answer.fields if each.path.startswith(kept))
+    return replace(answer, kind=f"document of GET {path}", fields=fields)
 
 
 def _answers(path: str) -> Iterator[Frame]:
