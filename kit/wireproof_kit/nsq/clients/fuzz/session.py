@@ -73,6 +73,7 @@ class NsqClientSession:
         self.states = tuple(
             name for name, each in STATES.items() if _is_played(each, fit.get(each.client))
         )
+        self.fingerprint = {**self.fingerprint, "states": " ".join(self.states)}
         slowest = max(run.slowest_s for run in fit.values())
         self.patience_s = min(max(FACTOR * slowest, LEAST_S), MOST_S)
 
