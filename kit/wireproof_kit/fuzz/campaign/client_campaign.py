@@ -185,7 +185,8 @@ class ClientCampaign:
         for each in self._session.perform(cases, is_stopped) if self._session else ():
             anomaly = _anomaly(each)
             found += [anomaly] if anomaly is not None else []
-        return found
+        # Clients run side by side: what comes first is chance.
+        return sorted(found, key=lambda each: each.batch[-1].index)
 
     def _is_cut(self) -> bool:
         return self.is_interrupted() or time.monotonic() >= self._ends_at

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
+from queue import SimpleQueue
 from typing import Final
 
 from wireproof_kit.clients.launch import check_command
@@ -100,9 +100,18 @@ class NsqClientSession:
             for client in clients
             for part in _divide([c for c in cases if STATES[c.state].client == client])
         ]
+        results = SimpleQueue[ClientRunResult | None]()
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="client-fuzz") as pool:
-            for found in pool.map(partial(self._perform, is_stopped=is_stopped), parts):
-                yield from found
+            doing = [pool.submit(self._perform, part, is_stopped, results.put) for part in parts]
+            left = len(doing)
+            while left:
+                # One at a time, and at once: it may be enough for whoever asked.
+                result = results.get()
+                left -= result is None
+                if result is not None:
+                    yield result
+            for each in doing:
+                each.result()
 
     def record(self, cases: Sequence[Case], is_stopped: Callable[[], bool]) -> Transcript:
         """Try cases of one client once more, and return the exchange."""
@@ -116,20 +125,24 @@ class NsqClientSession:
         end_all()
 
     def _perform(
-        self, cases: Sequence[Case], is_stopped: Callable[[], bool]
-    ) -> list[ClientRunResult]:
-        """Try all cases, with another client after each that ended or violated a rule."""
+        self,
+        cases: Sequence[Case],
+        is_stopped: Callable[[], bool],
+        tell: Callable[[ClientRunResult | None], None],
+    ) -> None:
+        """Try all cases, with another client after each that violated a rule; tell None last."""
         client = STATES[cases[0].state].client
-        found: list[ClientRunResult] = []
         left = tuple(cases)
-        while left and not is_stopped():
-            run = self._run(client, left, is_stopped, Transcript()).play()
-            tried = min(run.done + (run.trouble is not None), len(left))
-            if not tried:
-                break
-            found.append(ClientRunResult(left[:tried], run.trouble, run.key, run.log))
-            left = left[tried:]
-        return found
+        try:
+            while left and not is_stopped():
+                run = self._run(client, left, is_stopped, Transcript()).play()
+                tried = min(run.done + (run.trouble is not None), len(left))
+                if not tried:
+                    break
+                tell(ClientRunResult(left[:tried], run.trouble, run.key, run.log))
+                left = left[tried:]
+        finally:
+            tell(None)
 
     def _run(
         self,
