@@ -14,6 +14,7 @@ from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.generate.case_sources import make_generation, names_of
 from wireproof_kit.fuzz.oracle.client_deaths import find_reason
 from wireproof_kit.fuzz.oracle.client_rules import NOT_GIVEN, SPINS, STUCK
+from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
 from wireproof_kit.nsq.clients.driver_requests import Asking
 from wireproof_kit.nsq.clients.events import Commanded, Requested
 from wireproof_kit.nsq.clients.fuzz import sending, states
@@ -22,6 +23,7 @@ from wireproof_kit.nsq.clients.fuzz.frames import grammar, is_delimited
 from wireproof_kit.nsq.clients.fuzz.idle import IDLE_EVERY, IdleCases
 from wireproof_kit.nsq.clients.fuzz.json_fields import open_documents
 from wireproof_kit.nsq.clients.fuzz.peers import MOST_TRIES, CasePeers
+from wireproof_kit.nsq.clients.fuzz.run import NAMES
 from wireproof_kit.nsq.clients.fuzz.states import STATES
 from wireproof_kit.nsq.clients.script import LOOKUP_1, NODE_1
 from wireproof_spec.nsq.frame import message_frame, response_frame
@@ -30,6 +32,7 @@ CONN, AGAIN = f"{NODE_1}.1", f"{NODE_1}.2"
 ID = bytes(range(16))
 MESSAGE = message_frame(bytes(10) + ID + b"body")
 ADDRESSES = {LOOKUP_1: "127.0.0.1:40001", "lookupd2": "", NODE_1: "127.0.0.1:40002", "nsqd2": ""}
+VALUES = NSQ_CLIENTS.fill(states.script(STATES["consuming"]), ADDRESSES, NAMES)
 CHOICE = Choice(1, tuple(names_of(grammar())))
 
 
@@ -46,7 +49,7 @@ class Play:
         self.peers = CasePeers(client, [tried], asking, patience_s=5.0)
         self.timers: dict[str, object] = {}
         self.effects: list[Effect] = []
-        self._take(self.peers.begin(ADDRESSES))
+        self._take(self.peers.begin(ADDRESSES, VALUES))
 
     def see(self, event: Event) -> list[Effect]:
         return self._take(self.peers.react(event))

@@ -18,6 +18,7 @@ LINGERS: Final = "lingers"
 ROUND_TRIP: Final = "round-trip"
 DELIVERY: Final = "delivery"
 NEIGHBOUR: Final = "neighbour"
+REDELIVERY: Final = "redelivery"
 MEMORY: Final = "memory"
 FILES: Final = "files"
 
@@ -33,6 +34,7 @@ MEANINGS: Final = {
     ROUND_TRIP: "a new connection cannot complete a round trip",
     DELIVERY: "an acknowledged message was not delivered unchanged",
     NEIGHBOUR: "another connection was disturbed",
+    REDELIVERY: "a message that a client returned did not come again",
     MEMORY: "memory keeps growing",
     FILES: "the number of open files keeps growing",
     **CLIENT_MEANINGS,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from wireproof_kit.clients.effects import Effect, HangUp, Later, Listen, Send
-from wireproof_kit.clients.events import Answered, Connected, Disconnected, Event
+from wireproof_kit.clients.events import Answered, Connected, Disconnected, Event, Malformed
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.client_rules import NOT_GIVEN, SPINS, STUCK
@@ -20,7 +20,6 @@ from wireproof_kit.nsq.clients.events import (
     PUBLISHES,
     SUBSCRIPTIONS,
     Commanded,
-    Malformed,
     Requested,
 )
 from wireproof_kit.nsq.clients.fuzz import sending, states
@@ -126,10 +125,10 @@ class CasePeers:
         """Return True for lookup servers."""
         return self._inner.has_http(peer)
 
-    def begin(self, addresses: Mapping[str, str]) -> Iterator[Effect]:
+    def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterator[Effect]:
         """Return the effects before the client starts."""
         self._ports = {name: at.partition(":")[2].encode() for name, at in addresses.items()}
-        yield from self._inner.begin(addresses)
+        yield from self._inner.begin(addresses, values)
         yield Later(TICK_S, _TICK)
         yield from self._begin_next()
 

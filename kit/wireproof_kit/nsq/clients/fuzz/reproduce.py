@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 from wireproof_kit.fuzz.campaign.records import read_cases
 from wireproof_kit.fuzz.case import Case
-from wireproof_kit.nsq.clients.client import settings_of
+from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
 from wireproof_kit.nsq.clients.driver_requests import CONSUME, PRODUCE, Asking
 from wireproof_kit.nsq.clients.fuzz import sending, standalone, states
 from wireproof_kit.nsq.clients.fuzz.documents import PORTS
-from wireproof_kit.nsq.clients.fuzz.run import CHANNEL, TOPIC
+from wireproof_kit.nsq.clients.fuzz.run import NAMES
 from wireproof_kit.nsq.clients.fuzz.states import STATES, Situation
 from wireproof_spec.record import FindingRecord
 from wireproof_spec.strict_json import JsonValue
@@ -51,11 +51,11 @@ def _highest(case: Case, situation: Situation) -> int:
 
 
 def _values(situation: Situation) -> Mapping[str, str]:
-    return settings_of(states.script(situation), {}, topic=TOPIC, channel=CHANNEL)
+    return NSQ_CLIENTS.fill(states.script(situation), {}, NAMES)
 
 
 def _request(situation: Situation) -> JsonValue:
     """Return what a driver is asked for after open."""
-    asking = Asking(states.script(situation), topic=TOPIC, channel=CHANNEL)
+    asking = Asking(states.script(situation), **NAMES)
     op = PRODUCE if situation.role == "producer" else CONSUME
     return {"op": op, **asking.request(op)}

@@ -13,7 +13,7 @@ from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.client_deaths import find_reason
 from wireproof_kit.fuzz.oracle.client_rules import ENDED, HOARDS, SPINS
-from wireproof_kit.nsq.clients.client import driver_settings, settings_of
+from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
 from wireproof_kit.nsq.clients.decoder import NsqDecoder
 from wireproof_kit.nsq.clients.driver_requests import Asking
 from wireproof_kit.nsq.clients.fuzz import states
@@ -25,7 +25,7 @@ from wireproof_kit.wire.transcript import Transcript
 SPINS_S: Final = 0.8
 """So long a client that has nothing to do may be busy; a longer time is a loop."""
 MOST_MEMORY: Final = 1 << 30
-TOPIC, CHANNEL = "wp_fuzz", "wp_fuzz_c"
+NAMES: Final = {"topic": "wp_fuzz", "channel": "wp_fuzz_c"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,12 @@ class ClientRun:
         """
         story = Story(NsqDecoder())
         script = states.script(self.situation)
-        asking = Asking(script, topic=TOPIC, channel=CHANNEL)
+        asking = Asking(script, **NAMES)
         peers = CasePeers(self.situation, self.cases, asking, self.patience_s)
         stage = Stage(peers, story, self.transcript)
         try:
             addresses = stage.listen()
-            values = settings_of(script, addresses, topic=TOPIC, channel=CHANNEL)
-            asking.settings = driver_settings(values)
+            values = NSQ_CLIENTS.fill(script, addresses, NAMES)
             most_s = self.patience_s * (len(self.cases) + 1)
             stage.play(
                 addresses,

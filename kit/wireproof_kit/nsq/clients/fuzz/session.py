@@ -7,6 +7,8 @@ from queue import SimpleQueue
 from typing import Final
 
 from wireproof_kit.clients.launch import check_command
+from wireproof_kit.clients.part import Role
+from wireproof_kit.clients.session import ROLES, explain
 from wireproof_kit.clients.story import Story
 from wireproof_kit.drivers.child import end_all
 from wireproof_kit.errors import TargetUnreachable
@@ -14,7 +16,7 @@ from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Case, Step
 from wireproof_kit.fuzz.driver import Choice, ClientRunResult, Generation
 from wireproof_kit.fuzz.generate.case_sources import make_generation, names_of
 from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT
-from wireproof_kit.nsq.clients.client import SETTINGS
+from wireproof_kit.nsq.clients.client import NSQ_CLIENTS, SETTINGS
 from wireproof_kit.nsq.clients.events import ORDERED, Commanded, Requested
 from wireproof_kit.nsq.clients.fuzz import states
 from wireproof_kit.nsq.clients.fuzz.frames import grammar
@@ -29,8 +31,6 @@ from wireproof_kit.nsq.clients.fuzz.states import (
     Situation,
 )
 from wireproof_kit.nsq.clients.identity import list_identities
-from wireproof_kit.nsq.clients.script import Role
-from wireproof_kit.nsq.clients.session import ROLES, explain
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
 
@@ -66,7 +66,7 @@ class NsqClientSession:
         lacking: list[Role] = [each for each in played if each not in able]
         if not able or (role is not None and lacking):
             run = runs[Situation(lacking[0], PUSH)]
-            raise TargetUnreachable(explain(self.command, lacking[0], run.story))
+            raise TargetUnreachable(explain(NSQ_CLIENTS, self.command, lacking[0], run.story))
         further = [each for each in states.clients(STATES) if each.role in able]
         runs |= self._rehearse_all([each for each in further if each not in runs])
         fit = {each: run for each, run in runs.items() if run.done == REHEARSED}

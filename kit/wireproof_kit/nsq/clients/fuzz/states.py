@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from wireproof_kit.nsq.clients.script import LOOKUP_1, NODE_1, Role, Script
+from wireproof_kit.clients.part import Role
+from wireproof_kit.nsq.clients.script import LOOKUP_1, NODE_1, Script
 from wireproof_spec.driver.lines import Fields
 
 PUSH: Final = "push"
