@@ -4,14 +4,20 @@ A finding counts for a fault only when it shows on the faulty reference and not 
 one that shows on both is a false alarm of ours, or another defect of the reference.
 """
 
+import shlex
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.fuzz.campaign.workers import TargetChoice
 from wireproof_kit.fuzz.triage.confirm import repeat_finding
+from wireproof_kit.targets.target import ON_CLIENTS
+from wireproof_spec.protocol import Group, entry_point
 from wireproof_spec.record import FindingRecord
 
+CLIENT = "-client"
+"""What ends the name of a protocol whose example client is fuzzed, not its reference broker."""
 MORE = 3
 """Runs that decide where the correct reference seems to be at fault as well."""
 
@@ -40,11 +46,21 @@ def doubt(findings: Sequence[FindingRecord], fault: Sequence[str], shows: Shows)
     return "" if findings else "nothing was confirmed"
 
 
+def client_command(protocol: str, extra: Sequence[str]) -> str:
+    """Return the command of the example client with these options."""
+    module = entry_point(Group.CLIENTS, protocol.removesuffix(CLIENT)).module
+    return shlex.join([sys.executable, "-m", module, *extra])
+
+
 def shows_on(protocol: str) -> Shows:
     """Return what sends findings to references of a protocol, each started for it."""
 
     def shows(extra: Sequence[str], finding: FindingRecord, times: int) -> int:
-        place = TargetChoice(protocol=protocol, extra=tuple(extra), token=f"f{finding.seed}")
+        if protocol.endswith(CLIENT):
+            scheme = protocol.removesuffix(CLIENT) + ON_CLIENTS
+            place = TargetChoice(url=f"{scheme}:{client_command(protocol, extra)}")
+        else:
+            place = TargetChoice(protocol=protocol, extra=tuple(extra), token=f"f{finding.seed}")
         return sum(repeat_finding(place, finding, times, record=False).shown)
 
     return shows

@@ -28,13 +28,13 @@ from statistics import median
 
 from wireproof_kit.fuzz.campaign.campaign import Campaign
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
+from wireproof_kit.fuzz.campaign.progress import SilentListener
 from wireproof_kit.fuzz.campaign.target import ReferenceTarget, open_fuzz_session, start_alone
 from wireproof_kit.fuzz.case import Frame
 from wireproof_kit.fuzz.driver import Choice, FuzzSession, FuzzSessionOptions
 from wireproof_kit.fuzz.generate.generator import Generator
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.values import Drawer
-from wireproof_kit.fuzz.triage.confirm import SilentListener
 from wireproof_kit.protocols import read_target
 from wireproof_kit.targets.process import usage
 from wireproof_kit.wire.address import Address

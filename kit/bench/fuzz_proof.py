@@ -11,6 +11,7 @@ compatible variants are on at once, so that few campaigns give each its time. Re
 
 import argparse
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -22,12 +23,13 @@ from statistics import median
 
 import fuzz_causes
 import msgspec
+from fuzz_causes import CLIENT, client_command
 
 from wireproof_kit.errors import KitError
 from wireproof_kit.selftest.plan import VARIANT, list_trials
 from wireproof_kit.selftest.plan import Trial as Variant
 
-PROTOCOLS = ("nsq", "iggy")
+PROTOCOLS = ("nsq", "iggy", f"nsq{CLIENT}")
 SEEDS = (1, 2, 3)
 TIME_S = 60
 GRACE_S = 90
@@ -42,8 +44,11 @@ KEPT = PLACE / "outcomes.jsonl"
 SAMPLE = {
     "nsq": ("parser-size-magnitude", "parser-trace-buffer-shared"),
     "iggy": ("parser-ones-lost", "parser-poll-nothing-closes-another"),
+    f"nsq{CLIENT}": ("parser-client-dies-inside-place", "parser-client-gives-back-another"),
 }
 SAMPLE_S = 20
+CLIENT_FACTOR = 3
+"""A client is started again and again: its campaigns of a sample take so many times as long."""
 LONG_S = 180
 LONG = (
     "parser-beat-closing-halts",
@@ -204,6 +209,8 @@ def _all_trials(options: argparse.Namespace) -> Iterator[Trial]:
                 is_brief = options.sample and kind == CORRECT
                 is_long = preset in LONG and not options.sample
                 most_s = SAMPLE_LEGAL_S if is_brief else max(time_s, LONG_S) if is_long else time_s
+                if options.sample and protocol.endswith(CLIENT):
+                    most_s *= CLIENT_FACTOR
                 yield Trial(protocol, kind, preset, seed, most_s)
 
 
@@ -212,14 +219,17 @@ def _presets(protocol: str, options: argparse.Namespace) -> Iterator[tuple[str, 
         names = options.names or [CORRECT]
         yield from ((CORRECT, name) for name in names if name == CORRECT)
     if options.legal:
-        variants = [
-            each for each in list_trials(protocol, VARIANT) if _is_asked(each.name, options)
-        ]
+        variants = [each for each in _variants(protocol) if _is_asked(each.name, options)]
         together = _together(variants) if options.mixed else ([each.name] for each in variants)
         yield from ((VARIANT, TOGETHER.join(names)) for names in together)
     else:
         faults = SAMPLE[protocol] if options.sample else _faults(protocol)
         yield from (("fault", name) for name in faults if _is_asked(name, options))
+
+
+def _variants(protocol: str) -> Sequence[Variant]:
+    is_client = protocol.endswith(CLIENT)
+    return list_trials(protocol.removesuffix(CLIENT), VARIANT, of_client=is_client)
 
 
 def _together(variants: Sequence[Variant]) -> Iterator[list[str]]:
@@ -248,16 +258,26 @@ def _is_asked(name: str, options: argparse.Namespace) -> bool:
 
 def _faults(protocol: str) -> list[str]:
     command = [sys.executable, "-m", "wireproof", "serve", protocol, "--list-faults"]
+    if protocol.endswith(CLIENT):
+        command = shlex.split(client_command(protocol, ["--list-faults"]))
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     rows = [line.split("\t") for line in lines.splitlines()]
     return [row[0] for row in rows if row[1] == "parser"]
 
 
+def _target(trial: Trial) -> list[str]:
+    if trial.protocol.endswith(CLIENT):
+        return ["--exec", client_command(trial.protocol, trial.extra)]
+    return [
+        *("--reference", trial.protocol),
+        *(f"--reference-option={each}" for each in trial.extra),
+    ]
+
+
 def _run_trial(trial: Trial) -> CampaignResult:
-    command = [sys.executable, "-m", "wireproof", "fuzz", "--reference", trial.protocol]
+    command = [sys.executable, "-m", "wireproof", "fuzz", *_target(trial)]
     command += ["--json", "-x", "--no-shrink", "--time", str(trial.time_s)]
     command += ["--seed", str(trial.seed), "--bundle", str(trial.bundle)]
-    command += [f"--reference-option={each}" for each in trial.extra]
     started = time.monotonic()
     try:
         done = subprocess.run(

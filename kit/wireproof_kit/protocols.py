@@ -19,12 +19,13 @@ from wireproof_spec.protocol import Group, UnknownProtocol, entry_point, list_ha
 
 if TYPE_CHECKING:
     from wireproof_kit.drivers.check import CheckDriver
-    from wireproof_kit.fuzz.driver import OpenFuzzSession
+    from wireproof_kit.fuzz.driver import OpenClientFuzzSession, OpenFuzzSession
     from wireproof_kit.proxy.part import ProxyPart
-    from wireproof_spec.record import TranscriptRecord
+    from wireproof_spec.record import FindingRecord, TranscriptRecord
 
 Names: TypeAlias = Callable[[Target], Sequence[str]]
 TellCourse: TypeAlias = "Callable[[TranscriptRecord], Iterable[str]]"
+WriteClientScript: TypeAlias = "Callable[[FindingRecord, str], str]"
 RecordedArguments: TypeAlias = "Callable[[TranscriptRecord], Mapping[str, object]]"
 
 
@@ -39,12 +40,14 @@ class KitPart:
     ``keys`` map target keys to the names of values that the server reports when it is ready.
     ``several`` maps an argument to a function that lists its values on a target: a case that takes
     it runs once for each value. ``needs`` maps an argument to the capability it requires.
-    ``open_fuzz_session`` opens a target for the fuzzer. ``check_client_driver`` checks the command
-    of a client's driver, ``check_adapter`` that of a system's adapter. ``recorded_arguments``
-    makes the argument of a case for clients from a recorded exchange, so that the exchange can be
-    observed again; ``tell_course`` describes that exchange in lines. ``proxy`` returns what a
-    proxy of the protocol needs. ``dissector`` is the Lua script with which Wireshark names the
-    frames.
+    ``open_fuzz_session`` opens a broker for the fuzzer, ``open_client_fuzz_session`` a client,
+    with the patience in seconds that the user gave, or None. ``write_client_script`` makes a
+    script of a finding against the client that a command starts. ``check_client_driver`` checks
+    the command of a client's driver, ``check_adapter`` that of a system's adapter.
+    ``recorded_arguments`` makes the argument of a case for clients from a recorded exchange, so
+    that the exchange can be observed again; ``tell_course`` describes that exchange in lines.
+    ``proxy`` returns what a proxy of the protocol needs. ``dissector`` is the Lua script with
+    which Wireshark names the frames.
     """
 
     open_session: OpenSession
@@ -57,6 +60,8 @@ class KitPart:
     several: Mapping[str, Names] = field(default_factory=dict[str, Names])
     needs: Mapping[str, str] = field(default_factory=dict[str, str])
     open_fuzz_session: "OpenFuzzSession | None" = None
+    open_client_fuzz_session: "OpenClientFuzzSession | None" = None
+    write_client_script: "WriteClientScript | None" = None
     check_client_driver: "CheckDriver | None" = None
     check_adapter: "CheckDriver | None" = None
     recorded_arguments: "RecordedArguments | None" = None

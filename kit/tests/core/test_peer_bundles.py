@@ -12,6 +12,7 @@ from fuzz_grammars import GRAMMARS
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.fuzz.campaign.records import cases_of
 from wireproof_kit.fuzz.oracle.rules import MEANINGS
+from wireproof_kit.nsq.clients.fuzz.states import STATES as CLIENT_STATES
 from wireproof_kit.verdicts.judge import JudgeContext, judge
 from wireproof_spec.catalogue import load_catalogue
 
@@ -46,8 +47,9 @@ def test_every_recorded_verdict_is_given_again(bundle: Bundle) -> None:
 
 
 def test_every_finding_kept_can_be_sent_again(bundle: Bundle) -> None:
+    target = bundle.header.target
     for finding in bundle.findings:  # a protocol that is not fuzzed has none
-        states = STATES[bundle.header.target.protocol]
+        states = CLIENT_STATES if target.is_client() else STATES[target.protocol]
         assert finding.violated in MEANINGS
         cases = cases_of(finding, finding.names, states.__getitem__)
         sent = [sum(step.length for step in case.sent) for case in finding.cases]

@@ -35,7 +35,9 @@ from wireproof_kit.fuzz.campaign.workers import TargetChoice, run_workers
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.protocols import list_with_fuzzing, read_target
 from wireproof_kit.targets.process import find_process
+from wireproof_kit.targets.target import ON_CLIENTS, ROLE, ROLES
 from wireproof_kit.verdicts.deviations import Deviation, read_deviations
+from wireproof_spec.catalogue import CLIENT
 from wireproof_spec.extras import install_command
 
 TIME_S = 60.0
@@ -59,6 +61,10 @@ EXAMPLES = (
         "also watch the process, and restart it after a crash",
     ),
     ("wireproof fuzz URL --corpus corpus --seed 7", "resume an interrupted campaign"),
+    (
+        "wireproof fuzz --exec 'python3 driver.py'",
+        "fuzz a client: send it what no server should send",
+    ),
 )
 
 
@@ -66,6 +72,9 @@ class FuzzOptions(TypedDict):
     """What the command line may say beside the target."""
 
     reference: str | None
+    command: str | None
+    role: str | None
+    protocol: str
     time_s: float | None
     cases: int | None
     seed: int | None
@@ -89,10 +98,12 @@ class FuzzOptions(TypedDict):
 
 
 def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
-    """Send valid and malformed frames to a broker and judge every answer.
+    """Send valid and malformed frames to a broker, or with --exec to a client.
 
-    The same seed gives the same cases in the same order. Exit code: 0 no finding, 1 findings,
-    2 the campaign could not be done, 3 only anomalies that never came back, 130 interrupted.
+    Every answer of a broker is judged. A client must not die, hang, loop, or acknowledge what it
+    was not given. The same seed gives the same cases in the same order. Exit code: 0 no finding,
+    1 findings, 2 the campaign could not be done, 3 only anomalies that never came back, 130
+    interrupted.
     """
     named = _name_target(arguments, options)
     _refuse_afar(named, hazardous=options["hazardous"])
@@ -120,6 +131,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
         corpus=corpus,
         workers=options["workers"],
         wanted=_describe_choice(options),
+        role=CLIENT if options["command"] else "",
     )
     view.begin(named.url, seed, bundle, first)
     if not pcap.is_installed():
@@ -139,6 +151,8 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
 
 
 def _name_target(arguments: tuple[str, ...], options: FuzzOptions) -> NamedTarget:
+    if options["command"] is not None:
+        return _name_client(arguments, options["command"], options)
     protocol = options["reference"]
     if protocol is not None:
         if arguments:
@@ -148,8 +162,26 @@ def _name_target(arguments: tuple[str, ...], options: FuzzOptions) -> NamedTarge
     return sole_target(arguments, settings, advice="; choose with --frames, --states")
 
 
+def _name_client(arguments: tuple[str, ...], command: str, options: FuzzOptions) -> NamedTarget:
+    """Return the client as a target; what is said of a broker beside it is refused."""
+    given: dict[str, object] = {
+        "a URL": arguments,
+        "--reference": options["reference"],
+        "--pid": options["pid"],
+        "--restart": options["restart"],
+        "--log": options["log"],
+        "--log-command": options["log_command"],
+    }
+    for name, value in given.items():
+        if value:
+            raise UsageFault(f"expected a broker or, with --exec, a client; found {name}, too")
+    role = options["role"]
+    keys = ((ROLE, role),) if role else ()
+    return NamedTarget(f"{options['protocol']}{ON_CLIENTS}:{command}", keys=keys)
+
+
 def _refuse_afar(named: NamedTarget, *, hazardous: bool) -> None:
-    if named.url == REFERENCE or hazardous:
+    if named.url == REFERENCE or hazardous or ON_CLIENTS in named.url.partition(":")[0]:
         return
     target = read_target(named.url, named.keys)
     if not target.is_loopback():
@@ -250,6 +282,11 @@ def _options() -> Generator[click.Option]:
         flag_value=known.choices[0],
         type=known,
         help="Fuzz the embedded reference broker.",
+    )
+    yield click.Option(["--exec", "command"], metavar="CMD", help="Command that starts a client.")
+    yield click.Option(["--role"], type=click.Choice(ROLES), help="What the client does.")
+    yield click.Option(
+        ["--protocol"], default=known.choices[0], metavar="NAME", help="Protocol of the client."
     )
     yield click.Option(
         ["--time", "time_s"], callback=_time, metavar="SEC|5m", help="Duration; default 60 s."

@@ -15,6 +15,7 @@ from wireproof_kit.errors import KitError
 from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.records import finding_case
 from wireproof_kit.fuzz.campaign.workers import Ended, News, Opened, Status
+from wireproof_kit.protocols import kit_part, read_target
 from wireproof_kit.verdicts.deviations import Deviation
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.exchange.evidence import read_bytes
@@ -41,17 +42,26 @@ def write_files(bundle: Path, finding: FindingRecord, header: HeaderRecord) -> t
     """Write the files of a finding; return which were left out and why."""
     folder = folder_of(bundle)
     folder.mkdir(parents=True, exist_ok=True)
-    case = finding_case(finding, header.target.protocol)
+    is_client = header.target.is_client()
+    kinds = ("receive", "response") if is_client else ("send",)
     sent: dict[str, bytes] = {}
     for step in finding.transcript.steps:
-        if step.kind == "send":
+        if step.kind in kinds:
             sent[step.conn] = sent.get(step.conn, b"") + read_bytes(step)
     if not sent:
         return (f"{finding.id}: no exchange could be recorded, so there is no script",)
     streams = [f"# connection {name}\n{data.hex()}\n" for name, data in sent.items()]
     (folder / f"{finding.id}.hex").write_text("".join(streams))
-    (folder / f"{finding.id}.py").write_text(script(case, header))
+    (folder / f"{finding.id}.py").write_text(_write_script(finding, header))
     return _write_capture(folder / f"{finding.id}.pcapng", finding, header)
+
+
+def _write_script(finding: FindingRecord, header: HeaderRecord) -> str:
+    protocol = header.target.protocol
+    write = kit_part(protocol).write_client_script
+    if header.target.is_client() and write is not None:
+        return write(finding, read_target(header.target.url).command or "")
+    return script(finding_case(finding, protocol), header)
 
 
 def _write_capture(path: Path, finding: FindingRecord, header: HeaderRecord) -> tuple[str, ...]:
@@ -88,6 +98,7 @@ class FuzzLedger:
     corpus: Corpus
     workers: int
     wanted: str
+    role: str = ""
     findings: dict[str, FindingRecord] = field(default_factory=dict[str, FindingRecord])
     statuses: dict[int, Status] = field(default_factory=dict[int, Status])
     coverage: Coverage = field(default_factory=Coverage)
@@ -149,7 +160,7 @@ class FuzzLedger:
             kit=KIT_VERSION,
             spec=load_catalogue(self.protocol).revisions,
             seed=self.seed,
-            target=TargetRecord(self.url, self.protocol, news.fingerprint, self.given),
+            target=TargetRecord(self.url, self.protocol, news.fingerprint, self.given, self.role),
             claims={},
             readings={},
             patience={"answer": round(news.patience_s, 3)},

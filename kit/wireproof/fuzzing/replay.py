@@ -15,6 +15,7 @@ from wireproof_kit.fuzz.campaign.workers import TargetChoice
 from wireproof_kit.fuzz.triage.confirm import Repetitions, repeat_finding
 from wireproof_kit.protocols import read_target
 from wireproof_kit.runner.engine import transcript_record
+from wireproof_kit.targets.target import ROLE
 from wireproof_spec.record import FindingRecord
 
 MOST_NAMED = 5
@@ -63,17 +64,19 @@ def replay_finding(repetition: Repetition) -> int:
 def _place(repetition: Repetition) -> TargetChoice:
     header = repetition.bundle.header
     url = repetition.to or header.target.url
+    role = header.target.fingerprint.get(ROLE)
+    keys = (*repetition.keys, *([(ROLE, role)] if role and not repetition.to else []))
     token = f"f{header.seed}"
     if url == REFERENCE:
         return TargetChoice(protocol=header.target.protocol, token=token)
-    target = read_target(url, repetition.keys)
+    target = read_target(url, keys)
     if target.protocol != header.target.protocol:
         raise UsageFault(f"{url}: expected a target of protocol {header.target.protocol}")
     if not (target.is_loopback() or repetition.hazardous):
         raise UsageFault(
             f"finding {repetition.finding.id} may kill {url}; give --hazardous to send it"
         )
-    return TargetChoice(url=url, keys=repetition.keys, token=token)
+    return TargetChoice(url=url, keys=keys, token=token)
 
 
 def _report(repetition: Repetition, done: Repetitions) -> int:

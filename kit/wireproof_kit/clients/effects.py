@@ -19,10 +19,15 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class HangUp:
-    """Close a connection after all output is sent; with ``reset``, reset it at once."""
+    """Close a connection after all output is sent; with ``reset``, reset it at once.
+
+    With ``half`` only the kit's side is closed: if the client has sent something that was not yet
+    read, closing both would take from it what it has not yet read either.
+    """
 
     conn: str
     reset: bool = False
+    half: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,8 @@ class ClientSession(Generic[S]):
         played: list[Role] = [role for role in roles if self._plays(role)]
         if not played or (self._role is not None and len(played) < len(roles)):
             lacking: Role = next(role for role in roles if role not in played)
-            raise TargetUnreachable(self._reason(lacking, *self._runs[lacking]))
+            story, _ = self._runs[lacking]
+            raise TargetUnreachable(explain(self._part, self._command, lacking, story))
         preferred: list[Role] = [role for role in played if self._part.prefer(self._runs[role][0])]
         self._played = (preferred or played)[0]
         self._start_s = self._measured_start()
@@ -165,28 +166,6 @@ class ClientSession(Generic[S]):
         slowest = max((event.at for event in firsts if event is not None), default=START_S)
         return min(max(FACTOR * slowest, START_LEAST), START_MOST)
 
-    def _reason(self, role: Role, story: Story, transcript: Transcript) -> str:
-        """Say in one sentence why a client cannot be judged."""
-        told, command = _last_words(story), self._command
-        ended, bad = story.first(Ended), story.first(BadLine)
-        if bad is not None:
-            return f"`{command}` breaks the driver protocol: {bad.fault}{told}"
-        if story.first(Connected) is None and ended is not None:
-            return f"`{command}` ended with exit code {ended.code} before it connected{told}"
-        if story.first(Connected) is None:
-            filled = ", ".join(f"{{{name}}}" for name in self._part.addresses)
-            set_to = ", ".join(f"{PREFIX}{name.upper()}" for name in self._part.addresses)
-            return (
-                f"`{command}` did not connect to the addresses it was given "
-                f"({filled}, or {set_to}){told}"
-            )
-        after = (
-            f"ended with exit code {ended.code}" if ended else f"still ran {_describe_wait(story)}"
-        )
-        return (
-            f"`{command}` connected but {self._part.undone[role]} as a {role}, and {after}{told}"
-        )
-
 
 def open_client(part: ClientPart[S], target: Target, options: SessionOptions) -> ClientSession[S]:
     """Start a client and check that it can be judged.
@@ -205,6 +184,25 @@ def open_client(part: ClientPart[S], target: Target, options: SessionOptions) ->
         session.close()
         raise
     return session
+
+
+def explain(part: ClientPart[S], command: str, role: Role, story: Story) -> str:
+    """Say in one sentence why a client cannot be judged."""
+    told = _last_words(story)
+    ended, bad = story.first(Ended), story.first(BadLine)
+    if bad is not None:
+        return f"`{command}` breaks the driver protocol: {bad.fault}{told}"
+    if story.first(Connected) is None and ended is not None:
+        return f"`{command}` ended with exit code {ended.code} before it connected{told}"
+    if story.first(Connected) is None:
+        filled = ", ".join(f"{{{name}}}" for name in part.addresses)
+        set_to = ", ".join(f"{PREFIX}{name.upper()}" for name in part.addresses)
+        return (
+            f"`{command}` did not connect to the addresses it was given "
+            f"({filled}, or {set_to}){told}"
+        )
+    after = f"ended with exit code {ended.code}" if ended else f"still ran {_describe_wait(story)}"
+    return f"`{command}` connected but {part.undone[role]} as a {role}, and {after}{told}"
 
 
 def _describe_wait(story: Story) -> str:

@@ -62,6 +62,7 @@ class _Connection:
     socket: socket.socket
     outgoing: bytearray = field(default_factory=bytearray)
     closing: bool = False
+    half: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,7 @@ class Stage:
 
     def _is_over(self) -> bool:
         """Return True if nothing more can come: the client has ended, or sends too much."""
-        if self._story.events and isinstance(self._story.events[-1], Flooded):
+        if isinstance(next(reversed(self._story.events), None), Flooded):
             return True
         ended = self.child is not None and self.child.exit_code() is not None
         return ended and not self._connections and not self._streams_open
@@ -172,8 +173,7 @@ class Stage:
             self._note(KIT, f"{PROCESSOR}{client.used:.3f} {max(client.waited, own):.3f}")
 
     def _note_end(self) -> None:
-        code = self.child.exit_code() if self.child else None
-        if code is not None:
+        if self.child and (code := self.child.exit_code()) is not None:
             self._note(PROCESS, f"{ENDED} {code}")
 
     def _run_once(self, wait: float) -> None:
@@ -296,7 +296,7 @@ class Stage:
             return
         del connection.outgoing[:sent]
         if connection.closing and not connection.outgoing:
-            self._forget(connection, BY_KIT)
+            self._end_sending(connection)
             return
         writes = selectors.EVENT_WRITE if connection.outgoing else 0
         self._selector.modify(connection.socket, selectors.EVENT_READ | writes, connection)
@@ -309,8 +309,18 @@ class Stage:
             connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             self._forget(connection, BY_KIT)
         else:
-            connection.closing = True
+            connection.closing, connection.half = True, effect.half
             self._flush(connection)
+
+    def _end_sending(self, connection: _Connection) -> None:
+        if not connection.half:
+            self._forget(connection, BY_KIT)
+            return
+        self._selector.modify(connection.socket, selectors.EVENT_READ, connection)
+        try:
+            connection.socket.shutdown(socket.SHUT_WR)
+        except OSError:  # the client has reset it
+            self._forget(connection, BY_CLIENT)
 
     def _forget(self, connection: _Connection, by: str) -> None:
         if self._connections.pop(connection.name, None) is None:

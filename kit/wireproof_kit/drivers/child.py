@@ -93,7 +93,7 @@ class Child:
         """Return how the program ended (if it has), and the end of its stderr."""
         code = self.exit_code()
         told = self.kept["stderr"].end() or self.kept["stdout"].end()
-        ended = "it still runs" if code is None else _describe_end(code)
+        ended = "it still runs" if code is None else describe_end(code)
         return f"{ended}; {f'it wrote: {told}' if told else 'it wrote nothing'}"
 
     def end(self, *, within: float = END_WITHIN_S) -> None:
@@ -210,7 +210,8 @@ def end_all() -> None:
         child.end(within=0)
 
 
-def _describe_end(code: int) -> str:
+def describe_end(code: int) -> str:
+    """Return in words how a program with this exit code ended; a negative one is a signal."""
     if code >= 0:
         return f"it ended with exit code {code}"
     try:

@@ -14,6 +14,7 @@ from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.address import Address
 from wireproof_kit.wire.transcript import Step as Recorded
+from wireproof_kit.wire.transcript import Transcript
 
 Ends: TypeAlias = Literal["no", "may", "must"]
 """Whether the target may, or must, close the connection because of a request."""
@@ -297,3 +298,55 @@ class FuzzSessionOptions:
 
 
 OpenFuzzSession = Callable[[Target, FuzzSessionOptions], FuzzSession]
+
+
+class ClientFuzzSession(Protocol):
+    """A client that is started again and again, and what peers send to it."""
+
+    @property
+    def patience_s(self) -> float:
+        """The seconds after which a client is stuck that has not come back to work."""
+        ...
+
+    @property
+    def fingerprint(self) -> Mapping[str, str]:
+        """What is known of the client."""
+        ...
+
+    def generation(self, choice: Choice) -> Generation:
+        """Return the chosen cases, in the states that the client plays."""
+        ...
+
+    def arrange(self, cases: Sequence[Case]) -> Sequence[Case]:
+        """Return the cases in an order in which few clients have to be started."""
+        ...
+
+    def perform(
+        self, cases: Sequence[Case], is_stopped: Callable[[], bool]
+    ) -> "Iterator[ClientRunResult]":
+        """Try cases with one client after the other; yield what came of each."""
+        ...
+
+    def record(self, cases: Sequence[Case], is_stopped: Callable[[], bool]) -> Transcript:
+        """Try cases once more, with one client, and return the exchange."""
+        ...
+
+    def close(self) -> None:
+        """End every client that still runs."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ClientRunResult:
+    """What came of one client: the cases tried, and the rule that it violated in the last one.
+
+    ``key`` identifies a death by where in the client it happened; ``log`` are its last words.
+    """
+
+    cases: tuple[Case, ...]
+    trouble: Trouble | None = None
+    key: str = ""
+    log: str = ""
+
+
+OpenClientFuzzSession = Callable[[Target, float | None], ClientFuzzSession]

@@ -12,6 +12,7 @@ from wireproof_reference_impl.nsq.faulty.clients import (
     handling,
     headers,
     ordering,
+    parsing,
     publishing,
     sharding,
     tracing,
@@ -31,6 +32,7 @@ _FAMILIES = (
     ordering,
     headers,
     tracing,
+    parsing,
 )
 
 FAULTS: Mapping[str, Preset] = {

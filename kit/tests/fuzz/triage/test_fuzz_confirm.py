@@ -6,12 +6,12 @@ import pytest
 
 from wireproof_kit.fuzz.campaign.campaign import Campaign
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
+from wireproof_kit.fuzz.campaign.progress import CampaignProgress, SilentListener
 from wireproof_kit.fuzz.campaign.workers import TargetChoice, fuzz_target_at
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.triage import triage as pursuits
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
-from wireproof_kit.fuzz.triage.confirm import SilentListener
 from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.fuzz.triage.minimize import TIMES, CulpritSearch
 from wireproof_kit.fuzz.triage.triage import Triage
@@ -35,7 +35,7 @@ class Told(SilentListener):
     def __init__(self) -> None:
         self.findings: list[Finding] = []
 
-    def on_finding(self, campaign: Campaign, finding: Finding) -> None:
+    def on_finding(self, campaign: CampaignProgress, finding: Finding) -> None:
         self.findings.append(finding)
 
 

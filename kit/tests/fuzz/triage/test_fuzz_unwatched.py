@@ -14,6 +14,7 @@ from wireproof.view.fuzzing import UNWATCHED, choose_fuzz_view, since_unwatched
 from wireproof_kit.fuzz.campaign.campaign import Campaign
 from wireproof_kit.fuzz.campaign.last_words import LastWords
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
+from wireproof_kit.fuzz.campaign.progress import SilentListener
 from wireproof_kit.fuzz.campaign.target import AddressTarget
 from wireproof_kit.fuzz.campaign.workers import Status
 from wireproof_kit.fuzz.driver import Choice, FuzzSession, FuzzSessionOptions
@@ -91,14 +92,6 @@ class Reviving:
 
     def revive(self, *, stuck: bool = False) -> bool:
         return True
-
-
-class SilentListener:
-    def went_on(self, campaign: Campaign) -> None:
-        pass
-
-    def on_finding(self, campaign: Campaign, finding: object) -> None:
-        pass
 
 
 def opened(*pids: int | None) -> float | None:

@@ -91,15 +91,20 @@ class Batches:
 
     def drop_blocked(self, made: BatchInProgress, sorter: Sorter | None) -> SortedBatch | None:
         """Remove cases that may not be sent, or were blocked since they were made."""
-        allowed = self.select_allowed(made.cases)
-        kept = [case for case in allowed if self._is_sent(case)]
-        self.skipped += len(allowed) - len(kept)
-        for case in kept:
-            self.coverage.add(case)
+        kept = self.keep_sent(made.cases)
         ready = made.ready
         if sorter is None or ready is None or len(ready.batch) == len(kept):
             return ready
         return sorter.sort_cases(kept, watch=ready.is_watched)
+
+    def keep_sent(self, cases: Sequence[Case]) -> list[Case]:
+        """Return the cases that may be sent; count what they cover, and how many others are."""
+        allowed = self.select_allowed(cases)
+        kept = [case for case in allowed if self._is_sent(case)]
+        self.skipped += len(allowed) - len(kept)
+        for case in kept:
+            self.coverage.add(case)
+        return kept
 
     def make_again(self, batches: Iterable[int]) -> Sequence[Case]:
         """Return the cases of earlier batches that may be sent, without counting any.

@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Final, Protocol
+from typing import Final
 
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
 from wireproof_kit.fuzz.campaign.batches import Batches, Meanwhile
 from wireproof_kit.fuzz.campaign.plan import FuzzTarget, WorkerPlan
+from wireproof_kit.fuzz.campaign.progress import CampaignListener
 from wireproof_kit.fuzz.campaign.records import cases_of, map_renamed
 from wireproof_kit.fuzz.campaign.target_history import TargetHistory
 from wireproof_kit.fuzz.case import Case
@@ -33,6 +34,7 @@ from wireproof_kit.fuzz.send.replay import POLL_S, replay
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.consequences import (
     ALIKE,
+    ANSWERED,
     ILL,
     OF_ONE_CASE,
     STUCK,
@@ -49,16 +51,6 @@ RECORDINGS: Final = 3
 NOT_SHOWN: Final = "the finding did not show in this run, which is recorded for its bytes only"
 RECORD_S: Final = 10.0
 """Seconds at most for recording an exchange of many cases."""
-
-
-class CampaignListener(Protocol):
-    """Receives the events of a campaign."""
-
-    def went_on(self, campaign: "Campaign") -> None:
-        """Take note that a batch is done."""
-
-    def on_finding(self, campaign: "Campaign", finding: Finding) -> None:
-        """Receive a new finding; called again each time the finding shows again."""
 
 
 @dataclass(slots=True)
@@ -198,6 +190,16 @@ class Campaign:
         found = engine.perform_apart(cases)
         self.heal(found)
         return _alike(found, violated)
+
+    def shows(self, cases: Sequence[Case], violated: str) -> bool:
+        """Send cases on fresh connections; return True if they violate the rule."""
+        if self.probe(cases, violated) is not None:
+            return True
+        # What is wrong with the request of somebody else shows with that of whoever comes next.
+        is_answered = violated in ANSWERED
+        return is_answered and (
+            self.probe_apart(cases, violated) is not None or self.disturbs(cases)
+        )
 
     def disturbs(self, cases: Sequence[Case]) -> bool:
         """Perform cases one by one; return True if a bystander misses something afterwards."""

@@ -1,6 +1,7 @@
 """Records of findings and campaigns in a bundle, and cases read back from them."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.case import (
@@ -52,8 +53,8 @@ def finding_record(finding: Finding, names: Mapping[str, str]) -> FindingRecord:
         violated=signature.violated,
         words=finding.trouble.words,
         state=finding.case.state,
-        frame=signature.frame_kind,
-        field=signature.field,
+        frame=signature.frame_kind or finding.case.frame_kind,
+        field=signature.field or finding.case.field,
         answer=signature.answer,
         seed=finding.seed,
         shown=finding.shown,
@@ -102,8 +103,14 @@ def cases_of(
         except KeyError as error:
             words = f"expected a state of the target's protocol, found {case.state!r}"
             raise UsageFault(f"finding {record.id}: {words}; is it another's corpus?") from error
-    changed = map_renamed(record.names, names)
-    return tuple(_case_of(case, changed) for case in record.cases)
+    return read_cases(record, map_renamed(record.names, names))
+
+
+def read_cases(
+    record: FindingRecord, names: Mapping[bytes, bytes] = MappingProxyType({})
+) -> tuple[Case, ...]:
+    """Return the cases of a recorded finding; `names` has the new name of each old one."""
+    return tuple(_case_of(case, names) for case in record.cases)
 
 
 def check_finding(record: FindingRecord) -> None:

@@ -3,24 +3,28 @@
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeAlias
 
-from wireproof_kit.errors import KitError
+from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.fuzz.campaign.campaign import Campaign
+from wireproof_kit.fuzz.campaign.client_campaign import ClientCampaign
 from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.last_words import read_last_words
 from wireproof_kit.fuzz.campaign.plan import FuzzTarget, WorkerPlan
+from wireproof_kit.fuzz.campaign.progress import CampaignListener, CampaignProgress
 from wireproof_kit.fuzz.campaign.records import finding_record
 from wireproof_kit.fuzz.campaign.target import AddressTarget, ReferenceTarget
-from wireproof_kit.fuzz.driver import FuzzSessionOptions
+from wireproof_kit.fuzz.driver import ClientFuzzSession, FuzzSessionOptions
 from wireproof_kit.fuzz.send.engine import Counts
 from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.processes.forked_broker import BrokerForkServer
 from wireproof_kit.processes.worker_pool import JobLost, WorkerPool
-from wireproof_kit.protocols import read_target
+from wireproof_kit.protocols import kit_part, read_target
 from wireproof_kit.targets.restart import restart_with
+from wireproof_kit.targets.target import Target
 from wireproof_spec.record import FindingRecord
 
 ENDS_WITHIN_S = 10.0
@@ -149,14 +153,39 @@ def _work(
     is_interrupted: Callable[[], bool],
     server: BrokerForkServer | None,
 ) -> None:
-    with fuzz_target_at(place, server) as fuzz_target:
-        campaign = Campaign(plan, fuzz_target, _Reporter(report), is_interrupted)
+    with campaign_at(place, plan, _Reporter(report), is_interrupted, server) as campaign:
         failure = ""
         try:
             campaign.run()
         except KitError as error:
             failure = str(error)
         report(Ended(_status(campaign), campaign.batches.coverage, failure))
+
+
+@contextmanager
+def campaign_at(
+    place: TargetChoice,
+    plan: WorkerPlan,
+    listener: CampaignListener,
+    is_interrupted: Callable[[], bool] = lambda: False,
+    server: BrokerForkServer | None = None,
+) -> Generator[Campaign | ClientCampaign]:
+    """Make the campaign that the plan is for; a reference that was started ends with the block."""
+    target = None if place.protocol else read_target(place.url, place.keys)
+    if target is not None and target.is_client():
+        yield ClientCampaign(
+            plan, partial(_open_client, target, place.timeout_s), listener, is_interrupted
+        )
+        return
+    with fuzz_target_at(place, server) as fuzz_target:
+        yield Campaign(plan, fuzz_target, listener, is_interrupted)
+
+
+def _open_client(target: Target, timeout_s: float | None) -> ClientFuzzSession:
+    opened = kit_part(target.protocol).open_client_fuzz_session
+    if opened is None:
+        raise UsageFault(f"clients of protocol {target.protocol} cannot be fuzzed")
+    return opened(target, timeout_s)
 
 
 @contextmanager
@@ -187,24 +216,24 @@ class _Reporter:
     report: Report
     is_opened: bool = False
 
-    def went_on(self, campaign: Campaign) -> None:
+    def went_on(self, campaign: CampaignProgress) -> None:
         """Report the progress."""
         self._open(campaign)
         self.report(_status(campaign))
 
-    def on_finding(self, campaign: Campaign, finding: Finding) -> None:
+    def on_finding(self, campaign: CampaignProgress, finding: Finding) -> None:
         """Report a finding."""
         self._open(campaign)
         self.report(finding_record(finding, campaign.names))
 
-    def _open(self, campaign: Campaign) -> None:
+    def _open(self, campaign: CampaignProgress) -> None:
         if not self.is_opened:
             self.is_opened = True
             told = dict(campaign.fingerprint)
             self.report(Opened(dict(campaign.names), told, campaign.patience_s))
 
 
-def _status(campaign: Campaign) -> Status:
+def _status(campaign: CampaignProgress) -> Status:
     return Status(
         campaign.plan.worker,
         campaign.batch,

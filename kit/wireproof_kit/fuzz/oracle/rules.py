@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from wireproof_kit.fuzz.driver import Answer, Expectation, Owed, Trouble
+from wireproof_kit.fuzz.oracle.client_rules import CLIENT_MEANINGS
 
 WRONG_ANSWER: Final = "answer"
 NO_ANSWER: Final = "no-answer"
@@ -36,6 +37,7 @@ MEANINGS: Final = {
     REDELIVERY: "a message that a client returned did not come again",
     MEMORY: "memory keeps growing",
     FILES: "the number of open files keeps growing",
+    **CLIENT_MEANINGS,
 }
 """The violated rules in words for people."""
 

@@ -14,7 +14,8 @@ class Anomaly:
     """A violated rule, caused by `case`, or by an unknown case of the batch if that is None.
 
     The first `likely` cases of the batch are more likely causes than the others; 0: all cases
-    are equally likely.
+    are equally likely. ``key`` identifies the bug whatever its case is: where a client died.
+    ``log`` are the last words of a client.
     """
 
     trouble: Trouble
@@ -22,6 +23,8 @@ class Anomaly:
     case: Case | None = None
     answer: str = ""
     likely: int = 0
+    key: str = ""
+    log: str = ""
 
     @property
     def suspects(self) -> tuple[Case, ...]:

@@ -1,16 +1,13 @@
 """Sends the cases of a recorded finding again, to the same target or another one."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wireproof_kit.fuzz.campaign.campaign import Campaign
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
-from wireproof_kit.fuzz.campaign.workers import TargetChoice, fuzz_target_at
-from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.campaign.progress import SilentListener
+from wireproof_kit.fuzz.campaign.workers import TargetChoice, campaign_at
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.oracle.rules import DEAD
-from wireproof_kit.fuzz.triage.consequences import ANSWERED
-from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import FindingRecord
 
@@ -34,14 +31,15 @@ def repeat_finding(
     """
     shown: list[bool] = []
     transcript = Transcript()
-    with fuzz_target_at(place) as fuzz_target:
-        campaign = Campaign(WorkerPlan(Choice(finding.seed)), fuzz_target, SilentListener())
-        campaign.is_watched = True  # some targets die of what they deliver
+    plan = WorkerPlan(Choice(finding.seed))
+    with campaign_at(place, plan, SilentListener()) as campaign:
+        if isinstance(campaign, Campaign):
+            campaign.is_watched = True  # some targets die of what they deliver
         campaign.open()
         try:
             cases = campaign.cases_of(finding)
             for _ in range(times):
-                shown.append(_shows(campaign, cases, finding.violated))
+                shown.append(campaign.shows(cases, finding.violated))
                 if campaign.died:
                     break
             if record and not campaign.died:
@@ -49,24 +47,3 @@ def repeat_finding(
         finally:
             campaign.close()
     return Repetitions(tuple(shown), transcript, campaign.died and finding.violated == DEAD)
-
-
-def _shows(campaign: Campaign, cases: Sequence[Case], violated: str) -> bool:
-    if campaign.probe(cases, violated) is not None:
-        return True
-    if violated not in ANSWERED:
-        return False
-    if campaign.probe_apart(cases, violated) is not None:
-        return True
-    # What is wrong with the request of somebody else shows with that of whoever comes next.
-    return campaign.disturbs(cases)
-
-
-class SilentListener:
-    """A listener that ignores all events."""
-
-    def went_on(self, campaign: Campaign) -> None:
-        """Ignore the end of a batch."""
-
-    def on_finding(self, campaign: Campaign, finding: Finding) -> None:
-        """Ignore a finding."""

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from wireproof_kit.fuzz.oracle.client_rules import NOT_GIVEN, SPINS
+from wireproof_kit.fuzz.oracle.client_rules import STUCK as STUCK_CLIENT
 from wireproof_kit.fuzz.oracle.rules import (
     CLOSED,
     DELIVERY,
@@ -18,7 +20,7 @@ from wireproof_kit.fuzz.oracle.rules import (
     WRONG_ANSWER,
 )
 
-ANSWERED = frozenset({WRONG_ANSWER, CLOSED, NONSENSE, LINGERS})
+ANSWERED = frozenset({WRONG_ANSWER, CLOSED, NONSENSE, LINGERS, NOT_GIVEN})
 """Rules whose violation names its case at once; similar cases are still sent."""
 OF_ONE_CASE = frozenset({WRONG_ANSWER, CLOSED, NONSENSE, NO_ANSWER, NOT_CLOSED})
 """Rules whose violation the connections of one case show by themselves."""
@@ -26,6 +28,7 @@ LATE = frozenset(
     {
         *(NO_ANSWER, NOT_CLOSED, DELIVERY, NEIGHBOUR, REDELIVERY, ROUND_TRIP),
         *(HUNG, LINGERS, FILES, MEMORY),
+        *(STUCK_CLIENT, SPINS),
     }
 )
 """Rules whose violation may come from a busy machine if it is not seen again."""

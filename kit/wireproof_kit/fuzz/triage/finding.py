@@ -73,7 +73,12 @@ class Finding:
 
 
 def signature_of(anomaly: Anomaly, case: Case) -> Signature:
-    """Return the signature of an anomaly caused by a case."""
+    """Return the signature of an anomaly caused by a case.
+
+    Where a client tells where it died, that is the bug: other cases lead there, too.
+    """
+    if anomaly.key:
+        return Signature(anomaly.trouble.violated, "", "", anomaly.key)
     return Signature(
         anomaly.trouble.violated,
         case.frame_kind,

@@ -54,7 +54,7 @@ class Findings:
         for kind in (NOTHING_SENT, case.frame_kind if case is not None else NOTHING_SENT):
             if (violated, kind) in self.general:
                 return self.is_seen_again(self.general[violated, kind])
-        if case is None or violated not in ANSWERED:
+        if case is None or not (anomaly.key or violated in ANSWERED):
             return False
         return self.is_seen_again(signature_of(anomaly, case))
 

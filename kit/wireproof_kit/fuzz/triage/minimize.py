@@ -13,6 +13,7 @@ from wireproof_kit.fuzz.case import (
     Step,
     Together,
 )
+from wireproof_kit.fuzz.oracle.client_rules import STUCK
 from wireproof_kit.fuzz.oracle.rules import (
     DEAD,
     HUNG,
@@ -28,7 +29,7 @@ from wireproof_kit.fuzz.triage.anomaly import Anomaly
 TIMES = 5
 """Runs on fresh connections that confirm a finding."""
 FEWER_TIMES = 3
-PATIENT = frozenset({HUNG, NO_ANSWER, NOT_CLOSED, REDELIVERY})
+PATIENT = frozenset({HUNG, NO_ANSWER, NOT_CLOSED, REDELIVERY, STUCK})
 """An answer that does not come costs all patience each time: fewer runs confirm these."""
 ALONE = 64
 """Cases of a batch that are tried one by one before it is halved.
@@ -40,6 +41,8 @@ FEW = 16
 """Cases at most that are blamed for memory: what many leave together may be kept lawfully."""
 MOST_PAUSES = 64
 """Writes with a pause between them, at most: they take more than a second then."""
+_SIZE = 4
+"""Bytes of the size in front of a frame; the size follows when the frame becomes smaller."""
 MOST_PROBES = 300
 """Probes at most to minimize one finding."""
 
@@ -168,11 +171,20 @@ def _smaller_step(step: Step) -> Iterator[Step]:
     if step.style != WHOLE and not isinstance(step.style, Together):
         yield replace(step, style=WHOLE)
     data = step.data
+    is_sized = data[:_SIZE] == _size_of(data)
     size = len(data) // 2
     while size >= max(1, len(data) // 64):
         for start in range(len(data) - size, -1, -size):
-            yield replace(step, data=data[:start] + data[start + size :])
+            smaller = data[:start] + data[start + size :]
+            if is_sized and start >= _SIZE:
+                yield replace(step, data=_size_of(smaller) + smaller[_SIZE:])
+            yield replace(step, data=smaller)
         size //= 2
+
+
+def _size_of(data: bytes) -> bytes:
+    """Return the size in front of a frame that consists of these bytes."""
+    return max(len(data) - _SIZE, 0).to_bytes(_SIZE, "big")
 
 
 def _pause_steps(case: Case) -> Case:

@@ -262,7 +262,7 @@ class Triage:
                 runs,
                 campaign.record_exchange(cases, trouble.violated),
                 round(campaign.elapsed_s, 3),
-                log=campaign.history.last_words if trouble.violated == DEAD else "",
+                log=seen.log or (campaign.history.last_words if trouble.violated == DEAD else ""),
             )
         )
 

@@ -27,9 +27,13 @@ class Asking:
         if isinstance(event, Greeted):
             yield Ask(OPEN, {"version": VERSION, "settings": dict(self.settings)})
         elif event.op == OPEN and self._script.role == "consumer":
-            yield Ask(CONSUME, self._consume())
+            yield Ask(CONSUME, self.request(CONSUME))
         elif event.op in (OPEN, PRODUCE) and self._published < self._script.publishes:
-            yield Ask(PRODUCE, self._produce())
+            yield Ask(PRODUCE, self.request(PRODUCE))
+
+    def request(self, op: str) -> Fields:
+        """Return the members of the next request for an operation."""
+        return self._consume() if op == CONSUME else self._produce()
 
     def _consume(self) -> Fields:
         return {

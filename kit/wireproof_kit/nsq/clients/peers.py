@@ -78,6 +78,16 @@ class NsqPeers:
         """Return True for lookup servers."""
         return peer.startswith(LOOKUPD)
 
+    @property
+    def connections(self) -> Mapping[str, node.Connection]:
+        """The open connections to nodes, by name."""
+        return self._connections
+
+    @property
+    def partitions(self) -> Mapping[int, node.Partition]:
+        """The partitions, by number."""
+        return self._partitions
+
     def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterator[Effect]:
         """Return the effects of the script at the start."""
         self._addresses = addresses
@@ -247,10 +257,13 @@ class NsqPeers:
     def _change(self, act: Lead | Forget | Push) -> Iterator[Effect]:
         if isinstance(act, Lead):
             self._leaders.update(act.leaders)
-            return
-        if isinstance(act, Forget):
+        elif isinstance(act, Forget):
             self._forgotten.update(act.partitions)
-            return
+        else:
+            yield from self.push(act)
+
+    def push(self, act: Push) -> Iterator[Effect]:
+        """Queue messages, and deliver what can be delivered now."""
         for delivery in act.deliveries:
             self._queue(delivery)
         for connection in tuple(self._connections.values()):

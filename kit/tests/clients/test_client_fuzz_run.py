@@ -1,0 +1,78 @@
+"""A campaign against the example client, and what is left of its finding without the kit."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from cli_process import clean_environment, wireproof, wireproof_within
+
+from wireproof.main import main
+from wireproof_kit.bundle.file import read_bundle
+
+pytestmark = pytest.mark.process
+CLIENT = f"{sys.executable} -m wireproof_reference_impl.nsq.drive"
+FAULTY = f"{CLIENT} --fault parser-client-dies-inside-place"
+DEADLINE_S = 240
+
+
+def script(path: Path, command: str) -> int:
+    return subprocess.run(
+        [sys.executable, "-I", str(path), command],
+        env=clean_environment(),
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=False,
+        cwd=path.parent,
+    ).returncode
+
+
+@pytest.mark.timeout(600)
+def test_a_finding_is_small_named_and_shown_by_its_script_and_by_replay(tmp_path: Path) -> None:
+    done = wireproof_within(
+        DEADLINE_S,
+        *("fuzz", "--exec", FAULTY, "--role", "consumer", "--states", "consuming-ordered"),
+        *("--frames", "message ordered", "--seed", "1", "--time", "120", "-x", "--no-shrink"),
+        *("--bundle", "b.jsonl"),
+        cwd=tmp_path,
+    )
+    assert done.code == 1, done.out + done.err
+    (finding,) = read_bundle(tmp_path / "b.jsonl").findings
+    reproducer = tmp_path / "b-findings" / f"{finding.id}.py"
+
+    assert finding.violated == "ended"
+    assert "it ended with exit code 2" in done.out
+    assert script(reproducer, FAULTY) == 0
+    assert script(reproducer, CLIENT) == 1
+    assert script(reproducer, "/no/such/client") == 2
+    again = wireproof("replay", finding.id, "--bundle", "b.jsonl", cwd=tmp_path)
+    assert again.code == 0, again.out + again.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--exec", "x", "nsq://127.0.0.1:4150"], "found a URL, too"),
+        (["--exec", "x", "--reference"], "found --reference, too"),
+        (["--exec", "x", "--pid", "1"], "found --pid, too"),
+        (["--exec", "x {topc}"], "{topc} is unknown"),
+        (["--exec", "x", "--protocol", "iggy"], "protocol expected to be one of"),
+        (["--exec", "/no/such/client"], "cannot be started"),
+        (["--exec", f"{sys.executable} -c pass", "--time", "60"], "before it connected"),
+    ],
+)
+def test_what_cannot_be_fuzzed_is_told_in_one_sentence(
+    arguments: Sequence[str],
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["fuzz", *arguments]) == 2
+
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("wireproof: ")
+    assert told in last

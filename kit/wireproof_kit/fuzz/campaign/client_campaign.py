@@ -1,0 +1,206 @@
+"""A campaign against a client: one worker's batches, and what follows from what they raise.
+
+A client is started anew for every run of cases, so nothing has to be healed or restarted.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final
+
+from wireproof_kit.fuzz.campaign.batches import Batches
+from wireproof_kit.fuzz.campaign.plan import WorkerPlan
+from wireproof_kit.fuzz.campaign.progress import CampaignListener
+from wireproof_kit.fuzz.campaign.records import cases_of
+from wireproof_kit.fuzz.campaign.target_history import TargetHistory
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.driver import ClientFuzzSession, ClientRunResult
+from wireproof_kit.fuzz.send.engine import Counts
+from wireproof_kit.fuzz.triage.anomaly import Anomaly
+from wireproof_kit.fuzz.triage.finding import Finding
+from wireproof_kit.fuzz.triage.findings import Findings
+from wireproof_kit.fuzz.triage.triage import Triage
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.record import FindingRecord
+
+AT_ONCE: Final = 128
+"""Cases after which anomalies are followed."""
+
+
+@dataclass(slots=True)
+class ClientCampaign:
+    """The running campaign of one worker against a client."""
+
+    plan: WorkerPlan
+    open_session: Callable[[], ClientFuzzSession]
+    listener: CampaignListener
+    is_interrupted: Callable[[], bool] = lambda: False
+    batch: int = 0
+    executed: int = 0
+    died: bool = False
+    counts: Counts = field(default_factory=Counts)
+    fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    patience_s: float = 0.0
+    unwatched_s: float | None = None
+    batches: Batches = field(init=False)
+    findings: Findings = field(init=False)
+    history: TargetHistory = field(default_factory=TargetHistory)
+    _triage: Triage = field(init=False)
+    _session: ClientFuzzSession | None = None
+    _started: float = 0.0
+    _ends_at: float = math.inf
+
+    def __post_init__(self) -> None:
+        self.batches = Batches(self.plan)
+        self.findings = Findings(self.plan.choice.seed, self._report)
+        self._triage = Triage(self)
+
+    def run(self) -> None:
+        """Run until the time is over, all cases are tried or the user interrupts."""
+        self._started = time.monotonic()
+        if self.plan.time_s is not None:
+            self._ends_at = self._started + self.plan.time_s
+        self.open()
+        try:
+            for record in self.plan.corpus:
+                if not self.is_over():
+                    self._perform(self.cases_of(record))
+            for number in count(self.batches.first, self.batches.step):
+                self.batch = number
+                if self.is_over():
+                    break
+                self._run_batch()
+                if self._has_enough():
+                    break
+        finally:
+            self.close()
+
+    def open(self) -> None:
+        """Start the client and see what it can do."""
+        self._session = self.open_session()
+        self.fingerprint = self._session.fingerprint
+        self.patience_s = self._session.patience_s
+        self.batches.generation = self._session.generation(self.plan.choice)
+
+    def close(self) -> None:
+        """End every client."""
+        if self._session is not None:
+            self._session.close()
+
+    def cases_of(self, record: FindingRecord) -> tuple[Case, ...]:
+        """Return the cases of a finding.
+
+        Raises:
+            UsageFault: the record is damaged, or has a state of another protocol.
+        """
+        generation = self.batches.generation
+        assert generation is not None, "the campaign is open"
+        return cases_of(record, self.names, generation.enter)
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._started
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until the end."""
+        return self._ends_at - time.monotonic()
+
+    @property
+    def hunting_s(self) -> float:
+        """The seconds spent on anomalies."""
+        return self._triage.spent_s
+
+    def is_over(self) -> bool:
+        """Return True if the time is over, all cases are tried or the user interrupted."""
+        is_behind = self.batches.is_behind(self.batch)
+        return is_behind or self.is_interrupted() or time.monotonic() >= self._ends_at
+
+    def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
+        """Try cases with clients just started; return the anomaly of this rule that they cause."""
+
+        def is_it(anomaly: Anomaly) -> bool:
+            return anomaly.trouble.violated == violated
+
+        return next(filter(is_it, self._try(cases, is_it)), None)
+
+    def shows(self, cases: Sequence[Case], violated: str) -> bool:
+        """Try cases with clients just started; return True if they violate the rule."""
+        return self.probe(cases, violated) is not None
+
+    def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
+        """Return None: clients have no past."""
+        return None
+
+    def recent_past(self) -> Sequence[Case]:
+        """Return nothing: clients have no past."""
+        return ()
+
+    def heal(self, found: Sequence[Anomaly]) -> bool:
+        """Return True: the next client is a new one."""
+        return True
+
+    def record_exchange(self, cases: Sequence[Case], violated: str) -> Transcript:
+        """Try cases once more and return the exchange."""
+        return self._session.record(cases, self._is_cut) if self._session else Transcript()
+
+    def plan_exchange(self, cases: Sequence[Case]) -> Transcript:
+        """Return an empty exchange: what is sent depends on what the client does."""
+        return Transcript()
+
+    def _run_batch(self) -> None:
+        made = self.batches.begin(self.batch, None)
+        for _ in self.batches.make(made):
+            pass
+        cases = self._session.arrange(made.cases) if self._session else ()
+        for start in range(0, len(cases), AT_ONCE):
+            if self.is_over() or self._has_enough():
+                break
+            self._perform(self.batches.keep_sent(cases[start : start + AT_ONCE]))
+            self.listener.went_on(self)
+
+    def _perform(self, cases: Sequence[Case]) -> None:
+        started = time.monotonic()
+        found = self._try(cases, lambda _: self.plan.stop_at_first)
+        in_frame = sum(case.delimited for case in cases)
+        share = (time.monotonic() - started) / len(cases) if cases else 0.0
+        self.counts.piped += in_frame
+        self.counts.piped_s += share * in_frame
+        self.counts.single += len(cases) - in_frame
+        self.counts.single_s += share * (len(cases) - in_frame)
+        self.executed += len(cases)
+        self._triage.follow_all(found, self._has_enough)
+
+    def _try(self, cases: Sequence[Case], enough: Callable[[Anomaly], bool]) -> list[Anomaly]:
+        """Return the anomalies of cases, up to one that is enough."""
+        found: list[Anomaly] = []
+
+        def is_stopped() -> bool:
+            return any(map(enough, found)) or self._is_cut()
+
+        for each in self._session.perform(cases, is_stopped) if self._session else ():
+            anomaly = _anomaly(each)
+            found += [anomaly] if anomaly is not None else []
+        # Clients run side by side: what comes first is chance.
+        return sorted(found, key=lambda each: each.batch[-1].index)
+
+    def _is_cut(self) -> bool:
+        return self.is_interrupted() or time.monotonic() >= self._ends_at
+
+    def _has_enough(self) -> bool:
+        return self.plan.stop_at_first and self.findings.are_confirmed
+
+    def _report(self, finding: Finding) -> None:
+        self.listener.on_finding(self, finding)
+
+
+def _anomaly(result: ClientRunResult) -> Anomaly | None:
+    trouble = result.trouble
+    if trouble is None:
+        return None
+    answer = result.key or trouble.violated
+    return Anomaly(trouble, result.cases, result.cases[-1], answer, key=result.key, log=result.log)

@@ -1,0 +1,100 @@
+"""What a campaign tells of itself while it runs, whatever its target is."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from wireproof_kit.fuzz.campaign.batches import Batches
+from wireproof_kit.fuzz.campaign.plan import WorkerPlan
+from wireproof_kit.fuzz.campaign.target_history import TargetHistory
+from wireproof_kit.fuzz.send.engine import Counts
+from wireproof_kit.fuzz.triage.finding import Finding
+from wireproof_kit.fuzz.triage.findings import Findings
+
+
+class CampaignProgress(Protocol):
+    """The campaign of one worker as its listener sees it."""
+
+    @property
+    def plan(self) -> WorkerPlan:
+        """The plan of the campaign."""
+        ...
+
+    @property
+    def batch(self) -> int:
+        """The number of the present batch."""
+        ...
+
+    @property
+    def executed(self) -> int:
+        """How many cases were sent."""
+        ...
+
+    @property
+    def batches(self) -> Batches:
+        """The batches of cases, with what they cover."""
+        ...
+
+    @property
+    def findings(self) -> Findings:
+        """The findings so far."""
+        ...
+
+    @property
+    def history(self) -> TargetHistory:
+        """The deaths of the target."""
+        ...
+
+    @property
+    def counts(self) -> Counts:
+        """How many cases were sent in which way."""
+        ...
+
+    @property
+    def hunting_s(self) -> float:
+        """The seconds spent on anomalies."""
+        ...
+
+    @property
+    def died(self) -> bool:
+        """Whether the target ended and could not be started again."""
+        ...
+
+    @property
+    def unwatched_s(self) -> float | None:
+        """When the target's process could not be watched any more."""
+        ...
+
+    @property
+    def fingerprint(self) -> Mapping[str, str]:
+        """The properties that the target reports."""
+        ...
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The names on the target that cases use."""
+        ...
+
+    @property
+    def patience_s(self) -> float:
+        """The seconds after which an answer is overdue."""
+        ...
+
+
+class CampaignListener(Protocol):
+    """Receives the events of a campaign."""
+
+    def went_on(self, campaign: CampaignProgress) -> None:
+        """Take note that a batch is done."""
+
+    def on_finding(self, campaign: CampaignProgress, finding: Finding) -> None:
+        """Receive a new finding; called again each time the finding shows again."""
+
+
+class SilentListener:
+    """A listener that ignores all events."""
+
+    def went_on(self, campaign: CampaignProgress) -> None:
+        """Ignore the end of a batch."""
+
+    def on_finding(self, campaign: CampaignProgress, finding: Finding) -> None:
+        """Ignore a finding."""

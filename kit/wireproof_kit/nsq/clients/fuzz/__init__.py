@@ -1,0 +1,1 @@
+"""Fuzzing NSQ clients: what a server could send, and the peers that send it."""

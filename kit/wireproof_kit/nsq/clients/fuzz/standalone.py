@@ -1,0 +1,325 @@
+"""Plays nsqlookupd and nsqd for one client, and sends it what a fuzz campaign found.
+
+    python3 THIS_FILE ['COMMAND']
+
+COMMAND starts the client; without it the recorded one does. Only Python and the client are needed.
+Exit code: 0 if the client behaves as recorded, 1 if not, 2 if it cannot be tried.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import shlex
+import signal
+import sys
+import time
+from typing import Any
+
+CASE: dict[str, Any] = {}
+
+PATIENCE_S, SOON_S, REST_S, DOWN_S, BUSY = 10.0, 0.4, 1.0, 1.2, 0.6
+BODIES = {
+    b"IDENTIFY",
+    b"AUTH",
+    *(m + b"PUB" + e for m in (b"", b"M") for e in (b"", b"_TRACE", b"_EXT")),
+}
+IDENTITY = (
+    b'{"max_rdy_count":2500,"version":"1","max_msg_timeout":900000,"msg_timeout":60000,'
+    b'"tls_v1":false,"deflate":false,"snappy":false,"auth_required":false}'
+)
+BEAT = b"_heartbeat_"
+
+
+def frame(kind: int, data: bytes) -> bytes:
+    """Return a server frame."""
+    return (len(data) + 4).to_bytes(4, "big") + kind.to_bytes(4, "big") + data
+
+
+class Server:
+    """The peers of one client, and the cases that are left to send."""
+
+    def __init__(self) -> None:
+        self.cases = list(CASE["cases"])
+        self.is_sent = self.is_due = self.is_shown = False
+        self.asked = 0
+        self.given: set[bytes] = set()
+        self.wrong = ""
+        self.ready: dict[asyncio.StreamWriter, bool] = {}
+        self.control, self.number = b"", CASE["first_id"]
+        self.done = asyncio.Event()
+        self.ports: dict[str, int] = {}
+        self.servers: dict[str, asyncio.Server] = {}
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    async def listen(self, peer: str, port: int = 0) -> None:
+        """Open the port of a peer."""
+        serve = self.node if peer == "nsqd1" else self.lookup
+        self.servers[peer] = await asyncio.start_server(serve, "127.0.0.1", port)
+        self.ports[peer] = self.servers[peer].sockets[0].getsockname()[1]
+
+    def is_place(self, *names: str) -> bool:
+        """Return True if the next case is what this is answered with."""
+        return bool(self.cases) and not self.is_sent and self.cases[0]["place"] in names
+
+    def begin(self) -> None:
+        """Begin the next case, if it is one in which a peer is away."""
+        if self.is_place("lookup-down", "node-down"):
+            self.is_sent = True
+            self.start(self.be_away("lookupd1" if self.is_place("lookup-down") else "nsqd1"))
+
+    def start(self, doing: Any) -> None:
+        """Run something beside."""
+        task = asyncio.ensure_future(doing)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def be_away(self, peer: str) -> None:
+        """Accept no connections for a while."""
+        self.servers[peer].close()
+        for writer in tuple(self.ready):
+            writer.close()
+        await asyncio.sleep(DOWN_S)
+        await self.listen(peer, self.ports[peer])
+        self.follow()
+
+    async def send_case(self, writer: asyncio.StreamWriter) -> None:
+        """Send the next case, and let the control message follow it."""
+        self.is_sent, self.asked, case = True, 0, self.cases[0]
+        for piece in case["pieces"]:
+            data = bytes.fromhex(piece)
+            for peer, port in CASE["ports"].items():
+                data = data.replace(port.encode(), str(self.ports[peer]).encode())
+            self.note_given(data)
+            writer.write(data)
+            await asyncio.sleep(0.002)
+        if case["place"] == "push" and not case["closes"]:
+            writer.write(frame(0, BEAT))
+        else:
+            await asyncio.sleep(0 if case["closes"] else SOON_S)
+            self.ready.pop(writer, None)
+            with contextlib.suppress(OSError, RuntimeError):
+                writer.write_eof()
+            self.follow()
+
+    def note_given(self, data: bytes) -> None:
+        """Take note of the ids of messages in frames."""
+        while len(data) >= 8:
+            end = 4 + int.from_bytes(data[:4], "big")
+            if data[4:8] == b"\0\0\0\2":
+                self.given.add(data[18:34])
+            data = data[end:]
+
+    def follow(self) -> None:
+        """Let the control message be due, and deliver it where the client is ready."""
+        if self.is_due:
+            return
+        self.is_due = True
+        self.control = (self.number + len(CASE["cases"])).to_bytes(8, "big") + bytes(8)
+        self.number += 1
+        for writer, is_ready in tuple(self.ready.items()):
+            if is_ready:
+                self.deliver(writer)
+                break
+
+    def deliver(self, writer: asyncio.StreamWriter) -> None:
+        """Deliver the control message."""
+        place = self.control[:8] + b"\0\0\0\x40" if CASE["has_place"] else b""
+        data = time.time_ns().to_bytes(8, "big") + b"\0\1" + self.control
+        data += (b"\0" if CASE["extend"] else b"") + place + b"control"
+        self.given.add(self.control)
+        writer.write(frame(2, data))
+
+    def note_progress(self) -> None:
+        """Go on to the next case if the client works after this one."""
+        if self.is_shown and self.is_due and self.cases:
+            is_lookup = self.cases[0]["place"] in ("lookup", "listlookup")
+            if is_lookup and not self.asked:
+                return
+            self.cases.pop(0)
+            self.is_sent = self.is_due = self.is_shown = False
+            if not self.cases:
+                self.done.set()
+            self.begin()
+
+    async def node(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection to the nsqd."""
+        self.ready[writer] = False
+        with contextlib.suppress(EOFError, OSError, ValueError, asyncio.CancelledError):
+            await reader.readexactly(4)
+            while True:
+                await self.answer(await read_command(reader), writer)
+        self.ready.pop(writer, None)
+        writer.close()
+        if self.is_sent:
+            self.follow()
+
+    async def answer(
+        self, command: tuple[bytes, bytes, bytes], writer: asyncio.StreamWriter
+    ) -> None:
+        """Answer a command."""
+        name, words, body = command
+        kind = "SUBSCRIBE" if name.startswith(b"SUB") else name.decode("latin-1")
+        kind = "PUBLISH" if b"PUB" in name else kind
+        usual = {
+            "IDENTIFY": IDENTITY if b"feature_negotiation" in body else b"OK",
+            "PUBLISH": b"OK" + bytes(28 if CASE["trace"] or b"##trace_id" in body else 0),
+            "SUBSCRIBE": b"OK",
+            "CLS": b"CLOSE_WAIT",
+        }
+        if self.is_place(kind):
+            await self.send_case(writer)
+        elif kind in usual:
+            self.is_shown = self.is_shown or (kind == "PUBLISH" and self.is_due)
+            writer.write(frame(0, usual[kind]))
+        elif kind == "RDY":
+            await self.take_ready(writer, is_ready=words.strip() != b"0")
+        elif kind == "NOP" and self.is_sent:
+            self.follow()
+        elif kind in ("FIN", "REQ", "TOUCH"):
+            self.take_acknowledgement(kind, body)
+        self.note_progress()
+
+    async def take_ready(self, writer: asyncio.StreamWriter, *, is_ready: bool) -> None:
+        """Send what waits for a subscriber that is ready."""
+        self.ready[writer] = is_ready
+        if is_ready and self.is_place("push"):
+            await self.send_case(writer)
+        elif is_ready and self.is_due:
+            self.deliver(writer)
+
+    def take_acknowledgement(self, kind: str, message: bytes) -> None:
+        """Take note of what the client acknowledges."""
+        if message not in self.given:
+            self.wrong = f"{kind} {message.hex()}, which was never sent"
+            self.done.set()
+        self.is_shown = self.is_shown or (kind == "FIN" and message == self.control)
+
+    async def lookup(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one request to the nsqlookupd."""
+        with contextlib.suppress(EOFError, OSError, asyncio.CancelledError):
+            head = await reader.readuntil(b"\r\n\r\n")
+            path = head.split(b" ")[1].partition(b"?")[0].decode("latin-1").strip("/")
+            self.asked += 1
+            if self.is_place(path):
+                await self.send_case(writer)
+            else:
+                writer.write(self.document(path))
+            self.note_progress()
+            await writer.drain()
+        writer.close()
+
+    def document(self, path: str) -> bytes:
+        """Return the usual answer to a lookup, in the new form."""
+        node = {"broadcast_address": "127.0.0.1", "tcp_port": self.ports["nsqd1"]}
+        node |= {"hostname": "h", "remote_address": "127.0.0.1:1", "http_port": 1, "version": "1"}
+        meta = {"partition_num": 1, "replica": 1, "extend_support": CASE["extend"]}
+        told: dict[str, Any] = {"channels": ["c"], "producers": [node], "partitions": {"0": node}}
+        told["meta"] = {**meta, "ordered": CASE["ordered"]}
+        if path == "listlookup":
+            peer = {"ID": "1", "NodeIP": "127.0.0.1", "HttpPort": str(self.ports["lookupd1"])}
+            told = {"lookupdnodes": [{**peer, "TcpPort": "2", "RpcPort": "1", "Epoch": 0}]}
+        body = json.dumps({"status_code": 200, "status_txt": "OK", "data": told} | told).encode()
+        return (
+            b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(body)
+            + body
+        )
+
+
+async def read_command(reader: asyncio.StreamReader) -> tuple[bytes, bytes, bytes]:
+    """Return a command: its name, the rest of its line, and its body or message id."""
+    name = b""
+    while not name.endswith((b" ", b"\n")):
+        name += await reader.readexactly(1)
+    bare, words, body = name.strip(), b"", b""
+    if bare in (b"FIN", b"REQ", b"TOUCH"):
+        body = await reader.readexactly(16)
+        words = await reader.readuntil(b"\n")
+    elif name.endswith(b" "):
+        words = await reader.readuntil(b"\n")
+    if bare in BODIES:
+        body = await reader.readexactly(int.from_bytes(await reader.readexactly(4), "big"))
+    return bare, words, body
+
+
+async def drive(process: asyncio.subprocess.Process, settings: dict[str, Any]) -> None:
+    """Talk to the client's driver if it is one; any other program may write anything."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    number, requests = 0, [{"op": "open", "version": 1, "settings": settings}, CASE["request"]]
+    with contextlib.suppress(OSError, ValueError):
+        while line := await process.stdout.readline():
+            if not (b"hello" in line and not number) and b'"id"' not in line:
+                continue
+            if not line.lstrip().startswith(b"{") or (number > 1 and not CASE["repeats"]):
+                continue
+            request = requests[min(number, 1)]
+            number += 1
+            await asyncio.sleep(0.02 if number > 1 else 0)
+            process.stdin.write(json.dumps({"id": number, **request}).encode() + b"\n")
+            await process.stdin.drain()
+
+
+def processor_s(pid: int) -> float:
+    """Return the processor time of a process, in seconds."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def watch(server: Server, process: asyncio.subprocess.Process) -> str:
+    """Return what the client did: the rule that it violated, or nothing."""
+    waiting = [asyncio.ensure_future(each) for each in (process.wait(), server.done.wait())]
+    await asyncio.wait(waiting, timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED)
+    if CASE["violated"] == "spins" and process.returncode is None:
+        before = processor_s(process.pid)
+        await asyncio.sleep(REST_S)
+        return "spins" if processor_s(process.pid) - before > BUSY * REST_S else ""
+    await asyncio.wait(waiting[:1], timeout=REST_S)  # some die a moment later
+    for each in waiting:
+        each.cancel()
+    if process.returncode is not None:
+        print(f"the client ended with exit code {process.returncode}")
+        return "ended"
+    print(server.wrong or ("the client works" if server.done.is_set() else "the client is stuck"))
+    return "not-given" if server.wrong else "" if server.done.is_set() else "stuck"
+
+
+async def main() -> int:
+    """Start the peers and the client, and return the exit code."""
+    server = Server()
+    for peer in ("lookupd1", "nsqd1"):
+        await server.listen(peer)
+    lookupd, nsqd = (f"127.0.0.1:{server.ports[peer]}" for peer in ("lookupd1", "nsqd1"))
+    values = {**CASE["values"], "lookupd": lookupd, "nsqd": nsqd}
+    command = sys.argv[1] if len(sys.argv) > 1 else CASE["command"]
+    words = [
+        re.sub(r"\{([a-z_]+)\}", lambda found: values.get(found[1], found[0]), word)
+        for word in shlex.split(command)
+    ]
+    given = {f"WIREPROOF_{name.upper()}": value for name, value in values.items()}
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *words,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, **given},
+            start_new_session=True,
+        )
+    except OSError as error:
+        print(f"{command}: cannot be started ({error.strerror})", file=sys.stderr)
+        return 2
+    intervals = {name: int(text) for name, text in values.items() if name.endswith("_ms")}
+    server.start(drive(process, {"lookupd": [lookupd], "nsqd": nsqd, **intervals}))
+    server.begin()
+    try:
+        found = await watch(server, process)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    return 0 if found == CASE["violated"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
