@@ -10,7 +10,6 @@ from wireproof_kit.clients.launch import check_command
 from wireproof_kit.clients.part import Role
 from wireproof_kit.clients.session import ROLES, explain
 from wireproof_kit.clients.story import Story
-from wireproof_kit.drivers.child import end_all
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Case, Step
 from wireproof_kit.fuzz.driver import Choice, ClientRunResult, Generation
@@ -52,6 +51,7 @@ class NsqClientSession:
     states: tuple[str, ...] = ()
     patience_s: float = FIRST_S
     fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
+    is_closed: bool = False
 
     def meet(self, role: str | None) -> None:
         """Start the client once for each thing that it may do, without a fault.
@@ -121,8 +121,8 @@ class NsqClientSession:
         return transcript
 
     def close(self) -> None:
-        """End every client that still runs."""
-        end_all()
+        """End every client of this session that still runs; others may run in this process."""
+        self.is_closed = True
 
     def _perform(
         self,
@@ -151,7 +151,10 @@ class NsqClientSession:
         is_stopped: Callable[[], bool],
         transcript: Transcript,
     ) -> ClientRun:
-        return ClientRun(self.command, client, cases, self.patience_s, is_stopped, transcript)
+        def is_over() -> bool:
+            return self.is_closed or is_stopped()
+
+        return ClientRun(self.command, client, cases, self.patience_s, is_over, transcript)
 
     def _rehearse_all(self, clients: Sequence[Situation]) -> dict[Situation, RunResult]:
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="client-fuzz") as pool:
