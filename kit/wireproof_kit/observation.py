@@ -22,12 +22,14 @@ class Observation:
 
     ``overdue`` says that an answer or delivery owed by the target did not come within
     patience; a control round trip then decides whether the target or the machine was slow.
+    ``starved`` says that the machine was: the target was kept from running.
     """
 
     value: str
     overdue: bool = False
     difference: Difference | None = None
     note: str = ""
+    starved: bool = False
 
     def then(self, after_state: str) -> "Observation":
         """Return the observation with the connection's state appended."""

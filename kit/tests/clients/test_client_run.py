@@ -77,6 +77,15 @@ def test_what_a_client_does_wrong_is_seen(wrong: str) -> None:
     assert (records[case].observation, records[case].verdict) == (expected, "fail")
 
 
+def test_a_client_that_gets_no_processor_is_undecided() -> None:
+    """A round trip within the kit is prompt all the while: it is not the kit that starves."""
+    case = "nsq/client-connection/heartbeat/consumer"
+
+    records = {record.case: record for record in judge(toy("starved"), case).cases}
+
+    assert (records[case].verdict, records[case].control) == ("inconclusive", "slow")
+
+
 def test_a_role_that_is_not_asked_for_is_unsupported() -> None:
     records = judge(toy(), "nsq/client-connection/heartbeat", role="consumer")
 

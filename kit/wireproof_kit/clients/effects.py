@@ -1,8 +1,10 @@
 """The decisions of peers, which the stage carries out."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
+from wireproof_kit.clients.events import Event
 from wireproof_spec.driver.lines import Fields
 
 
@@ -55,3 +57,30 @@ class Mark:
 
 
 Effect: TypeAlias = Send | HangUp | Later | Listen | Ask | Mark
+
+
+class Peers(Protocol):
+    """The peers of one case; they do no I/O."""
+
+    def names(self) -> Sequence[str]:
+        """Return the names of the peers, each of which gets an address."""
+        ...
+
+    def has_http(self, peer: str) -> bool:
+        """Return True if a peer speaks HTTP."""
+        ...
+
+    def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterable[Effect]:
+        """Return the effects before the client starts.
+
+        ``addresses`` are HOST:PORT by peer, ``values`` what the client is given with its command.
+        """
+        ...
+
+    def react(self, event: Event) -> Iterable[Effect]:
+        """Return the effects of an event."""
+        ...
+
+    def react_to_timer(self, token: object) -> Iterable[Effect]:
+        """Return the effects of a timer that has expired."""
+        ...

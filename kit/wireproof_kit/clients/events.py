@@ -10,6 +10,7 @@ from typing import Literal
 
 from wireproof_spec.driver.lines import Answer, Hello
 from wireproof_spec.driver.lines import Event as DriverEvent
+from wireproof_spec.wire_error import WireError
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Connected(Event):
 class Disconnected(Event):
     """A connection was closed by one side."""
 
-    by: Literal["client", "kit"]
+    by: Literal["client", "kit", "broker"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,14 @@ class Ended(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Measured(Event):
+    """Seconds on a processor of the client, and seconds it or the kit waited for one."""
+
+    used: float
+    waited: float
+
+
+@dataclass(frozen=True, slots=True)
 class Expired(Event):
     """The kit's patience ran out before the awaited event."""
 
@@ -102,3 +111,10 @@ class Marked(Event):
 @dataclass(frozen=True, slots=True)
 class Flooded(Event):
     """The client sent more bytes than the kit keeps for one case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed(Event):
+    """The client sent bytes that the protocol does not allow."""
+
+    error: WireError

@@ -16,12 +16,11 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Mark, Send
-from wireproof_kit.clients.events import Connected, Event, Flooded, Greeted
+from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Mark, Peers, Send
+from wireproof_kit.clients.events import Connected, Flooded, Greeted
 from wireproof_kit.clients.launch import environment, fill_in
 from wireproof_kit.clients.story import (
     ASKED,
@@ -35,11 +34,13 @@ from wireproof_kit.clients.story import (
     KIT,
     MARK,
     PROCESS,
+    PROCESSOR,
     STDERR,
     STDOUT,
     Story,
 )
 from wireproof_kit.drivers.child import Child, Stream, start
+from wireproof_kit.drivers.processor import measure_session, measure_thread
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.driver.lines import NAME, request_line
@@ -53,30 +54,6 @@ MOST_OUTPUT = 64 << 10
 MOST_CONNECTIONS = 512
 LAST_OUTPUT_S = 0.5
 _RESET = struct.pack("ii", 1, 0)
-
-
-class Peers(Protocol):
-    """The peers of one case; they do no I/O."""
-
-    def names(self) -> Sequence[str]:
-        """Return the names of the peers, each of which gets an address."""
-        ...
-
-    def has_http(self, peer: str) -> bool:
-        """Return True if a peer speaks HTTP."""
-        ...
-
-    def begin(self, addresses: Mapping[str, str]) -> Iterable[Effect]:
-        """Return the effects before the client starts; addresses are HOST:PORT."""
-        ...
-
-    def react(self, event: Event) -> Iterable[Effect]:
-        """Return the effects of an event."""
-        ...
-
-    def react_to_timer(self, token: object) -> Iterable[Effect]:
-        """Return the effects of a timer that has expired."""
-        ...
 
 
 @dataclass(slots=True)
@@ -117,6 +94,7 @@ class Stage:
         self._is_driver: bool | None = None
         self._streams_open = 2
         self._bytes = 0
+        self._waited_before = measure_thread().waited
         self.child: Child | None = None
         os.set_blocking(self._wake_read, False)
         os.set_blocking(self._wake_write, False)
@@ -144,7 +122,7 @@ class Stage:
             UsageFault: the client cannot be started.
         """
         self._note(KIT, f"{GIVEN}{json.dumps(values)}")
-        self._carry_out(self._peers.begin(addresses))
+        self._carry_out(self._peers.begin(addresses, values))
         words = fill_in(command, values)
         self.child = start(words, environment=environment(values), sink=self._sink)
         deadline = time.monotonic() + limits.start
@@ -152,11 +130,13 @@ class Stage:
         while not until(self._story) and not self._is_over():
             now = time.monotonic()
             if now >= deadline:
+                self._measure()
                 self._note(KIT, f"{EXPIRED}: {limits.course if has_begun else limits.start:g} s")
                 return
             self._run_once(min([deadline, *(at for at, _, _ in self._timers[:1])]) - now)
             if not has_begun and self._has_begun():
                 has_begun, deadline = True, time.monotonic() + limits.course
+        self._measure()
         self._note_end()
 
     def close(self) -> None:
@@ -183,6 +163,13 @@ class Stage:
             return True
         ended = self.child is not None and self.child.exit_code() is not None
         return ended and not self._connections and not self._streams_open
+
+    def _measure(self) -> None:
+        """Note how long the client has used a processor, and it or this thread waited for one."""
+        if self.child is not None:
+            client = measure_session(self.child.pid)
+            own = measure_thread().waited - self._waited_before
+            self._note(KIT, f"{PROCESSOR}{client.used:.3f} {max(client.waited, own):.3f}")
 
     def _note_end(self) -> None:
         code = self.child.exit_code() if self.child else None
@@ -224,6 +211,7 @@ class Stage:
             elif isinstance(effect, Listen):
                 self._listen(effect)
             elif isinstance(effect, Mark):
+                self._measure()
                 self._note(KIT, f"{MARK}{effect.name}")
             else:
                 self._ask(effect)

@@ -21,6 +21,7 @@ from wireproof_kit.clients.events import (
     Given,
     Greeted,
     Marked,
+    Measured,
     Told,
     Wrote,
 )
@@ -35,7 +36,9 @@ PROCESS, KIT = "process", "kit"
 """Connections of a transcript that are none: the driver's lines, the streams, and notes."""
 BY_CLIENT, BY_KIT = "by the client", "by the kit"
 EXPIRED, FLOODED, ENDED = "waited in vain", "more than is kept", "ended with exit code"
-MARK, GIVEN = "mark ", "given "
+MARK, GIVEN, PROCESSOR = "mark ", "given ", "processor "
+STARVED_SHARE = 0.25
+"""A client that waited for a processor for so much of a case may be late for that alone."""
 
 E = TypeVar("E", bound=Event)
 
@@ -104,6 +107,11 @@ class Story:
         """Return True if the kit's patience ran out."""
         return self.first(Expired) is not None
 
+    def is_starved(self) -> bool:
+        """Return True if the client was kept from running for much of the case."""
+        measured = self.of(Measured)
+        return bool(measured) and measured[-1].waited > STARVED_SHARE * measured[-1].at
+
     def _read(self, step: Step) -> Iterable[Event]:
         at = step.at_us / 1_000_000
         if step.connection in (DRIVER, ASKED):
@@ -161,5 +169,8 @@ def _read_note(at: float, step: Step) -> Iterator[Event]:
         yield Given(at, KIT, json.loads(step.note.removeprefix(GIVEN)))
     elif step.note.startswith(MARK):
         yield Marked(at, KIT, step.note.removeprefix(MARK))
+    elif step.note.startswith(PROCESSOR):
+        used, waited = step.note.removeprefix(PROCESSOR).split()
+        yield Measured(at, KIT, float(used), float(waited))
     elif step.note.startswith(FLOODED):
         yield Flooded(at, KIT)

@@ -33,7 +33,7 @@ from wireproof_kit.verdicts.judge import (
     JudgeContext,
     judge,
 )
-from wireproof_kit.wire.transcript import Transcript
+from wireproof_kit.wire.transcript import Step, Transcript
 from wireproof_spec.record import (
     CaseRecord,
     DifferenceRecord,
@@ -239,7 +239,7 @@ class Engine:
             self._hurry.spend(instance, outcome.transcript.vain_s)
         if not observation.overdue:
             return seen
-        control = self.session.control().state
+        control = "slow" if observation.starved else self.session.control().state
         if control == "prompt" and outcome.is_hurried:
             return _record_hurried(observation)
         return msgspec.structs.replace(seen, control=control)
@@ -334,6 +334,11 @@ def record_unsupported(instance: Instance, bench: JudgeContext) -> CaseRecord:
 
 def transcript_record(transcript: Transcript) -> TranscriptRecord:
     """Turn a transcript into what a bundle keeps; nothing is left out."""
+    return steps_record(transcript.steps())
+
+
+def steps_record(steps: Iterable[Step]) -> TranscriptRecord:
+    """Turn steps into what a bundle keeps."""
     return TranscriptRecord(
         steps=tuple(
             StepRecord(
@@ -345,7 +350,7 @@ def transcript_record(transcript: Transcript) -> TranscriptRecord:
                 note=step.note,
                 **pack_bytes(step.data),
             )
-            for step in transcript.steps()
+            for step in steps
         )
     )
 

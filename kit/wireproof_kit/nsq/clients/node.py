@@ -29,10 +29,16 @@ IDENTIFIED = json.dumps(
         "msg_timeout": 60000,
         "tls_v1": False,
         "deflate": False,
+        "deflate_level": 0,
+        "max_deflate_level": 6,
         "snappy": False,
+        "sample_rate": 0,
         "auth_required": False,
+        "output_buffer_size": 16384,
+        "output_buffer_timeout": 250,
     }
 ).encode()
+"""All fields that real nodes answer with: tokio-nsq refuses an answer that lacks one of them."""
 
 
 @dataclass(slots=True)

@@ -3,6 +3,8 @@
 import pytest
 
 from wireproof_kit.clients.events import Connected, Ended
+from wireproof_kit.clients.observe import any_of, failures, is_marked, shown, unless
+from wireproof_kit.clients.part import Role
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.script import (
@@ -14,7 +16,6 @@ from wireproof_kit.nsq.clients.script import (
     Down,
     Note,
     Respond,
-    Role,
     Rule,
     Script,
     Silence,
@@ -23,17 +24,7 @@ from wireproof_kit.nsq.clients.script import (
 )
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.client.client_case import client_case
-from wireproof_suites.nsq.client.seen import (
-    any_of,
-    failures,
-    is_marked,
-    lookups,
-    play,
-    publishes,
-    shown,
-    subscriptions,
-    unless,
-)
+from wireproof_suites.nsq.client.seen import lookups, play, publishes, subscriptions
 
 MANY = 1000
 LONG = 15.0
@@ -123,7 +114,9 @@ def _after(client: Client, act: Act) -> Observation:
     return unless(story, "recovered" if works(story) else "lost", seen=works(story))
 
 
-@client_case("lookup/nobody/told", "smart.client-lookup.told", "producer", "lookup", "driver")
+@client_case(
+    "lookup/nobody/told", "smart.client-lookup.told", "producer", "lookup-producer", "driver"
+)
 def test_nobody_told(client: Client) -> Observation:
     """The user of a producer that finds no node is told that the publish failed."""
     nobody = always("lookup", NOBODY["empty"])
@@ -133,7 +126,7 @@ def test_nobody_told(client: Client) -> Observation:
     return unless(story, "told" if seen else "not-told", seen=seen)
 
 
-@client_case("lookup/dead/producer", "smart.client-lookup.dead", "producer", "lookup")
+@client_case("lookup/dead/producer", "smart.client-lookup.dead", "producer", "lookup-producer")
 def test_producer_dead(client: Client) -> Observation:
     """A producer whose only lookup server is dead tries it at most 20 times a second."""
     return _dead(client, "producer")

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from wireproof_kit.clients.observe import answers, any_of, failures, results, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import Sent
@@ -24,19 +25,13 @@ from wireproof_spec.nsq.frame import error_frame
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
     Question,
-    answers,
-    any_of,
     at_least,
     distinct,
     error_sent,
-    failures,
     lookups,
     message_of,
     play,
     publishes,
-    results,
-    shown,
-    unless,
 )
 
 MANY = 1000
@@ -177,7 +172,7 @@ def test_retry_bound(client: Client, code: str) -> Observation:
     return play(client, _refuse_script(code), ends, NO_MORE, within=LONG)
 
 
-@client_case("publish/refresh", "smart.client.retry-refreshed", "producer", "lookup")
+@client_case("publish/refresh", "smart.client.retry-refreshed", "producer", "lookup-producer")
 @pytest.mark.parametrize("code", MOVED)
 def test_refresh(client: Client, code: str) -> Observation:
     """A producer refused by a node that does not lead looks up the leader and publishes there."""

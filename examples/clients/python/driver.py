@@ -1,0 +1,88 @@
+"""What drivers of Python libraries share: the lines of docs/driver-protocol.md."""
+
+import asyncio
+import base64
+import json
+import sys
+import threading
+
+_writing = threading.Lock()
+_NOT_OF_THE_ORIGINAL = ("key", "ext", "tag", "trace_id", "ordered", "trace")
+
+
+class Unsupported(Exception):
+    """The library cannot do this."""
+
+
+def say(**fields):
+    """Write one line, at once."""
+    with _writing:
+        print(json.dumps(fields), flush=True)
+
+
+def body_of(request):
+    """Return the message to publish; a client of the original NSQ has no word for more."""
+    check_original(request)
+    return base64.b64decode(request["body"])
+
+
+def check_original(request, *others):
+    """Refuse what clients of the original NSQ have no word for, and these others."""
+    for name in (*_NOT_OF_THE_ORIGINAL, *others):
+        if request.get(name):
+            raise Unsupported(name)
+
+
+def tell_message(request, message, message_id, timestamp):
+    """Say that a handler was given a message."""
+    say(
+        event="message",
+        of=request["id"],
+        id=message_id.hex(),
+        body=base64.b64encode(message.body).decode(),
+        internal_id=str(int.from_bytes(message_id[:8], "big")),
+        trace_id=str(int.from_bytes(message_id[8:], "big")),
+        attempts=message.attempts,
+        timestamp=str(timestamp),
+    )
+
+
+def tell_error(request, error):
+    """Say that the library told its user of an error."""
+    say(event="error", of=request["id"], message=str(error) or repr(error))
+
+
+def serve(name, version, operations, lines=sys.stdin):
+    """Greet, and answer requests until the input ends; an operation returns its result."""
+    say(
+        hello="wireproof-driver",
+        versions=[1],
+        name=name,
+        version=version,
+        operations=["produce", "consume"],
+        claims=[],
+    )
+    for line in lines:
+        request = json.loads(line)
+        operation = operations.get(request["op"])
+        try:
+            if operation is None:
+                raise Unsupported(request["op"])
+            say(id=request["id"], ok=operation(request) or {})
+        except Unsupported as what:
+            say(id=request["id"], unsupported=str(what))
+        except Exception as error:
+            message = str(error) or repr(error)
+            say(id=request["id"], error={"message": message})
+
+
+def run_with(loop, coroutine):
+    """Return an operation that runs a coroutine function on a loop of another thread."""
+    return lambda request: asyncio.run_coroutine_threadsafe(coroutine(request), loop).result()
+
+
+def start_loop():
+    """Return an event loop that runs in a thread of its own."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    return loop
