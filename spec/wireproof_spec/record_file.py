@@ -84,6 +84,19 @@ def read_lines(file: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
+def read_pieces(file: BinaryIO) -> Iterator[bytes]:
+    """Return the rest of an open bundle in large pieces, as long as it is within the limit.
+
+    Raises:
+        BundleTooLarge: all pieces so far are beyond the limit of bytes.
+    """
+    size = 0
+    while piece := file.read(MIB):
+        size += len(piece)
+        _hold("it holds", size, MOST_BYTES, "bytes, uncompressed")
+        yield piece
+
+
 def count_values(line: bytes) -> int:
     """Return at least the number of JSON values in a line; signs within texts count, too."""
     return 1 + line.count(b",") + line.count(b"[") + line.count(b"{")

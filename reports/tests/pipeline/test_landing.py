@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.landing import SLICE_BYTES, escape, local_paths, slices
+from wireproof_reports.pipeline.wanted import FEW_BYTES, are_few
 
 
 def test_a_folder_means_the_bundles_below_it(tmp_path: Path) -> None:
@@ -41,3 +42,26 @@ def test_tasks_are_neighbours_of_about_the_same_size(sizes: list[int], cores: in
 
 def test_signs_that_are_patterns_to_spark_are_escaped() -> None:
     assert escape("s3a://b/a[1]*?{x}.jsonl") == r"s3a://b/a\[1\]\*\?\{x\}.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "few"),
+    [
+        ("a.jsonl", FEW_BYTES, True),
+        ("a.jsonl", FEW_BYTES + 1, False),
+        ("a.jsonl.gz", FEW_BYTES // 8, True),
+        ("a.jsonl.gz", FEW_BYTES // 8 + 1, False),
+    ],
+)
+def test_few_bundles_are_told_from_their_bytes(
+    tmp_path: Path, name: str, size: int, *, few: bool
+) -> None:
+    with (tmp_path / name).open("wb") as file:
+        file.truncate(size)  # without taking room on the disk
+
+    assert are_few([str(tmp_path)]) is few
+    assert are_few([str(tmp_path / name)]) is few
+
+
+def test_how_much_lies_in_an_object_store_is_not_known() -> None:
+    assert not are_few(["s3a://bucket/landing"])

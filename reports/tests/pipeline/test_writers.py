@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,9 +17,10 @@ from quick_spark import quick_session
 
 from wireproof_reports.pipeline import history as h
 from wireproof_reports.pipeline import owner
-from wireproof_reports.pipeline.columns import spark_schema
+from wireproof_reports.pipeline.columns import spark_schema, worker_columns
 from wireproof_reports.pipeline.ingest import How, ingest
 from wireproof_reports.pipeline.place import HistoryFault
+from wireproof_reports.pipeline.worker import Batches, Work
 from wireproof_spec.history import TABLES
 
 KILLS = int(os.environ.get("WIREPROOF_INGEST_KILLS", "2"))
@@ -101,6 +103,49 @@ def test_the_first_ingest_may_be_the_killed_one(
     ingest(spark, [str(bundle(tmp_path / "2.jsonl", seed=2))], str(history))
 
     assert seeds(history) == [2]
+
+
+def test_of_two_that_make_a_table_at_once_one_comes_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Both begin with no table; each makes its rows only when the other has begun, too."""
+    meeting = tmp_path / "meeting"
+    meeting.mkdir()
+    schema = spark_schema(worker_columns("results"))
+    outcomes: list[str] = []
+
+    def append(number: int) -> None:
+        attempt = h.Attempt(spark, str(tmp_path / "h"), h.NOTHING, "")
+        rows = spark.range(1, numPartitions=1).mapInArrow(meet(meeting, number), schema)
+        try:
+            attempt.append("results", rows, 0)
+        except h.Conflict as error:
+            outcomes.append(str(error))
+        else:
+            outcomes.append("in")
+
+    both = [threading.Thread(target=append, args=(number,)) for number in range(2)]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join()
+
+    assert sorted(outcomes) == ["in", "results"]
+    assert len(h.entries(spark, str(tmp_path / "h"), "results", 5)) == 1
+
+
+def meet(meeting: Path, number: int) -> Work:
+    """Return a worker's function that has no rows, and waits until another has been called."""
+
+    def wait(_batches: Batches) -> Batches:
+        (meeting / str(number)).touch()
+        deadline = time.monotonic() + KILL_S
+        while len(list(meeting.iterdir())) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        yield from ()
+
+    return wait
 
 
 def test_an_ingest_waits_for_one_that_lives(

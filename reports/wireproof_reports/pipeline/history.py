@@ -12,8 +12,9 @@ and goes on; should the killed one's Java still commit something, Delta leaves i
 (its transaction is older), and the writer sees that a version is not the one it expected.
 """
 
+import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from datetime import time as day_time
@@ -26,7 +27,7 @@ from pyspark.sql import functions as F
 from wireproof_reports.pipeline.columns import BATCH, spark_schema
 from wireproof_reports.pipeline.owner import in_words, is_alive, own_name
 from wireproof_reports.pipeline.place import HistoryFault, root_of
-from wireproof_reports.pipeline.session import run_sql
+from wireproof_reports.pipeline.session import ERRORS, run_sql
 from wireproof_spec.history import FIRST, FORMAT, LAST, PARTITIONS, TABLES, VERSION
 
 TRANSACTIONS = "wireproof-ingest"
@@ -36,6 +37,14 @@ MOST_LOOKED_AT = 200
 WAIT_S = 600.0
 POLL_S = 0.5
 KEEP_DAYS = 30
+NO_TABLE = -1
+"""The version before a table's first commit, which writes rows and makes the table."""
+_CAME_BETWEEN = re.compile(r"\[DELTA_(CONCURRENT_|METADATA_CHANGED|PROTOCOL_CHANGED)")
+"""Delta's errors when two make the same table at once; two appends do not hinder each other."""
+_PROPERTIES = {
+    "delta.logRetentionDuration": "interval 3650 days",
+    "delta.deletedFileRetentionDuration": f"interval {KEEP_DAYS} days",
+}
 _META = "spark.databricks.delta.commitInfo.userMetadata"
 _SKIPPING = {
     "results": "bundle,vendor,version,started,batch,case,clause,level,verdict,deviation",
@@ -148,9 +157,13 @@ def publications(spark: SparkSession, history: str, most: int = MOST_LOOKED_AT) 
     Raises:
         HistoryFault: a newer version wrote the history.
     """
+    return _publications(history, entries(spark, history, LAST, most))
+
+
+def _publications(history: str, commits: Sequence[Entry]) -> list[Published]:
     found = [
         Published(entry.version, entry.when, entry.note)
-        for entry in entries(spark, history, LAST, most)
+        for entry in commits
         if entry.note is not None and entry.note.wireproof == PUBLISHED
     ]
     if found:
@@ -165,15 +178,16 @@ def read_published(spark: SparkSession, history: str) -> Published:
         HistoryFault: a newer version wrote the history, or it is not wireproof's.
     """
     for most in (1, MOST_LOOKED_AT):
-        found = publications(spark, history, most)
+        commits = entries(spark, history, LAST, most)
+        if not commits:
+            return NOTHING
+        found = _publications(history, commits)
         if found:
             return found[0]
-    if entries(spark, history, LAST, 1):
-        raise HistoryFault(
-            f"{history} is no history: the last {MOST_LOOKED_AT} commits of its table {LAST} "
-            "name no versions of the others"
-        )
-    return NOTHING
+    raise HistoryFault(
+        f"{history} is no history: the last {MOST_LOOKED_AT} commits of its table {LAST} "
+        "name no versions of the others"
+    )
 
 
 def read_published_as_of(spark: SparkSession, history: str, wanted: str) -> Published:
@@ -243,10 +257,10 @@ class Attempt:
         Raises:
             Conflict: another writer has written to the table meanwhile.
         """
-        base = self._base(table)
+        version = self._versions.get(table, NO_TABLE) + 1
         self._write(table, rows, Note(CLAIMED, attempt=self.number, owner=own_name()))
-        self._check(table, base + 1)
-        self._versions[table] = base + 1
+        self._check(table, version)
+        self._versions[table] = version
         self._rows[table] = self._rows.get(table, 0) + count
 
     def publish(
@@ -268,8 +282,6 @@ class Attempt:
             rows=self._rows,
             oldest=self.state.note.oldest if oldest is None else oldest,
         )
-        if not entries(self.spark, self.history, LAST, 1):
-            self._create(LAST)
         empty = spark_schema(TABLES[LAST])
         rows = self.spark.createDataFrame([], empty) if runs is None else runs
         self._write(LAST, rows, note)
@@ -290,13 +302,11 @@ class Attempt:
             self.number += 1  # or Delta would leave out what this one publishes itself
         for table in TABLES:
             head = entries(self.spark, self.history, table, 1)
-            base = self._versions.get(table, 0)
+            base = self._versions.get(table, NO_TABLE)
             if table != LAST and head and head[0].version > base:
-                with self._set_note(Note(CLAIMED, attempt=self.number, owner=own_name())):
-                    name = quote_table(self.history, table)
-                    run_sql(self.spark, f"RESTORE TABLE {name} TO VERSION AS OF {base}")
-                self._check(table, head[0].version + 1)
-                self._versions[table] = head[0].version + 1
+                name = quote_table(self.history, table)
+                back = f"RESTORE TABLE {name} TO VERSION AS OF {base}"
+                self._rewrite(table, f"DELETE FROM {name}" if base == NO_TABLE else back, head[0])
 
     def compact(self) -> None:
         """Let Delta merge small files.
@@ -304,56 +314,44 @@ class Attempt:
         Raises:
             Conflict: another writer has written meanwhile.
         """
-        note = Note(CLAIMED, attempt=self.number, owner=own_name())
         for table in sorted(self._versions, key=lambda name: name != FIRST):
-            with self._set_note(note):
-                run_sql(self.spark, f"OPTIMIZE {quote_table(self.history, table)}")
-            head = entries(self.spark, self.history, table, 1)[0]
-            if head.version != self._versions[table]:
-                self._check(table, self._versions[table] + 1)
-                self._versions[table] += 1
+            before = entries(self.spark, self.history, table, 1)[0]
+            if before.version != self._versions[table]:
+                raise Conflict(table)
+            self._rewrite(table, f"OPTIMIZE {quote_table(self.history, table)}", before)
 
-    def _base(self, table: str) -> int:
-        """Return the version that the next commit follows; create a missing table."""
-        if table not in self._versions:
-            if not entries(self.spark, self.history, table, 1):
-                self._create(table)
-            return 0
-        return self._versions[table]
+    def _rewrite(self, table: str, statement: str, before: Entry) -> None:
+        """Run a statement that makes one commit after this one, or none.
 
-    def _create(self, table: str) -> None:
-        columns = ", ".join(
-            f"`{field.name}` {field.dataType.simpleString()}"
-            for field in spark_schema(TABLES[table])
-        )
-        properties = {
-            "delta.logRetentionDuration": "interval 3650 days",
-            "delta.deletedFileRetentionDuration": f"interval {KEEP_DAYS} days",
-            STATS_COLUMNS: stats_columns(table),
-        }
-        told = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
-        with self._set_note(Note(CLAIMED, attempt=self.number, owner=own_name())):
-            run_sql(
-                self.spark,
-                f"CREATE TABLE IF NOT EXISTS {quote_table(self.history, table)} ({columns}) "
-                f"USING delta PARTITIONED BY ({', '.join(PARTITIONS)}) TBLPROPERTIES ({told})",
-            )
+        Raises:
+            Conflict: another writer has written meanwhile.
+        """
+        note = Note(CLAIMED, attempt=self.number, owner=own_name())
+        with _Setting(self.spark, _META, _encode(note)):
+            run_sql(self.spark, statement)
+        (head,) = entries(self.spark, self.history, table, 1)
+        if head.version != before.version:
+            self._check(table, before.version + 1)
+        self._versions[table] = head.version
 
     def _write(self, table: str, rows: DataFrame, note: Note) -> None:
         numbered = rows.withColumn(BATCH, F.lit(self.batch).cast("long"))
         ordered = numbered.select(*spark_schema(TABLES[table]).fieldNames())
-        writer = ordered.write.format("delta").mode("append").option("mergeSchema", "true")
-        writer.option("txnAppId", TRANSACTIONS).option("txnVersion", str(self.number)).option(
-            "userMetadata", msgspec.json.encode(note).decode()
-        ).save(path_of(self.history, table))
+        writer = ordered.write.format("delta").mode("append").partitionBy(*PARTITIONS)
+        writer.options(mergeSchema="true", userMetadata=_encode(note))
+        writer.options(txnAppId=TRANSACTIONS, txnVersion=str(self.number))
+        writer.options(**_PROPERTIES, **{STATS_COLUMNS: stats_columns(table)})  # of a new table
+        try:
+            writer.save(path_of(self.history, table))
+        except ERRORS as error:
+            if _CAME_BETWEEN.search(str(error)):
+                raise Conflict(table) from error
+            raise
 
     def _check(self, table: str, version: int) -> None:
         (top,) = entries(self.spark, self.history, table, 1)
         if top.version != version or top.note is None or top.note.attempt != self.number:
             raise Conflict(table)
-
-    def _set_note(self, note: Note) -> "_Setting":
-        return _Setting(self.spark, _META, msgspec.json.encode(note).decode())
 
 
 class _Setting:
@@ -414,7 +412,7 @@ def begin(
 
 def _list_unpublished(spark: SparkSession, history: str, state: Published) -> Iterator[Entry]:
     """Return the commits of ``results`` that no publication names, the newest first."""
-    named = state.note.versions.get(FIRST, 0)
+    named = state.note.versions.get(FIRST, NO_TABLE)
     for most in (1, 20, MOST_LOOKED_AT):
         found = [entry for entry in entries(spark, history, FIRST, most) if entry.version > named]
         if len(found) < most:
@@ -434,6 +432,10 @@ def _entry(row: Row) -> Entry:
         note=_note(told),
         removed=int(removed),
     )
+
+
+def _encode(note: Note) -> str:
+    return msgspec.json.encode(note).decode()
 
 
 _NOTE = msgspec.json.Decoder(Note)

@@ -2,10 +2,11 @@
 
 import hashlib
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
 from typing import BinaryIO
 
 import msgspec
@@ -41,6 +42,7 @@ from wireproof_spec.record_file import (
     DAMAGED,
     count_inflated,
     read_lines,
+    read_pieces,
     refuse_inflated,
     why_damaged,
 )
@@ -61,7 +63,7 @@ class Grammar:
 
     def __init__(self) -> None:
         self._sent: Counter[tuple[str, str, str]] = Counter()
-        self._values: dict[tuple[str, str, str], set[str]] = {}
+        self._values: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
 
     def add(self, record: CaseRecord) -> None:
         """Count the frames of one case."""
@@ -87,23 +89,38 @@ class Grammar:
     def _add(self, step: StepRecord) -> None:
         frame = frame_of(step)
         for _, _, label, is_wrong in step.parts:
-            told = label.removesuffix(_CUT)
-            name, _, value = told.partition(" = ")
-            way = "wrong" if is_wrong else "cut" if told != label else "whole"
-            key = frame, _INDEX.sub("[]", name), way
+            field, way, value = _read_label(label)
+            key = frame, field, "wrong" if is_wrong else way
             self._sent[key] += 1
-            kept = self._values.setdefault(key, set())
+            kept = self._values[key]
             if len(kept) < VALUES_KEPT:
                 kept.add(value)
+
+
+@lru_cache(
+    maxsize=1 << 14
+)  # many labels come in every case; reading them took a third of the time
+def _read_label(label: str) -> tuple[str, str, str]:
+    """Return the field that a label names, whether it was sent whole or cut, and its value."""
+    told = label.removesuffix(_CUT)
+    name, _, value = told.partition(" = ")
+    return _INDEX.sub("[]", name), "whole" if told == label else "cut", value
 
 
 def frame_of(step: StepRecord) -> str:
     """Return the command that a step sends: the name of its code, or its first words."""
     for _, _, label, _ in step.parts:
-        coded = _CODE.match(label)
-        if coded:
-            return coded[1]
-    words = _WORDS.match(_head(step))
+        if label.startswith("code"):  # most labels are spared the pattern
+            coded = _CODE.match(label)
+            if coded:
+                return coded[1]
+    return _read_words(_head(step).partition(b"\n")[0])
+
+
+@lru_cache(maxsize=1 << 12)
+def _read_words(line: bytes) -> str:
+    """Return the command, or the method and path, that a first line begins with."""
+    words = _WORDS.match(line)
     if words is None:
         return ""
     return " ".join(word.decode() for word in words.groups() if word)
@@ -174,13 +191,12 @@ def glance_at(name: str, file: BinaryIO) -> Glance:
     Raises:
         BundleFault: the bytes are no bundle, or a newer one, or one of an unknown protocol.
     """
-    lines = read_lines(file)
-    first = next(lines, b"")
+    first = next(read_lines(file), b"")
     header = header_of(name, first)
     law_of(name, header.target.protocol)
     digest = hashlib.sha256(first)
-    for line in lines:
-        digest.update(line)
+    for piece in read_pieces(file):
+        digest.update(piece)
     return Glance(digest.hexdigest(), header)
 
 

@@ -5,6 +5,7 @@ read the others, and the tables are written, one commit each (see `history`).
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -231,24 +232,25 @@ class _Read:
     """What the workers made of a batch."""
 
     bundles: set[str]
-    rows: dict[str, int]
+    rows: Counter[str]
     refused: list[Refused]
 
     @classmethod
     def of(cls, packed: DataFrame, batch: Sequence[_Seen]) -> "_Read":
         """Have the workers read the bundles, and count what came of them."""
-        counts = packed.groupBy("of").agg(F.sum("rows").alias("rows")).collect()
-        told = packed.where(F.col("of").isin(FAULTY, BUNDLE)).select("of", "packed", "fault")
+        name = F.when(F.col("of").isin(FAULTY, BUNDLE), F.col("packed")).alias("name")
         hashes = {one.path: one.bundle for one in batch}
         bundles: set[str] = set()
         refused: list[Refused] = []
-        for row in told.collect():
-            name = bytes(row["packed"]).decode()
+        rows: Counter[str] = Counter()
+        for row in packed.select("of", "rows", name, "fault").collect():
             if row["of"] == BUNDLE:
-                bundles.add(name)
+                bundles.add(bytes(row["name"]).decode())
+            elif row["of"] == FAULTY:
+                path = bytes(row["name"]).decode()
+                refused.append(Refused(path, hashes[path], row["fault"]))
             else:
-                refused.append(Refused(name, hashes[name], row["fault"]))
-        rows = {row["of"]: int(row["rows"]) for row in counts if row["of"] in TABLES}
+                rows[row["of"]] += row["rows"]
         return cls(bundles, rows, sorted(refused, key=lambda one: one.path))
 
 
@@ -285,16 +287,16 @@ def _write(
     if not read.bundles and not refused_rows:
         return
     for table in TABLES:
-        rows, count = _rows(packed, table), read.rows.get(table, 0)
+        rows, count = _rows(packed, table), read.rows[table]
         if table == "quarantine" and refused_rows:
             rows, count = rows.unionByName(_frame(spark, refused_rows)), count + len(refused_rows)
         if table != LAST and (count or table == FIRST):
             attempt.append(table, rows, count)
     attempt.publish(_rows(packed, LAST), len(read.bundles))
     taken.bundles += len(read.bundles)
-    taken.results += read.rows.get("results", 0)
-    taken.findings += read.rows.get("findings", 0)
-    if read.rows.get("quarantine", 0):
+    taken.results += read.rows["results"]
+    taken.findings += read.rows["findings"]
+    if read.rows["quarantine"]:
         taken.quarantined.extend(_list_quarantined(packed))
     if attempt.batch % COMPACT_EVERY == 0:
         compact(spark, history, attempt.kit)

@@ -1,12 +1,16 @@
 """The inputs of an ingest: bundle files, folders of bundles, and required packages."""
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from wireproof_reports.bundle_file import BundleFault
 
 ENDINGS = (".jsonl", ".jsonl.gz")
+FEW_BYTES = 256 * 1024 * 1024
+"""Up to so many an ingest is over before Java's second compiler has paid for itself."""
+_PACKED = 8
+"""A bundle packed with gzip stands for so many times its bytes."""
 
 
 def bundles_below(folder: Path) -> Iterator[Path]:
@@ -19,6 +23,20 @@ def bundles_below(folder: Path) -> Iterator[Path]:
     if not found:
         raise BundleFault(f"{folder} has no bundle in it: no file ends in {' or '.join(ENDINGS)}")
     yield from found
+
+
+def are_few(named: Sequence[str]) -> bool:
+    """Return True if all of these bundles are on this machine, and small together."""
+    size = 0
+    for name in named:
+        path = Path(name)
+        for file in bundles_below(path) if path.is_dir() else [path]:
+            if not file.exists():  # the URL of an object store
+                return False
+            size += file.stat().st_size * (_PACKED if file.suffix == ".gz" else 1)
+            if size > FEW_BYTES:
+                return False
+    return True
 
 
 def missing_package(names: tuple[str, ...]) -> str:

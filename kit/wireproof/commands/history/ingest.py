@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.place import HistoryFault, check_writable, is_url
-from wireproof_reports.pipeline.wanted import bundles_below
+from wireproof_reports.pipeline.wanted import are_few, bundles_below
 from wireproof_reports.wording import count_noun
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def take(bundles: tuple[str, ...], history: str, how: "How", wanted: "Wanted") -
     """
     from wireproof_reports.pipeline.ingest import ingest as take_in
 
-    with running_spark(wanted) as spark:
+    with running_spark(replace(wanted, is_short=are_few(bundles))) as spark:
         return take_in(spark, bundles, history, how=how, tell=Progress("bundles").update)
 
 
