@@ -5,8 +5,8 @@
 core     what `make run` needs
 dev      core, every extra, and what the tests and checks need; Java as in all, and tshark likewise
          Delta's jars for Spark, 13 MB, once, into the user's cache
-pynsq    dev, and the client of that name
-clients  pynsq, and Go for go-nsq and Rust for crate iggy likewise
+pynsq    dev, and the clients that are Python packages
+clients  pynsq, and Go, Rust and Node.js for the other clients likewise
 all      pynsq, and Java for Spark found, installed where the system allows, or named
 
 A second call with nothing changed only compares a stamp.
@@ -155,7 +155,7 @@ def report_tshark() -> int:
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler that a real client needs: its name, its oldest version, and its package."""
+    """A compiler or interpreter that a real client needs: name, oldest version, packages."""
 
     name: str
     purpose: str
@@ -185,7 +185,7 @@ class Compiler:
 
 GO = Compiler(
     name="Go",
-    purpose="go-nsq",
+    purpose="both go-nsq",
     programs=("go",),
     asked=("go", "version"),
     pattern=r"go(\d+)\.(\d+)",
@@ -194,7 +194,7 @@ GO = Compiler(
 )
 RUST = Compiler(
     name="Rust",
-    purpose="crate iggy",
+    purpose="crates iggy and tokio-nsq",
     programs=("cargo", "rustc"),
     asked=("rustc", "--version"),
     pattern=r"rustc (\d+)\.(\d+)",
@@ -202,11 +202,21 @@ RUST = Compiler(
     # Debian keeps one that is new enough for web browsers beside the one of its release.
     packages=("rustc-web", "cargo-web", "libssl-dev", "pkg-config"),
 )
+NODE = Compiler(
+    name="Node.js",
+    purpose="nsqjs",
+    programs=("node", "npm"),
+    asked=("node", "--version"),
+    pattern=r"v(\d+)\.(\d+)",
+    oldest=(12, 13),
+    packages=("nodejs", "npm"),
+)
+COMPILERS = (GO, RUST, NODE)
 
 
 def report_compilers() -> int:
-    """Print where Go and Rust are; install them if the system allows; missing is no failure."""
-    for compiler in (GO, RUST):
+    """Print where each compiler is; install it if the system allows; missing is no failure."""
+    for compiler in COMPILERS:
         if compiler.find_missing() and may_install():
             install(*compiler.packages)
         reason = compiler.find_missing()
