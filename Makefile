@@ -13,7 +13,7 @@ CLIENTS ?= all
 PYTHON_CLIENTS := pynsq gnsq ansq iggy_py
 SPACE := $(subst ,, )
 
-.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges hostile readme flips selftest-clients
+.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -31,6 +31,11 @@ test:
 test-clients:
 	@$(PYTHON) tools/setup.py $(if $(filter-out $(PYTHON_CLIENTS),$(CLIENTS)),clients,pynsq)
 	@$(BIN)/python -m pytest -q -rs reference_impl/clients/tests $(if $(filter-out all,$(CLIENTS)),-k "$(subst $(SPACE), or ,$(strip $(CLIENTS)))")
+
+test-oms:
+	@$(PYTHON) tools/setup.py oms
+	@mvn -q -B -f examples/adapters/java -Procketmq package
+	@$(BIN)/python -m pytest -q -rs examples/adapters/tests
 
 test-allure:
 	@$(PYTHON) tools/setup.py dev
@@ -149,6 +154,7 @@ help:
 	@echo "make quick    ruff, and the tests that need no process, browser or Spark"
 	@echo "make test     all tests"
 	@echo "make test-clients  real clients against the reference, and judged (CLIENTS=\"pynsq nsqjs\": these)"
+	@echo "make test-oms     the adapters in Java, and Apache RocketMQ judged through two of them"
 	@echo "make test-allure   real sites by Allure 3 and 2 from npm, and plain pytest with allure-pytest"
 	@echo "make test-spark    questions on drawn histories, and a Spark cluster on loopback"
 	@echo "make bench-aggregate   questions to 1, 10 and 50 million rows (ROWS=1000000: one size)"

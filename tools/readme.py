@@ -27,7 +27,7 @@ REDRAWN = re.compile(r"\x1b\[\d+F\x1b\[J")
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        write("run", ["run", "--reference", "nsq", "--timeout", "3"])
+        write("run", ["run", "--reference", "nsq", "--timeout", "3", "--failures-only"])
         addresses = ("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", f"{folder}/data")
         serve = [WIREPROOF, "serve", "nsq", "--json", "--fault", FAULT, *addresses]
         with subprocess.Popen(serve, stdout=subprocess.PIPE) as broker:

@@ -1,10 +1,11 @@
 """Prepare `.venv` from the lock. Standard library only: it runs before anything is installed.
 
-    python3 tools/setup.py core|dev|pynsq|clients|all
+    python3 tools/setup.py core|dev|oms|pynsq|clients|all
 
 core     what `make run` needs
 dev      core, every extra, and what the tests and checks need; Java as in all, and tshark likewise
          Delta's jars for Spark, 13 MB, once, into the user's cache
+oms      dev, and Maven for the adapters in Java likewise
 pynsq    dev, and the clients that are Python packages
 clients  pynsq, and Go, Rust and Node.js for the other clients likewise
 all      pynsq, and Java for Spark found, installed where the system allows, or named
@@ -25,10 +26,11 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 STAMP = VENV / ".wireproof-setup"
 TOOLS = ROOT / ".cache" / "tools"
-KINDS = ("core", "dev", "pynsq", "clients", "all")
+KINDS = ("core", "dev", "oms", "pynsq", "clients", "all")
 SYNC = {
     "core": ["--no-dev"],
     "dev": ["--group", "dev", "--group", "browser", "--all-extras"],
+    "oms": ["--group", "dev", "--group", "browser", "--all-extras"],
     "pynsq": ["--group", "dev", "--group", "browser", "--group", "clients", "--all-extras"],
     "clients": ["--group", "dev", "--group", "browser", "--group", "clients", "--all-extras"],
     "all": ["--all-groups", "--all-extras"],
@@ -211,12 +213,21 @@ NODE = Compiler(
     oldest=(12, 13),
     packages=("nodejs", "npm"),
 )
-COMPILERS = (GO, RUST, NODE)
+MAVEN = Compiler(
+    name="Maven",
+    purpose="the adapters in Java",
+    programs=("mvn", "javac"),
+    asked=("mvn", "--version"),
+    pattern=r"Apache Maven (\d+)\.(\d+)",
+    oldest=(3, 6),
+    packages=("maven", "openjdk-17-jdk-headless"),
+)
+COMPILERS = (GO, RUST, NODE, MAVEN)
 
 
-def report_compilers() -> int:
-    """Print where each compiler is; install it if the system allows; missing is no failure."""
-    for compiler in COMPILERS:
+def report_compilers(*compilers: Compiler) -> int:
+    """Print where compilers are; install them if the system allows; missing is no failure."""
+    for compiler in compilers:
         if compiler.find_missing() and may_install():
             install(*compiler.packages)
         reason = compiler.find_missing()
@@ -266,7 +277,11 @@ def java_version() -> int:
     return int(match.group(1)) if match else 0
 
 
-REPORTS = {"clients": report_compilers, "all": report_java}
+REPORTS = {
+    "clients": lambda: report_compilers(GO, RUST, NODE),
+    "oms": lambda: report_compilers(MAVEN),
+    "all": report_java,
+}
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from wireproof_spec.protocol import Group, UnknownProtocol, entry_point, list_ha
 if TYPE_CHECKING:
     from wireproof_kit.drivers.check import CheckDriver
     from wireproof_kit.fuzz.driver import OpenFuzzSession
+    from wireproof_kit.proxy.part import ProxyPart
     from wireproof_spec.record import TranscriptRecord
 
 Names: TypeAlias = Callable[[Target], Sequence[str]]
@@ -41,8 +42,9 @@ class KitPart:
     ``open_fuzz_session`` opens a target for the fuzzer. ``check_client_driver`` checks the command
     of a client's driver, ``check_adapter`` that of a system's adapter. ``recorded_arguments``
     makes the argument of a case for clients from a recorded exchange, so that the exchange can be
-    observed again; ``tell_course`` describes that exchange in lines. ``dissector`` is the Lua
-    script with which Wireshark names the frames.
+    observed again; ``tell_course`` describes that exchange in lines. ``proxy`` returns what a
+    proxy of the protocol needs. ``dissector`` is the Lua script with which Wireshark names the
+    frames.
     """
 
     open_session: OpenSession
@@ -59,6 +61,7 @@ class KitPart:
     check_adapter: "CheckDriver | None" = None
     recorded_arguments: "RecordedArguments | None" = None
     tell_course: "TellCourse | None" = None
+    proxy: "Callable[[], ProxyPart] | None" = None
     dissector: Path | None = None
 
 

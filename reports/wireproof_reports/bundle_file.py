@@ -48,7 +48,7 @@ class Bundle:
             BundleFault: this version does not know the protocol.
         """
         target = self.header.target
-        return law_of(self.name, target.protocol).for_target(is_client=target.is_client())
+        return target.narrow(law_of(self.name, target.protocol))
 
 
 def law_of(name: str, protocol: str) -> Catalogue:

@@ -20,6 +20,10 @@ Status = Literal["tested", "not yet tested", "not testable"]
 
 CLIENT = "client"
 """The role of clauses and capabilities that bind clients; all others bind who serves them."""
+PROXY = "proxy"
+"""The role of a target through which traffic passes, between a client and a broker."""
+PASSING = "/passing/"
+"""Stands between protocol and clause in the id of what passing traffic shows of a clause."""
 LEVELS: tuple[Level, ...] = ("must", "should", "may", "observed")
 
 T = TypeVar("T")
@@ -172,6 +176,9 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
 
         It is the one with the longest id of a law that begins the id of the case.
         """
+        _, is_passing, clause_id = case_id.partition(PASSING)
+        if is_passing:
+            return self.clause(clause_id)
         while case_id and case_id not in self._by_law:
             case_id = case_id[: max(case_id.rfind("/"), case_id.rfind("."), 0)]
         return self._by_law.get(case_id)
@@ -222,6 +229,8 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         clause = self.clause(clause_id)
         if clause is None:
             return None
+        if PASSING in case_id:
+            return Law(case_id, accept=("conforms",))
         fitting = [law for law in clause.case if is_below(case_id, law.id)]
         return max(fitting, key=lambda law: len(law.id), default=None)
 

@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from wireproof_spec.catalogue import Level, level_rank
+from wireproof_spec.catalogue import CLIENT, PROXY, Catalogue, Level, level_rank
 from wireproof_spec.origin import BINDING
 
 FORMAT = 1
@@ -39,6 +39,8 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 Size = Annotated[int, msgspec.Meta(ge=0, le=64 << 20)]
 """Bytes of one step; ours, eight times the largest that a case sends."""
 
+IN_TLS = "from here on in TLS"
+"""Begins the note of the step after which a connection is encrypted."""
 _DEFLATE_ABOVE = 4096
 
 
@@ -201,7 +203,8 @@ class BindingRecord(msgspec.Struct, frozen=True):
 class TargetRecord(msgspec.Struct, frozen=True):
     """The target that was judged; ``fingerprint`` has the properties it reports.
 
-    ``role`` is ``client`` if a client was judged, otherwise empty.
+    ``role`` is ``client`` if a client was judged, ``proxy`` if the traffic between clients and a
+    broker was, otherwise empty.
     """
 
     url: str
@@ -219,7 +222,13 @@ class TargetRecord(msgspec.Struct, frozen=True):
 
     def is_client(self) -> bool:
         """Return True if a client was judged."""
-        return self.role == "client"
+        return self.role == CLIENT
+
+    def narrow(self, catalogue: Catalogue) -> Catalogue:
+        """Return the law that binds the target; traffic shows both sides."""
+        if self.role == PROXY:
+            return catalogue
+        return catalogue.for_target(is_client=self.is_client())
 
 
 class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from wireproof_kit.clients.events import Ended, Expired, Flooded, Wrote
-from wireproof_kit.nsq.clients.client import StartedClient
+from wireproof_kit.nsq.clients.client import start_client
 from wireproof_kit.nsq.clients.events import Commanded
 from wireproof_kit.nsq.clients.script import Script
 from wireproof_kit.wire.transcript import Transcript
@@ -67,7 +67,13 @@ def test_ctrl_c_ends_every_client_with_its_group(tmp_path: Path) -> None:
 
 
 def play(command: str, until: str = "") -> list[object]:
-    client = StartedClient(command, "wp_t", "wp_c", "consumer", 5.0, Transcript())
+    client = start_client(
+        command,
+        {"topic": "wp_t", "channel": "wp_c"},
+        "consumer",
+        start_s=5.0,
+        transcript=Transcript(),
+    )
     story = client.play(
         Script("consumer"), lambda story: bool(until) and bool(story.of(Commanded)), within=1.0
     )

@@ -13,7 +13,7 @@ CONN = f"{NODE_1}.1"
 def test_a_command_that_came_with_the_one_that_closes_is_passed_over() -> None:
     script = Script("consumer", rules=(once("FIN", Close()),))
     peers = NsqPeers(script, Asking(script, topic="t", channel="c"))
-    peers.begin({})
+    peers.begin({}, {})
     list(peers.react(Connected(0.0, CONN)))
     assert [type(each) for each in peers.react(Commanded(0.1, CONN, "IDENTIFY"))] == [Send]
     assert list(peers.react(Commanded(0.2, CONN, "FIN"))) == [HangUp(CONN)]

@@ -40,25 +40,11 @@ def test_a_sample_names_the_revisions_the_clauses_and_the_claims(name: str) -> N
     assert re.findall(r"([\w-]+) (?:yes|no)\b", claims[1]) == [c.id for c in known.capabilities]
 
 
-def test_a_whole_run_has_a_row_of_each_interface_and_judges_each_group() -> None:
+def test_a_whole_run_judges_each_group() -> None:
     text, known = sample("run"), law()
-    cases = [each.id for clause in known.clauses() for each in clause.case]
     groups = {clause.group for clause in known.clauses() if clause.case}
 
-    assert set(re.findall(r"^(nsq/\S+)", text, re.MULTILINE)) == {
-        "/".join(case.split("/")[:2]) for case in cases
-    }
     assert (
         set(re.findall(r"(?:^judged|^ {7}) {2,3}([a-z]+\.[\w-]+)", text, re.MULTILINE)) == groups
     )
     assert text.splitlines()[-1].startswith("NO FAILURE up to level must")
-
-
-def test_the_counts_of_a_whole_run_are_one() -> None:
-    text = sample("run")
-    letters = sum(map(len, re.findall(r"^(?:nsq/\S+ +| {22})([.~]+)", text, re.MULTILINE)))
-    counted = sum(map(int, re.findall(r"(\d+) (?:pass|other reading)", text)))
-    (of_all,) = re.findall(r"\[ (\d+)/\1,", text)
-    (told,) = re.findall(r"([\d,]+) cases   seed", text)
-
-    assert {letters, counted, int(of_all), int(told.replace(",", ""))} == {letters}

@@ -116,6 +116,8 @@ def test_who_is_only_read_from_answers_what_is_pushed() -> None:
 class Oracle(Subscriber):
     """Owes each case one OK, and no more."""
 
+    login = None
+
     def __init__(self, address: tuple[str, int]) -> None:
         self._address = address
 

@@ -79,3 +79,44 @@ def test_a_claimed_attribute_that_is_dropped_fails(tmp_path: Path) -> None:
     assert done.code == 1, done.out + done.err
     assert "FAIL" in done.out
     assert "oms/round-trip/trace-id" in done.out
+
+
+def test_an_adapter_that_stops_answering_is_not_green(tmp_path: Path) -> None:
+    command = changed(tmp_path, "return threading.Event().wait()", counting=40)
+    done = wireproof("run", f"oms+exec:{command}", "oms/round-trip/trace-id", "oms/store/host")
+    assert done.code == 3, done.out + done.err
+    assert "no answer to" in done.out
+    assert "Traceback" not in done.out + done.err
+
+
+def test_an_adapter_that_never_greets_is_refused(tmp_path: Path) -> None:
+    program = tmp_path / "silent.py"
+    program.write_text("import sys; sys.stdin.read()", "utf-8")
+    assert (
+        "no greeting within" in wireproof("run", f"oms+exec:{sys.executable} {program}").refused()
+    )
+
+
+def test_a_system_that_refuses_a_priority_is_judged_and_fails(tmp_path: Path) -> None:
+    line = (
+        "if op == 'send' and members['message']['message'].get('extensionHeader', {})"
+        ".get('priority') == 7: return write({'id': id, 'error': {'message': 'not 7'}})"
+    )
+    command = changed(tmp_path, line)
+    program = tmp_path / "adapter.py"
+    program.write_text(program.read_text("utf-8").replace('"nack"]', '"nack", "priority"]'))
+    done = wireproof("run", f"oms+exec:{command}", "oms/priority/range", "oms/message/header")
+    assert done.code == 1, done.out + done.err
+    assert "FAIL oms/priority/range/7" in done.out
+    assert done.out.count("FAIL oms/") == 1
+
+
+@pytest.mark.parametrize(("reading", "code"), [("any", 0), ("published", 1)])
+def test_a_system_that_takes_expire_time_for_a_duration_follows_a_reading(
+    tmp_path: Path, reading: str, code: int
+) -> None:
+    reference = f"{sys.executable} -m wireproof serve oms --stdio --variant expires-from-birth"
+    done = wireproof(
+        *("run", f"oms+exec:{reference}", "oms/expire", "--reading", reading), cwd=tmp_path
+    )
+    assert done.code == code, done.out + done.err

@@ -75,5 +75,5 @@ def test_a_client_ends_with_its_launcher(server: ClientForkServer) -> None:
 
 def test_a_protocol_without_a_client_is_no_server(tmp_path: Path) -> None:
     with pytest.raises(TargetUnreachable, match="did not start"):
-        ClientForkServer("iggy", str(tmp_path))
+        ClientForkServer("oms", str(tmp_path))
     assert not os.listdir(tmp_path)

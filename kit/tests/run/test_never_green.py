@@ -65,7 +65,7 @@ SAYS = {
     "resets-at-once": "does not answer IDENTIFY (seen: closed)",
     "refuses-everything": "does not answer IDENTIFY (seen: error:E_INVALID)",
     "http": "does not speak NSQ",
-    "garbage": "accepts connections but",
+    "garbage": "answers IDENTIFY with 2,048 bytes that do not complete a frame",
     "endless-garbage": "does not speak NSQ",
     "endless-frame": "does not speak NSQ",
     "ok-to-everything": "NOT CONFORMANT",

@@ -1,71 +1,15 @@
 """The kit behind TLS and AUTH: it gets in, says why it does not, and keeps the secret."""
 
-import datetime
-import json
-import os
-import select
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import trustme
 from cli_process import wireproof
+from secured_broker import SECRET, VARIABLE, Papers, guarded, served
 
 from wireproof_kit.errors import TargetSilent, UsageFault
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import Engine, RunOptions
 from wireproof_kit.runner.run import REFERENCE, Run, RunPlan
-
-VARIABLE = "BROKER_SECRET"
-SECRET = "a secret of many letters"
-READY_SECONDS = 20.0
-
-
-class Papers:
-    """An authority and files with what it issued."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._authority = trustme.CA()
-        self.authority = folder / "authority.pem"
-        self._authority.cert_pem.write_to_path(self.authority)
-
-    def issued(self, host: str, *, expired: bool = False) -> tuple[Path, Path]:
-        """Return the files of a certificate for a host and of its key."""
-        ago = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
-        leaf = self._authority.issue_cert(host, not_after=ago if expired else None)
-        certificate = self._folder / f"{host}-{expired}.pem"
-        key = self._folder / f"{host}-{expired}-key.pem"
-        leaf.private_key_pem.write_to_path(key)
-        leaf.cert_chain_pems[0].write_to_path(certificate)
-        return certificate, key
-
-
-def guarded(papers: Papers, *, host: str = "127.0.0.1", expired: bool = False) -> tuple[str, ...]:
-    """Return the options of a reference that asks for TLS and AUTH."""
-    certificate, key = papers.issued(host, expired=expired)
-    files = ("--tls-cert", str(certificate), "--tls-key", str(key))
-    return (*files, "--tls-required", "--auth-secret-env", VARIABLE)
-
-
-@contextmanager
-def served(*options: str) -> Iterator[str]:
-    """Run a reference broker and yield its URL."""
-    addresses = ("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--json")
-    command = [sys.executable, "-m", "wireproof", "serve", "nsq", *addresses, *options]
-    environment = {**os.environ, VARIABLE: SECRET}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
-        try:
-            assert process.stdout is not None
-            assert select.select([process.stdout], [], [], READY_SECONDS)[0], "no ready line"
-            ready = json.loads(process.stdout.readline())
-            yield f"nsq://{ready['tcp']}?http={ready['http']}"
-        finally:
-            process.kill()
-
 
 pytestmark = pytest.mark.process
 

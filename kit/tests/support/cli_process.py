@@ -1,10 +1,12 @@
-"""The command line as a process, and as a call."""
+"""The command line as a process."""
 
 import os
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from cli_forks import run_forked
 
 DEADLINE_S = 110
 
@@ -32,17 +34,8 @@ def wireproof(*arguments: str, cwd: Path | None = None, **variables: str) -> Don
 def wireproof_within(
     deadline_s: float, *arguments: str, cwd: Path | None = None, **variables: str
 ) -> Done:
-    done = subprocess.run(
-        [sys.executable, "-m", "wireproof", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**clean_environment(), **variables},
-        timeout=deadline_s,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
-    return Done(done.returncode, done.stdout, done.stderr)
+    environment = {**clean_environment(), **variables}
+    return Done(*run_forked(arguments, cwd, environment, deadline_s))
 
 
 def clean_environment() -> dict[str, str]:

@@ -18,6 +18,7 @@ from wireproof.options.lazy_group import Command
 from wireproof.options.target_choice import (
     REFERENCE,
     NamedTarget,
+    given_keys,
     key_options,
     settings_for,
     sole_target,
@@ -142,7 +143,7 @@ def _name_target(arguments: tuple[str, ...], options: FuzzOptions) -> NamedTarge
     if protocol is not None:
         if arguments:
             raise UsageFault(f"expected a URL or --reference, found both: {arguments[0]}")
-        return NamedTarget(REFERENCE, protocol=protocol)
+        return NamedTarget(REFERENCE, keys=given_keys(), protocol=protocol)
     settings = settings_for(manner())
     return sole_target(arguments, settings, advice="; choose with --frames, --states")
 
@@ -326,7 +327,7 @@ def _options() -> Generator[click.Option]:
         metavar="'OPTION [VALUE]'",
         help="Option of `serve` for the reference, with its value; repeatable.",
     )
-    yield from key_options("address")
+    yield from key_options("address", "flag", "file", "text")
 
 
 fuzz = Command(

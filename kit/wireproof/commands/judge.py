@@ -133,13 +133,13 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
     protocol = bundle.header.target.protocol
     if protocol not in known_protocols():
         raise UsageFault(f"{bundle.path}: protocol {protocol!r} is unknown to this kit")
-    is_client = bundle.header.target.is_client()
-    catalogue = load_catalogue(protocol).for_target(is_client=is_client)
+    target = bundle.header.target
+    catalogue = target.narrow(load_catalogue(protocol))
     check_revision(catalogue, terms.spec_revision)
     header = _header(bundle.header, catalogue, terms)
     bench = JudgeContext(catalogue, header.claims, header.readings, header.reading)
     cases = bundle.cases
-    if is_client:
+    if target.role:
         cases = tuple(observe_again(cases, collect(protocol)))
     kept = [record for record in cases if _is_known(record, catalogue, terms)]
     if not kept:

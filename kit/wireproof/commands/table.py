@@ -16,6 +16,9 @@ COMMANDS = {
     "client": CommandEntry(
         "wireproof.commands.client:client", "Judge a client by what it does to the kit's peers."
     ),
+    "proxy": CommandEntry(
+        "wireproof.commands.proxy:proxy", "Stand between clients and a broker, and judge both."
+    ),
     "adapter": CommandEntry(
         "wireproof.commands.adapter:adapter", "Check the adapter of a system without a wire."
     ),

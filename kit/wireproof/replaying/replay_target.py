@@ -14,8 +14,7 @@ from wireproof_kit.runner.collect import collect
 from wireproof_kit.targets.embedded import start_reference
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
-from wireproof_kit.wire.transcript import IN_TLS
-from wireproof_spec.record import CaseRecord
+from wireproof_spec.record import IN_TLS, CaseRecord
 
 
 @dataclass(frozen=True, slots=True)

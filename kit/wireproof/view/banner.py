@@ -14,7 +14,7 @@ CLAIM_WORDS = {"shown": "yes", "absent": "no", "broken": "claimed, BROKEN", "unk
 def banner(header: HeaderRecord, *, bundle: Path | None) -> Iterator[str]:
     """Return the header lines of a run or of a bundle."""
     catalogue = load_catalogue(header.target.protocol)
-    own = catalogue.for_target(is_client=header.target.is_client())
+    own = header.target.narrow(catalogue)
     known = len(list(own.clauses()))
     revisions = ", ".join(f"{name} r{revision}" for name, revision in header.spec.items())
     first = [f"spec {revisions} ({known} clauses)", f"seed {header.seed}"]

@@ -50,6 +50,6 @@ class Ledger:
             allow_unstable=self.allow_unstable,
         )
         target = self.header.target
-        catalogue = load_catalogue(target.protocol).for_target(is_client=target.is_client())
+        catalogue = target.narrow(load_catalogue(target.protocol))
         footer = conclude(self.header, self.records, catalogue, standing)
         return self._writer.close(footer) if self._writer is not None else footer

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from wireproof_kit.observation import Observation
 from wireproof_kit.protocols import kit_part, protocol_of
 from wireproof_kit.runner.engine import difference_record
 from wireproof_kit.runner.instance import Instance
-from wireproof_spec.record import CaseRecord
+from wireproof_spec.record import CaseRecord, TranscriptRecord
 
 
 def observe_again(
@@ -20,11 +21,10 @@ def observe_again(
     known = {instance.id: instance for instance in instances}
     for record in records:
         instance = known.get(record.case)
-        make = kit_part(protocol_of(record.case)).recorded_arguments
-        if instance is None or make is None or not record.transcript.steps:
+        seen = observe_recorded(instance, record.transcript)
+        if seen is None:
             yield record
             continue
-        seen = instance.function(**make(record.transcript), **instance.parameters)
         yield msgspec.structs.replace(
             record,
             observation=seen.value,
@@ -32,3 +32,15 @@ def observe_again(
             difference=difference_record(seen.difference),
             note=seen.note,
         )
+
+
+def observe_recorded(
+    instance: Instance | None, transcript: TranscriptRecord
+) -> Observation | None:
+    """Return what a case with a client observes in a log; None without a case or a log."""
+    if instance is None or not transcript.steps:
+        return None
+    make = kit_part(protocol_of(instance.id)).recorded_arguments
+    if make is None:
+        return None
+    return instance.function(**make(transcript), **instance.parameters)

@@ -70,8 +70,11 @@ class Peers(Protocol):
         """Return True if a peer speaks HTTP."""
         ...
 
-    def begin(self, addresses: Mapping[str, str]) -> Iterable[Effect]:
-        """Return the effects before the client starts; addresses are HOST:PORT."""
+    def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterable[Effect]:
+        """Return the effects before the client starts.
+
+        ``addresses`` are HOST:PORT by peer, ``values`` what the client is given with its command.
+        """
         ...
 
     def react(self, event: Event) -> Iterable[Effect]:

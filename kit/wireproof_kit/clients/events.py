@@ -10,6 +10,7 @@ from typing import Literal
 
 from wireproof_spec.driver.lines import Answer, Hello
 from wireproof_spec.driver.lines import Event as DriverEvent
+from wireproof_spec.wire_error import WireError
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Connected(Event):
 class Disconnected(Event):
     """A connection was closed by one side."""
 
-    by: Literal["client", "kit"]
+    by: Literal["client", "kit", "broker"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +112,10 @@ class Marked(Event):
 @dataclass(frozen=True, slots=True)
 class Flooded(Event):
     """The client sent more bytes than the kit keeps for one case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed(Event):
+    """The client sent bytes that the protocol does not allow."""
+
+    error: WireError

@@ -122,7 +122,7 @@ class Stage:
             UsageFault: the client cannot be started.
         """
         self._note(KIT, f"{GIVEN}{json.dumps(values)}")
-        self._carry_out(self._peers.begin(addresses))
+        self._carry_out(self._peers.begin(addresses, values))
         words = fill_in(command, values)
         self.child = start(words, environment=environment(values), sink=self._sink)
         deadline = time.monotonic() + limits.start

@@ -1,7 +1,7 @@
 """The data of fuzzing: frames with their fields, write styles, steps and cases."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 Role: TypeAlias = Literal[
     "length", "count", "number", "enumerator", "text", "json", "body", "fixed", "line"
@@ -106,6 +106,9 @@ class Hold:
     seconds: float
 
 
+RETURNED: Final = "returned messages"
+"""The field of a case beside which a bystander returns many messages."""
+
 WriteStyle: TypeAlias = Whole | SplitAt | ByteByByte | Together | HalfClose | Slow | Hold
 """How the bytes of a step are divided into writes."""
 
@@ -143,6 +146,16 @@ class Case:
     steps: tuple[Step, ...]
     delimited: bool
     hazardous: bool = False
+
+    @property
+    def returns_messages(self) -> bool:
+        """Whether a bystander returns many messages beside the case."""
+        return self.field == RETURNED
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the case takes its time, whatever the target does."""
+        return any(isinstance(step.style, Slow | Hold) for step in self.steps)
 
     @property
     def is_held(self) -> bool:

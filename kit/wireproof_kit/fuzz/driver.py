@@ -4,6 +4,7 @@ A protocol provides one function, `open_fuzz_session` of its `KitPart`. Nothing 
 depends on the bytes of a protocol.
 """
 
+import socket
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, TypeAlias
@@ -12,6 +13,7 @@ from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.address import Address
+from wireproof_kit.wire.transcript import Step as Recorded
 
 Ends: TypeAlias = Literal["no", "may", "must"]
 """Whether the target may, or must, close the connection because of a request."""
@@ -102,6 +104,26 @@ class Trouble:
     lost: bytes = b""
 
 
+@dataclass(frozen=True, slots=True)
+class LoggedIn:
+    """A connection after its login: a socket in its place, and what is left of its opening bytes.
+
+    `answers` are the answers to the opening bytes that the login took, `steps` what was exchanged.
+    """
+
+    sock: socket.socket
+    unsent: bytes
+    answers: tuple[Answer, ...] = ()
+    steps: tuple[Recorded, ...] = ()
+
+
+LogIn = Callable[[socket.socket, Address, bytes], LoggedIn]
+"""Logs in a connection to an address that begins with the given bytes.
+
+It raises a `KitError` or an `OSError` if the target does not let the connection in.
+"""
+
+
 class Listener(Protocol):
     """Handles frames that a target sends without a request, such as heartbeats and messages."""
 
@@ -116,6 +138,11 @@ class Listener(Protocol):
 
 class Oracle(Listener, Protocol):
     """Knows what a broker owes for the bytes of a case."""
+
+    @property
+    def login(self) -> LogIn | None:
+        """How connections of cases log in; None if they need not."""
+        return None
 
     def address(self, case: Case) -> Address:
         """Return the address that a case is sent to."""
@@ -154,6 +181,10 @@ class Health(Protocol):
     def find_lingering(self, ends: Collection[End]) -> Collection[End]:
         """Return those of our closed connections that the target still lists as clients."""
         return ()
+
+    def check_redelivery(self) -> Trouble | None:
+        """Let a bystander return many messages; return which did not come again."""
+        return None
 
     def begin_watch(self) -> Trouble | None:
         """Start to receive the messages that are stored under watched names."""

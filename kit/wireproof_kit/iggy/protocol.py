@@ -8,10 +8,19 @@ from wireproof_kit.targets.session import Session, SessionOptions
 from wireproof_kit.targets.target import USUAL_KEYS, Target
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from wireproof_kit.drivers.check import Finding
     from wireproof_kit.fuzz.driver import FuzzSession, FuzzSessionOptions
+    from wireproof_spec.record import TranscriptRecord
 
 
 def _open_session(target: Target, options: SessionOptions) -> Session:
+    if target.is_client():
+        from wireproof_kit.clients.session import open_client
+        from wireproof_kit.iggy.clients.client import IGGY_CLIENTS
+
+        return open_client(IGGY_CLIENTS, target, options)
     from wireproof_kit.iggy.session import open_session
 
     return open_session(target, options)
@@ -23,13 +32,36 @@ def _open_fuzz_session(target: Target, options: "FuzzSessionOptions") -> "FuzzSe
     return open_fuzz_session(target, options)
 
 
+def _check_client_driver(command: str) -> "Iterator[Finding]":
+    from wireproof_kit.iggy.clients.check import check_client_driver
+
+    return check_client_driver(command)
+
+
+def _recorded_arguments(transcript: "TranscriptRecord") -> "Mapping[str, object]":
+    from wireproof_kit.clients.client import recorded_client
+    from wireproof_kit.iggy.clients.client import IGGY_CLIENTS
+
+    return {"client": recorded_client(IGGY_CLIENTS, transcript)}
+
+
+def _tell_course(transcript: "TranscriptRecord") -> "Iterator[str]":
+    from wireproof_kit.iggy.clients.course import tell
+
+    return tell(transcript)
+
+
 KIT = KitPart(
     dissector=Path(__file__).parent / "pcap" / "wireproof-iggy.lua",
     open_session=_open_session,
-    arguments=("server", "topic"),
+    arguments=("server", "topic", "client"),
     example="iggy://127.0.0.1:8090",
+    schemes=("iggy", "iggy+client"),
     target_keys={key: USUAL_KEYS[key] for key in ("http", "data", "control", "auth_env")},
     reference=("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0"),
     keys={"http": "http", "data": "data", "control": "control"},
     open_fuzz_session=_open_fuzz_session,
+    check_client_driver=_check_client_driver,
+    recorded_arguments=_recorded_arguments,
+    tell_course=_tell_course,
 )

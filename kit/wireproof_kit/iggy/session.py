@@ -88,7 +88,7 @@ def time_ping(address: Address, *, seconds: float | None = None) -> float:
         return time.monotonic() - started
     name = _name(address)
     if isinstance(answer, Silent):
-        raise TargetSilent(f"{name} accepts connections but leaves a ping without an answer")
+        raise TargetSilent(f"{name} accepts connections but {answer.describe('a ping')}")
     if isinstance(answer, Nonsense):
         raise TargetSilent(f"{name} does not speak Iggy: {answer.fault}")
     seen = observe(answer).value

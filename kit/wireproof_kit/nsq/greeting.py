@@ -45,7 +45,7 @@ def greet(address: Address, *, seconds: float | None = None, login: Login = OPEN
         return Greeting(answer.data, time.monotonic() - started)
     name = f"nsq://{address[0]}:{address[1]}"
     if isinstance(answer, Silent):
-        raise TargetSilent(f"{name} accepts connections but leaves IDENTIFY without an answer")
+        raise TargetSilent(f"{name} accepts connections but {answer.describe('IDENTIFY')}")
     if isinstance(answer, Nonsense):
         raise TargetSilent(f"{name} does not speak NSQ: {answer.fault}")
     seen = observe(answer).value

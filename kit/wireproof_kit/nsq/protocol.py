@@ -12,14 +12,16 @@ if TYPE_CHECKING:
 
     from wireproof_kit.drivers.check import Finding
     from wireproof_kit.fuzz.driver import FuzzSession, FuzzSessionOptions
+    from wireproof_kit.proxy.part import ProxyPart
     from wireproof_spec.record import TranscriptRecord
 
 
 def _open_session(target: Target, options: SessionOptions) -> Session:
     if target.is_client():
-        from wireproof_kit.nsq.clients.session import open_client
+        from wireproof_kit.clients.session import open_client
+        from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
 
-        return open_client(target, options)
+        return open_client(NSQ_CLIENTS, target, options)
     from wireproof_kit.nsq.session import open_session
 
     return open_session(target, options)
@@ -38,9 +40,16 @@ def _check_client_driver(command: str) -> "Iterator[Finding]":
 
 
 def _recorded_arguments(transcript: "TranscriptRecord") -> "Mapping[str, object]":
-    from wireproof_kit.nsq.clients.client import recorded_client
+    from wireproof_kit.clients.client import recorded_client
+    from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
 
-    return {"client": recorded_client(transcript)}
+    return {"client": recorded_client(NSQ_CLIENTS, transcript)}
+
+
+def _proxy() -> "ProxyPart":
+    from wireproof_kit.nsq.proxy.part import make_part
+
+    return make_part()
 
 
 def _tell_course(transcript: "TranscriptRecord") -> "Iterator[str]":
@@ -114,4 +123,5 @@ KIT = KitPart(
     check_client_driver=_check_client_driver,
     recorded_arguments=_recorded_arguments,
     tell_course=_tell_course,
+    proxy=_proxy,
 )

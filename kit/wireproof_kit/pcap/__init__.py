@@ -7,10 +7,14 @@ alone; this module imports it when something is written, and nothing else import
 import importlib.util
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.pcap.exchange import Exchange
 from wireproof_spec.extras import install_command
+
+if TYPE_CHECKING:
+    from wireproof_kit.pcap.live import LiveCapture
 
 MISSING = f"captures need scapy, which is not installed: {install_command('pcap')}"
 
@@ -32,3 +36,12 @@ def write(path: Path, exchanges: Iterable[Exchange]) -> None:
     from wireproof_kit.pcap.capture import write_capture
 
     write_capture(path, exchanges)
+
+
+def open_live(path: Path) -> "LiveCapture":
+    """Open a capture file for steps that are still to come; raises as `write`."""
+    if not is_installed():
+        raise UsageFault(MISSING)
+    from wireproof_kit.pcap.live import LiveCapture
+
+    return LiveCapture(path)

@@ -39,17 +39,39 @@ def write_capture(path: Path, exchanges: Iterable[Exchange]) -> int:
         OSError: the file cannot be written.
     """
     ports = kit_ports()
-    count = 0
-    with PcapNgWriter(str(path)) as writer:
-        writer.linktype = DLT_EN10MB
-        writer.write_header(None)
+    file = CaptureFile(path)
+    try:
         for exchange in exchanges:
-            for segment in segments(exchange, ports):
-                count += 1
-                seconds = EDecimal(segment.at_us) / 1_000_000
-                # A float, as scapy declares it, would drift by a microsecond.
-                writer.write_packet(packet(segment, number=count), sec=cast(float, seconds))
-    return count
+            file.add(segments(exchange, ports))
+    finally:
+        file.close()
+    return file.count
+
+
+class CaptureFile:
+    """A capture file that is being written; ``count`` is the number of packets in it.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.count = 0
+        self._writer = PcapNgWriter(str(path))
+        self._writer.linktype = DLT_EN10MB
+        self._writer.write_header(None)
+
+    def add(self, added: Iterable[Segment]) -> None:
+        """Append segments."""
+        for segment in added:
+            self.count += 1
+            seconds = EDecimal(segment.at_us) / 1_000_000
+            # A float, as scapy declares it, would drift by a microsecond.
+            self._writer.write_packet(packet(segment, number=self.count), sec=cast(float, seconds))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._writer.close()
 
 
 def capture_of(header: HeaderRecord, case: CaseRecord) -> bytes | None:

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
-from wireproof_kit.wire.transcript import IN_TLS
-from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
+from wireproof_spec.record import IN_TLS, CaseRecord, HeaderRecord, StepRecord
 
 Address: TypeAlias = tuple[str, int]
 
@@ -91,7 +90,10 @@ def exchange_of(header: HeaderRecord, case: CaseRecord) -> Exchange | None:
 
 def segments(exchange: Exchange, ports: Iterator[int] | None = None) -> Iterator[Segment]:
     """Yield the segments of an exchange in order; ``ports`` yields unused local ports."""
-    return _Writer(exchange, ports or kit_ports()).segments()
+    writer = Segmenter(exchange, ports or kit_ports())
+    for step in exchange.steps:
+        yield from writer.take(step)
+    yield from writer.end_all()
 
 
 def kit_ports() -> Iterator[int]:
@@ -114,8 +116,8 @@ def address(text: str) -> Address:
         return _ELSEWHERE[4][1], number
 
 
-class _Writer:
-    """Turns the steps of one exchange into TCP segments."""
+class Segmenter:
+    """Turns the steps of one exchange into TCP segments; those of ``exchange`` are not read."""
 
     def __init__(self, exchange: Exchange, ports: Iterator[int]) -> None:
         self._exchange = exchange
@@ -123,14 +125,24 @@ class _Writer:
         self._links: dict[str, _Link] = {}
         self._said = [exchange.about] if exchange.about else []
         self._at_us = exchange.started_us
+        self._number = 0
 
-    def segments(self) -> Iterator[Segment]:
-        for number, step in enumerate(self._exchange.steps, 1):
-            self._at_us = max(self._at_us, self._exchange.started_us + step.at_us)
-            yield from self._step(step, f"{self._exchange.name}, step {number}")
-        for name, link in self._links.items():
-            where = f"{self._exchange.name}, {name}: still open when the record ends"
-            yield from self._end(link, where)
+    def take(self, step: StepRecord) -> Iterator[Segment]:
+        """Yield the segments of the next step."""
+        self._number += 1
+        self._at_us = max(self._at_us, self._exchange.started_us + step.at_us)
+        yield from self._step(step, f"{self._exchange.name}, step {self._number}")
+
+    def end(self, name: str, why: str) -> Iterator[Segment]:
+        """Yield the segments that end a connection, and forget it."""
+        link = self._links.pop(name, None)
+        if link is not None:
+            yield from self._end(link, f"{self._exchange.name}, {name}: {why}")
+
+    def end_all(self) -> Iterator[Segment]:
+        """Yield the segments that end all connections."""
+        for name in tuple(self._links):
+            yield from self.end(name, "still open when the record ends")
 
     def _step(self, step: StepRecord, where: str) -> Iterator[Segment]:
         said = f"{where}: {_words(step)}"

@@ -82,8 +82,8 @@ class ClientForkServer:
             self._process.wait()
 
 
-class _Forks:
-    """The running clients, each with the connection of its launcher."""
+class Forks:
+    """Programs forked on request, each with the connection of its launcher."""
 
     def __init__(self, run: Main, listener: socket.socket) -> None:
         self._run = run
@@ -163,12 +163,17 @@ def main(protocol: str, path: str) -> None:
     run = cast(Main, entry_point(Group.CLIENTS, protocol).load())
     with redirect_stdout(io.StringIO()):
         run(["--list-faults"])  # imports all, so that the forks share it
+    serve_forks(run, path)
+
+
+def serve_forks(run: Main, path: str) -> None:
+    """Fork ``run`` for each launcher that connects to ``path``, until standard input ends."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(path)
         listener.listen(socket.SOMAXCONN)
         gc.collect()
         gc.freeze()  # memory that the collector never touches stays shared
-        forks = _Forks(run, listener)
+        forks = Forks(run, listener)
         try:
             sys.stdout.buffer.write(READY)
             sys.stdout.buffer.flush()

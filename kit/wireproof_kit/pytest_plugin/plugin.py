@@ -5,7 +5,7 @@ fresh kit objects for every run of it. Records travel on pytest's reports, so th
 written in one place, also under xdist.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import cast
 
@@ -18,13 +18,13 @@ from wireproof_kit.pytest_plugin import hooks
 from wireproof_kit.pytest_plugin.conductor import FAULT_FIELD, Conductor, Recorder, give_up
 from wireproof_kit.pytest_plugin.options import add_options, broker_url
 from wireproof_kit.runner.pytest_items import INSTANCE, bind_cases, parametrize_case
-from wireproof_kit.runner.several import several_of
+from wireproof_kit.runner.several import Several, several_of
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 CONDUCTOR = "wireproof-conductor"
 NO_TARGET = "the cases need a target: give --broker-url URL, e.g. {example}, or `reference`"
-_SEVERAL: pytest.StashKey[Mapping[str, Sequence[str]]] = pytest.StashKey()
+_SEVERAL: pytest.StashKey[Several] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Generator
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.protocols import known_protocols, suites
 from wireproof_kit.runner.instance import Instance
+from wireproof_kit.runner.several import Several, several_of
 
 _VARIABLES = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
 _COLLECTED, _INTERRUPTED, _USAGE_ERROR, _NONE_COLLECTED = 0, 2, 4, 5
@@ -38,18 +39,18 @@ def collect(
         KitError: the suites do not import, or a case does not fit the catalogue.
         UsageFault: the expression is wrong.
     """
-    return _collect(protocols or known_protocols(), expression, url)
+    return _collect(protocols or known_protocols(), expression, several_of(url))
 
 
 @functools.cache
 def _collect(
-    protocols: tuple[str, ...], expression: str | None, url: str | None
+    protocols: tuple[str, ...], expression: str | None, several: Several
 ) -> tuple[Instance, ...]:
     import pytest
 
     from wireproof_kit.runner.pytest_items import CaseCollector
 
-    collector = CaseCollector(url)
+    collector = CaseCollector(several)
     narrowing = ["-k", expression] if expression else []
     packages = [suites(protocol) for protocol in protocols]
     said = io.StringIO()

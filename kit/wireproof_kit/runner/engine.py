@@ -33,7 +33,7 @@ from wireproof_kit.verdicts.judge import (
     JudgeContext,
     judge,
 )
-from wireproof_kit.wire.transcript import Transcript
+from wireproof_kit.wire.transcript import Step, Transcript
 from wireproof_spec.record import (
     CaseRecord,
     DifferenceRecord,
@@ -335,6 +335,11 @@ def record_unsupported(instance: Instance, bench: JudgeContext) -> CaseRecord:
 
 def transcript_record(transcript: Transcript) -> TranscriptRecord:
     """Turn a transcript into what a bundle keeps; nothing is left out."""
+    return steps_record(transcript.steps())
+
+
+def steps_record(steps: Iterable[Step]) -> TranscriptRecord:
+    """Turn steps into what a bundle keeps."""
     return TranscriptRecord(
         steps=tuple(
             StepRecord(
@@ -346,7 +351,7 @@ def transcript_record(transcript: Transcript) -> TranscriptRecord:
                 note=step.note,
                 **pack_bytes(step.data),
             )
-            for step in transcript.steps()
+            for step in steps
         )
     )
 

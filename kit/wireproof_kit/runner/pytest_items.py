@@ -1,6 +1,6 @@
 """Test functions that pytest collected, as cases: bound to the catalogue, or refused."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import cast
 
 import pytest
@@ -11,7 +11,7 @@ from wireproof_kit.observation import Observation
 from wireproof_kit.protocols import known_protocols, protocol_of
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance, lawless, make_instance
-from wireproof_kit.runner.several import several_of
+from wireproof_kit.runner.several import Several
 from wireproof_spec.catalogue import load_catalogue
 
 INSTANCE: pytest.StashKey[Instance] = pytest.StashKey()
@@ -20,8 +20,8 @@ INSTANCE: pytest.StashKey[Instance] = pytest.StashKey()
 class CaseCollector:
     """A pytest plug-in that keeps the collected cases, or the reason why there are none."""
 
-    def __init__(self, url: str | None) -> None:
-        self._several = several_of(url)
+    def __init__(self, several: Several) -> None:
+        self._several = several
         self.instances: list[Instance] = []
         self.fault = ""
 
@@ -50,11 +50,11 @@ class CaseCollector:
             self.fault = f"{report.nodeid} cannot be collected: {''.join(last).strip()}"
 
 
-def parametrize_case(metafunc: pytest.Metafunc, several: Mapping[str, Sequence[str]]) -> None:
+def parametrize_case(metafunc: pytest.Metafunc, several: Several) -> None:
     """Run a case once for each thing of which the target has several."""
     if case_mark(metafunc.function) is None:
         return
-    for argument, names in several.items():
+    for argument, names in several:
         if argument in metafunc.fixturenames:
             metafunc.parametrize(argument, names, ids=names)
 

@@ -1,21 +1,22 @@
 """Arguments that have several values on a target: a case runs once for each value."""
 
-from collections.abc import Mapping, Sequence
-
 from wireproof_kit.errors import KitError
 from wireproof_kit.protocols import kit_part, read_target
 
+Several = tuple[tuple[str, tuple[str, ...]], ...]
+"""Names of arguments of cases, each with the names of the items that the target has of it."""
 
-def several_of(url: str | None) -> Mapping[str, Sequence[str]]:
+
+def several_of(url: str | None) -> Several:
     """Return the names of items that a target has several of, by argument of cases.
 
     Return nothing if no target is given or it cannot be opened: opening it later reports why.
     """
     if url is None:
-        return {}
+        return ()
     try:
         target = read_target(url)
         several = kit_part(target.protocol).several
-        return {name: names(target) for name, names in several.items()}
+        return tuple((name, tuple(names(target))) for name, names in several.items())
     except KitError:
-        return {}
+        return ()

@@ -22,6 +22,12 @@ class Silent:
     seconds: float
     partial: int = 0
 
+    def describe(self, request: str) -> str:
+        """Return what the target did with a request: nothing, or a frame that it did not end."""
+        if self.partial:
+            return f"answers {request} with {self.partial:,} bytes that do not complete a frame"
+        return f"leaves {request} without an answer"
+
 
 @dataclass(frozen=True, slots=True)
 class Nonsense:

@@ -16,7 +16,8 @@ from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.wire.address import Address, format_address
 from wireproof_kit.wire.answers import Closed, Nonsense, Silent
 from wireproof_kit.wire.incoming import Incoming, Source
-from wireproof_kit.wire.transcript import IN_TLS, Part, Transcript
+from wireproof_kit.wire.transcript import Part, Transcript
+from wireproof_spec.record import IN_TLS
 from wireproof_spec.wire_error import WireError
 
 T = TypeVar("T")
@@ -77,6 +78,11 @@ class Wire(Generic[T]):
         if self._secret:
             data = data.replace(self._secret, MASK * len(self._secret))
         self._transcript.add(kind, self.name, data=data, parts=parts, note=note)
+
+    @property
+    def sock(self) -> socket.socket:
+        """The socket, for who goes on with it in another way."""
+        return self._sock
 
     def secure(self, context: ssl.SSLContext, seconds: float) -> None:
         """Switch the connection to TLS.

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import overload
 
-IN_TLS = "from here on in TLS"
-"""Begins the note of the step after which a connection is encrypted."""
 SENT_KINDS = ("send", "request")
 GLANCE_S = 0.5
 """Shorter waits show that nothing is there now, not that something is withheld."""

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 class Behaviour(Struct, frozen=True):
     """Every choice of the server.
 
+    `expires_from_birth`: expireTime is a duration, not a time (reading `oms-expire-base`).
     `expires_in_gap`: an expireTime from birth to the due time discards the message; otherwise such
     a message never expires (reading `oms-expire-gap`). `redelivers_expired`: a message that was
     delivered before its expireTime is delivered again after it. `return_within_ms`: a message that
@@ -17,6 +18,7 @@ class Behaviour(Struct, frozen=True):
 
     first_partition: int = 0
     count_base: int = 1
+    expires_from_birth: bool = False
     expires_in_gap: bool = False
     redelivers_expired: bool = True
     takes_negative_delay: bool = True

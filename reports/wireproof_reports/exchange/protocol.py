@@ -23,6 +23,8 @@ class Plan:
 
     ``reader`` is the template with the functions `receive`, `alike` and `message_id`, which read
     answers. ``probe`` is a request that every target answers: silence shows that it hangs.
+    ``login`` is the template with the functions `secure`, `show_secret` and `log_in`, if the
+    connections log in.
     """
 
     acts: tuple[Act, ...]
@@ -30,6 +32,7 @@ class Plan:
     create: tuple[bytes, ...] = ()
     reader: str = "reader.py.jinja"
     probe: bytes = b""
+    login: str = ""
 
 
 Planner = Callable[[Plan], Plan]

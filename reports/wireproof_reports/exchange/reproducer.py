@@ -12,7 +12,7 @@ import jinja2
 
 from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_reports.exchange.protocol import Act, Plan, report_part
-from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
+from wireproof_spec.record import IN_TLS, CaseRecord, HeaderRecord, StepRecord
 
 LONG_RUN = 40
 LONGEST_SOURCE = 1600
@@ -117,6 +117,8 @@ def script(case: CaseRecord, header: HeaderRecord) -> str:
     modules = ["re", "socket", "sys", "time"]
     if any("zlib." in step for step in steps):
         modules += ["base64", "zlib"]
+    if plan.login:
+        modules += ["os", "ssl"]
     return _TEMPLATE.render(
         file=_harmless(f"reproduce-{case.case_hash}.py"),
         imports=sorted(modules),
@@ -130,6 +132,7 @@ def script(case: CaseRecord, header: HeaderRecord) -> str:
         patience=PATIENCE_S,
         reader=plan.reader,
         probe=literal(plan.probe),
+        login=plan.login,
         hazard=case.hazard,
         steps=steps,
     )
@@ -168,6 +171,8 @@ def _is_ours(step: StepRecord) -> bool:
 def _act(step: StepRecord) -> Act | None:
     if step.kind == "close" and "sending direction" in step.note:
         return Act(step.conn, "end sending")
+    if step.note.startswith(IN_TLS):
+        return Act(step.conn, "secure")
     kinds = {"send": "send", "request": "send", "receive": "receive", "response": "response"}
     if step.kind in kinds:
         return Act(step.conn, kinds[step.kind], read_bytes(step))

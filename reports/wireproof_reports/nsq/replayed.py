@@ -16,6 +16,7 @@ _TOPIC = re.compile(
     rb"|[?&]topic=(wp_[.\w-]{1,61})",
     re.MULTILINE,
 )
+_AUTH = names.AUTH + b"\n"
 _ACKNOWLEDGING = (names.FIN + b" ", names.REQ + b" ", names.TOUCH + b" ")
 _EXTENDING = (b"PUB_EXT ", b"/pub_ext?", b'"extend_support":true')
 _NOT_EXTENDED = (
@@ -26,9 +27,11 @@ _NOT_EXTENDED = (
 
 def make_replayable(plan: Plan) -> Plan:
     """Return the plan with replaceable topic names and with message ids from the new run."""
-    acts = tuple(_with_live_ids(_without_heartbeats(plan.acts)))
+    acts = tuple(map(_without_secret, _with_live_ids(_without_heartbeats(plan.acts))))
     topics = _topics(acts)
-    create = names.MAGIC + names.INTERNAL_CREATE_TOPIC + b" %s 0 %s\n"
+    logs_in = any(act.kind in ("secure", "secret") for act in acts)
+    opening = b"" if logs_in else names.MAGIC
+    create = opening + names.INTERNAL_CREATE_TOPIC + b" %s 0 %s\n"
     return replace(
         plan,
         acts=acts,
@@ -36,7 +39,15 @@ def make_replayable(plan: Plan) -> Plan:
         create=tuple(create % (topic, _kind(acts, topic)) for topic in topics),
         reader="nsq/reader.py.jinja",
         probe=names.MAGIC + names.IDENTIFY + b"\n" + (2).to_bytes(4) + b"{}",
+        login="nsq/login.py.jinja" if logs_in else "",
     )
+
+
+def _without_secret(act: Act) -> Act:
+    """Return an act for whoever knows the secret if AUTH was sent, which is recorded masked."""
+    data = _bytes(act, "send")
+    is_masked = data.startswith(_AUTH) and not data[len(_AUTH) + 4 :].strip(b"*")
+    return replace(act, kind="secret", data=b"") if is_masked else act
 
 
 def _topics(acts: Sequence[Act]) -> tuple[bytes, ...]:

@@ -40,6 +40,8 @@ MAX_HEARTBEAT_INTERVAL_MS = 60_000
 HEARTBEATS_MISSED = 3
 """A client that is silent for so many intervals is cut off."""
 
+DISABLED = -1
+"""Asks for no heartbeats, or for no buffering of what is sent."""
 OUTPUT_BUFFER_SIZE = 100
 MIN_OUTPUT_BUFFER_SIZE = 64
 MAX_OUTPUT_BUFFER_SIZE = 64 * 1024

@@ -1,6 +1,6 @@
 """Delayed delivery. Earliness is judged by the kit's clock alone: no delay begins before send."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -13,7 +13,7 @@ from wireproof_suites.oms.steps import REST_S, TOLERANCE_MS, missing, travel
 
 PROMPT_MS = 1000.0
 LATENESS_MS = 2500.0
-ATTEMPTS = 3
+ATTEMPTS, MAJORITY = 3, 2
 CONTROL_MS = 1500
 LONGEST = 2**63 - 1
 HUGE: Mapping[str, int] = {
@@ -68,8 +68,8 @@ AT_ONCE: Mapping[str, Attributes | None] = {
 def test_at_once(system: System, before: Attributes | None) -> Observation:
     """A message without delayTime is delivered at once."""
     destination, consumer = system.warm_destination()
-    quickest: float | None = None
-    for _ in range(ATTEMPTS):  # the kit, too, may be late on a busy machine
+    times: list[float] = []
+    while len(times) < ATTEMPTS:  # the kit, too, may be late on a busy machine
         if before is not None:
             destination.send(before)
         sent = destination.send()
@@ -78,12 +78,16 @@ def test_at_once(system: System, before: Attributes | None) -> Observation:
         delivery = consumer.take([sent]).get(sent.key)
         if delivery is None:
             return missing()
-        took = (delivery.at - sent.returned) * 1000
-        quickest = took if quickest is None else min(quickest, took)
-        if took <= PROMPT_MS:
-            return observed("at-once", note=f"delivered {took:.0f} ms after send returned")
-    note = f"the quickest of {ATTEMPTS} came {quickest:.0f} ms after send returned"
-    return observed("late", overdue=True, note=note)
+        times.append((delivery.at - sent.returned) * 1000)
+        if sum(each <= PROMPT_MS for each in times) == MAJORITY:
+            return observed("at-once", note=_after_send(times))
+        if sum(each > PROMPT_MS for each in times) == MAJORITY:
+            break
+    return observed("late", overdue=True, note=_after_send(times))
+
+
+def _after_send(times: Sequence[float]) -> str:
+    return f"delivered {', '.join(f'{each:.0f}' for each in times)} ms after send returned"
 
 
 @case("oms/delay/negative", clause="oms.delay.negative", needs=("delay-time",), waiting=True)

@@ -10,7 +10,7 @@ from wireproof_kit.oms.adapter.messages import Attributes
 from wireproof_kit.oms.adapter.system import System
 from wireproof_spec.driver.lines import in_base64
 from wireproof_spec.oms import names
-from wireproof_suites.oms.steps import TOLERANCE_MS, missing, travel
+from wireproof_suites.oms.steps import TOLERANCE_MS, missing, take_again, travel
 
 HOUR_MS = 3_600_000
 IDS: Mapping[str, Attributes] = {"unset": {}, "set": {names.MESSAGE_ID: "wp-sender-s-own-id"}}
@@ -115,3 +115,27 @@ def test_body(system: System, body: bytes, compression: str | None) -> Observati
     if not found:
         return missing()
     return observed("as-sent" if in_base64(body) in found else "changed")
+
+
+@case("oms/message/qos-default/told", clause="oms.message.qos-default", waiting=True)
+def test_qos_told(system: System) -> Observation:
+    """A message without a qos arrives with qos 0, or without one."""
+    trip = travel(system)
+    if trip.delivery is None:
+        return trip.failure() or missing()
+    header = trip.delivery.header
+    if names.QOS not in header:
+        return observed("untold")
+    return observed("default" if header[names.QOS] == 0 else "other", note=repr(header[names.QOS]))
+
+
+@case(
+    "oms/message/qos-default/again",
+    clause="oms.message.qos-default",
+    needs=("nack",),
+    waiting=True,
+)
+def test_qos_again(system: System) -> Observation:
+    """A message without a qos is delivered again if its consumption fails."""
+    deliveries = take_again(system, 2)
+    return deliveries if isinstance(deliveries, Observation) else observed("delivered")

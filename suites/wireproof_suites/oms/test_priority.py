@@ -1,5 +1,7 @@
 """Priorities: which are accepted, what arrives, and what comes first out of a backlog."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from wireproof_kit.case import case
@@ -14,8 +16,12 @@ OUTSIDE = (0, -1, 11, 200, 300, -(2**31), 2**31 - 1)
 OF_EACH = 20
 # 200 messages in random order correlate by chance with a standard deviation of 0.07.
 LEAST_CORRELATION = 0.2
+CLEAR_CORRELATION = 0.6
+MOST_APART = 0.25
+"""Of the way from the highest to the lowest priority; the next level would be a third away."""
+UNSET = 0
 STEP = 73
-"""Prime to the number of messages, so that it shuffles them the same way in each run."""
+"""Prime to the numbers of messages, so that it shuffles them the same way in each run."""
 
 
 @case("oms/priority/range", clause="oms.priority.range", needs=NEEDS, waiting=True)
@@ -66,15 +72,38 @@ def test_not_folded(system: System, priority: int) -> Observation:
 @case("oms/priority/order", clause="oms.priority.order", needs=NEEDS, waiting=True)
 def test_order(system: System) -> Observation:
     """Out of a backlog of 200 messages, those of higher priority tend to come first."""
+    order = _take_backlog(system, range(names.LOWEST_PRIORITY, names.HIGHEST_PRIORITY + 1))
+    return order if isinstance(order, Observation) else _observe_order(order)
+
+
+@case("oms/priority/default-order", clause="oms.priority.default", needs=NEEDS, waiting=True)
+def test_default_order(system: System) -> Observation:
+    """Out of a backlog, messages without priority come among those of priority 5."""
+    lowest, middle, highest = names.LOWEST_PRIORITY, names.DEFAULT_PRIORITY, names.HIGHEST_PRIORITY
+    order = _take_backlog(system, (lowest, middle, highest, UNSET))
+    if isinstance(order, Observation):
+        return order
+    by_rank = [each for each in order if each != UNSET]
+    correlation = -_correlation(by_rank)
+    if correlation < CLEAR_CORRELATION:
+        return observed("unordered", note=f"correlation {correlation:+.2f}")
+    first, last = _mean_rank(order, highest), _mean_rank(order, lowest)
+    apart = (_mean_rank(order, UNSET) - _mean_rank(order, middle)) / (last - first)
+    note = f"apart by {apart:+.2f} of the way from priority 10 to priority 1"
+    return observed("as-default" if abs(apart) < MOST_APART else "not-as-default", note=note)
+
+
+def _take_backlog(system: System, priorities: Sequence[int]) -> list[int] | Observation:
+    """Send a backlog with equally many messages of each priority; return their order."""
     destination, consumer = system.warm_destination()
-    count = OF_EACH * names.HIGHEST_PRIORITY
-    priorities: dict[str, int] = {}
+    count = OF_EACH * len(priorities)
+    sent_as: dict[str, int] = {}
     for number in range(count):
-        priority = number * STEP % count // OF_EACH + 1
-        sent = destination.send({names.PRIORITY: priority})
+        priority = priorities[number * STEP % count // OF_EACH]
+        sent = destination.send({} if priority == UNSET else {names.PRIORITY: priority})
         if not sent.is_accepted:
             return observed("refused", note=sent.why)
-        priorities[sent.key] = priority
+        sent_as[sent.key] = priority
     order: list[int] = []
     while len(order) < count:
         got = consumer.receive(within=system.patience.seconds(PUSH), most=1)
@@ -82,9 +111,9 @@ def test_order(system: System) -> Observation:
             return missing()
         for delivery in got:
             consumer.settle(delivery)
-            if delivery.key in priorities:
-                order.append(priorities.pop(delivery.key))
-    return _observe_order(order)
+            if delivery.key in sent_as:
+                order.append(sent_as.pop(delivery.key))
+    return order
 
 
 def _observe_order(order: list[int]) -> Observation:

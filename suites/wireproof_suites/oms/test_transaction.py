@@ -11,6 +11,7 @@ from wireproof_suites.oms.steps import LATE_S, missing
 
 NEEDS = ("transaction", "transaction-id")
 SAME_ID, ROLLED_BACK = "oms.transaction.same-id", "oms.transaction.rolled-back"
+PREPARED = "oms.transaction.prepared"
 
 
 @case("oms/transaction/committed", clause=SAME_ID, needs=NEEDS, waiting=True)
@@ -37,7 +38,7 @@ def test_committed(system: System) -> Observation:
     return observed("other-id" if other else "same-id", note="; ".join(other))
 
 
-@case("oms/transaction/prepared", clause=ROLLED_BACK, needs=NEEDS, waiting=True)
+@case("oms/transaction/prepared", clause=PREPARED, needs=NEEDS, waiting=True)
 def test_prepared(system: System) -> Observation:
     """A prepared message is not delivered before its transaction is committed."""
     destination, consumer = system.warm_destination()

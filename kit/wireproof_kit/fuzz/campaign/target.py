@@ -79,6 +79,7 @@ class ReferenceTarget:
     protocol: str
     options: FuzzSessionOptions
     extra: tuple[str, ...] = ()
+    keys: tuple[tuple[str, str], ...] = ()
     brokers: BrokerClient | None = None
     last_words: LastWords = lambda: ""
     _running: EmbeddedReference | None = field(default=None, init=False)
@@ -100,7 +101,7 @@ class ReferenceTarget:
             self.revive()
         assert self._running is not None, "it was just started"
         options = replace(self.options, passing=True, patience=self._patience)
-        fuzz_session = open_fuzz_session(read_target(self._running.url), options)
+        fuzz_session = open_fuzz_session(read_target(self._running.url, self.keys), options)
         self._patience = fuzz_session.patience
         return fuzz_session
 

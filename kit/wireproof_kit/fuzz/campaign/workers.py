@@ -170,7 +170,7 @@ def fuzz_target_at(
     options = FuzzSessionOptions(place.token, timeout_s=place.timeout_s)
     if place.protocol:
         with server.connect() if server else nullcontext() as brokers:
-            own = ReferenceTarget(place.protocol, options, place.extra, brokers)
+            own = ReferenceTarget(place.protocol, options, place.extra, place.keys, brokers)
             with closing(own):
                 yield own
         return

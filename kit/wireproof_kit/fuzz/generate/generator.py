@@ -12,10 +12,16 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from wireproof_kit.fuzz.case import GRAMMAR, Case, Step
+from wireproof_kit.fuzz.case import GRAMMAR, RETURNED, WHOLE, Case, Step
 from wireproof_kit.fuzz.generate.conversations import CONVERSATION, write_script
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
-from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT, HeldCases
+from wireproof_kit.fuzz.generate.held_cases import (
+    NOTHING_SENT,
+    RETURNED_AT,
+    RETURNED_EVERY,
+    HeldCases,
+    nothing_in,
+)
 from wireproof_kit.fuzz.generate.mutations import FRAME, Mutant
 from wireproof_kit.fuzz.generate.random_source import RandomSource, mix_seed
 from wireproof_kit.fuzz.generate.seed_frames import (
@@ -78,6 +84,7 @@ class Generator:
         self.kinds = choose_kinds(grammar, frames, states)
         self._stream = mix_seed(seed)
         self._starts = starts(grammar, frames, states)
+        self._returns = None if frames or states else grammar.returns
         self._held = HeldCases(grammar.beating, frames, states)
         alone = bool(frames) and set(frames) == {CONVERSATION}
         self._draws = max(DRAWS, -(-FRAMES // len(self.kinds)))
@@ -126,6 +133,8 @@ class Generator:
     def case(self, index: int) -> Case:
         """Return the case with this index."""
         case = self._case(index)
+        if self._returns is not None and index % RETURNED_EVERY == RETURNED_AT:
+            return nothing_in(case, self._returns, RETURNED, WHOLE)
         if index % HELD_EVERY == HELD_EVERY - 1:
             return self._held.hold(case, RandomSource(self._stream, index))
         return case

@@ -42,8 +42,10 @@ class Grammar:
     Conversations use the interface `talking`. `is_delimited` returns True if bytes sent as a kind
     of frame leave no doubt where the next frame begins; `is_hazardous`, if they may affect objects
     that the kit did not create. `beating` has for states the one that asks for the shortest
-    intervals that a broker grants, for connections that are held open. `moves` returns the state
-    after a valid frame, whether it was due or not; None if the connection may end. `limits` are
+    intervals that a broker grants, for connections that are held open. `returns` is the state in
+    which a case sends nothing while a bystander returns messages; None if clients cannot do that.
+    `moves` returns the state after a valid frame, whether it was due or not; None if the
+    connection may end. `limits` are
     numbers that matter to a field, by its pattern; `traps` are texts that the protocol's readers
     may misread.
     """
@@ -58,6 +60,7 @@ class Grammar:
     limits: Mapping[str, tuple[int, ...]]
     traps: Traps = field(default_factory=dict[str, Mapping[str, Trap]])
     beating: Mapping[str, str] = field(default_factory=dict[str, str])
+    returns: str | None = None
 
     def start(self, state: str) -> str | None:
         """Return the state that needs no steps, on the interface of a state; None without one."""

@@ -11,6 +11,10 @@ HOLD_S: Final = 2.5
 """Two of the shortest heartbeat intervals, and half of one more."""
 NOTHING_SENT: Final = "-"
 """The frame kind of a case that only enters a state, and its field if the state needs no steps."""
+RETURNED_EVERY: Final = 2048
+"""One in this many cases asks a bystander to return many messages: a second or two each time."""
+RETURNED_AT: Final = 256
+"""The first case that asks for it, in the second batch of a campaign."""
 HELD: Final = ", held open"
 """Behind the mutation of a case that is held."""
 

@@ -17,6 +17,7 @@ LINGERS: Final = "lingers"
 ROUND_TRIP: Final = "round-trip"
 DELIVERY: Final = "delivery"
 NEIGHBOUR: Final = "neighbour"
+REDELIVERY: Final = "redelivery"
 MEMORY: Final = "memory"
 FILES: Final = "files"
 
@@ -32,6 +33,7 @@ MEANINGS: Final = {
     ROUND_TRIP: "a new connection cannot complete a round trip",
     DELIVERY: "an acknowledged message was not delivered unchanged",
     NEIGHBOUR: "another connection was disturbed",
+    REDELIVERY: "a message that a client returned did not come again",
     MEMORY: "memory keeps growing",
     FILES: "the number of open files keeps growing",
 }

@@ -3,19 +3,22 @@
 import contextlib
 import select
 import socket
+import ssl
 import sys
 from collections import deque
 from collections.abc import Sequence
 from functools import lru_cache
 
-from wireproof_kit.fuzz.driver import Answer, AnswerReader, Listener
+from wireproof_kit.errors import KitError
+from wireproof_kit.fuzz.driver import Answer, AnswerReader, Listener, LogIn
 from wireproof_kit.wire.address import Address
-from wireproof_kit.wire.transcript import Transcript
+from wireproof_kit.wire.transcript import Step, Transcript
 
 CHUNK = 262_144
 CONNECT_S = 5.0
 REFUSED = "refused"
-"""The value of `ended` for a connection that was never established."""
+"""The value of `ended` for a connection that was never established, or not let in."""
+_NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 _Place = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
@@ -28,7 +31,8 @@ class CaseConnection:
     ``ended`` says how the target closed it (``end``, ``reset``, ``refused``); empty while open.
     `prompt`: received bytes are acknowledged at once, because a target that writes many small
     answers may hold the next one back until then. This works on Linux only; elsewhere the kit
-    waits for such a target.
+    waits for such a target. `opening` are the first bytes to be sent; `unsent` is what of them
+    the `login` has not sent.
     """
 
     __slots__ = (
@@ -46,6 +50,7 @@ class CaseConnection:
         "name",
         "port",
         "sock",
+        "unsent",
     )
 
     def __init__(
@@ -56,6 +61,8 @@ class CaseConnection:
         *,
         transcript: Transcript | None = None,
         prompt: bool = False,
+        opening: bytes = b"",
+        login: LogIn | None = None,
     ) -> None:
         self._reader = reader
         self._listener = listener
@@ -75,6 +82,9 @@ class CaseConnection:
             self.ended = REFUSED
         if transcript is not None:
             transcript.add("open", self.name, note=f"{address[0]}:{address[1]}")
+        self.unsent = opening
+        if login is not None and opening and self.sock is not None:
+            self._log_in(self.sock, address, login)
 
     @property
     def fault(self) -> str:
@@ -113,7 +123,7 @@ class CaseConnection:
             piece = self._out.popleft()
             try:
                 sent = self.sock.send(piece)
-            except BlockingIOError:
+            except _NOT_NOW:
                 sent = 0
             except OSError:
                 # What it said before it stopped reading is still there to be read.
@@ -131,7 +141,7 @@ class CaseConnection:
             return False
         try:
             data = self.sock.recv(CHUNK)
-        except BlockingIOError:
+        except _NOT_NOW:
             return False
         except OSError:
             self._end("reset")
@@ -171,7 +181,28 @@ class CaseConnection:
             self._transcript.add("close", self.name, note="sending direction only")
         # A target that has reset the connection may have answered before: only reading may end it.
         with contextlib.suppress(OSError):
-            self.sock.shutdown(socket.SHUT_WR)
+            # Not SSLSocket's own, which would take what is still to come for unencrypted.
+            socket.socket.shutdown(self.sock, socket.SHUT_WR)
+
+    def _log_in(self, sock: socket.socket, address: Address, login: LogIn) -> None:
+        """Log in; a connection that is not let in counts as refused."""
+        try:
+            done = login(sock, address, self.unsent)
+        except (KitError, OSError) as error:
+            self.sock, self.ended = None, REFUSED
+            sock.close()
+            if self._transcript is not None:
+                self._transcript.add("note", self.name, note=f"not let in: {error}")
+            return
+        self.sock, self.unsent = done.sock, done.unsent
+        self.answers += done.answers
+        for step in done.steps if self._transcript is not None else ():
+            self._record(step)
+
+    def _record(self, step: Step) -> None:
+        """Record a step of the login as one of this connection, which is open already."""
+        if self._transcript is not None and step.kind != "open":
+            self._transcript.add(step.kind, self.name, data=step.data, note=step.note)
 
     def _end(self, how: str) -> None:
         self.ended = how

@@ -139,17 +139,19 @@ class Conversation:
     def _line(self, connection: int) -> _ConnectionState:
         line = self._lines.get(connection)
         if line is None:
+            steps = [step for step in self.enter if step.connection == connection]
+            before = b"".join(step.data for step in steps or self.enter)
             client = CaseConnection(
                 self.oracle.address(self.case),
                 self.oracle.reader(self.case),
                 self.oracle,
                 transcript=self.transcript,
+                opening=before,
+                login=self.oracle.login,
             )
-            steps = [step for step in self.enter if step.connection == connection]
-            before = b"".join(step.data for step in steps or self.enter)
             entered = self.oracle.expect(self.case, b"", before) if before else Expectation(())
             line = self._lines[connection] = _ConnectionState(
-                client, before, entered, unsent=before
+                client, before, entered, unsent=client.unsent
             )
             self._expect(line, b"")
             line.due = 0  # what opens it goes with its first step

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from wireproof_kit.fuzz.campaign.batches import Meanwhile
-from wireproof_kit.fuzz.case import Case, Hold, Slow
+from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import End, FuzzSession, Generation, Trouble
 from wireproof_kit.fuzz.oracle.rules import DEAD, DELIVERY, HUNG, LINGERS, NO_ANSWER, NOT_CLOSED
 from wireproof_kit.fuzz.send import pump
@@ -22,7 +22,7 @@ from wireproof_kit.fuzz.send.conversation import Conversation
 from wireproof_kit.fuzz.send.fresh_names import NO_RENAMING, Renaming
 from wireproof_kit.fuzz.send.held_open import HeldOpen
 from wireproof_kit.fuzz.send.pipeline import Pipeline, PipelinedCase, may_end
-from wireproof_kit.fuzz.triage.anomaly import Anomaly
+from wireproof_kit.fuzz.triage.anomaly import Anomaly, tell_death
 from wireproof_kit.wire.transcript import Transcript
 
 SIDE_BY_SIDE = 32
@@ -31,7 +31,7 @@ BRIEF = 0.25
 SILENCES = 3
 """After this many missing answers in one batch, the rest of the batch is not sent."""
 LAST_S = 1.0
-"""The seconds allowed for recording a finding after the campaign's time is over."""
+"""Seconds for recording a finding after the campaign's time is over."""
 
 
 @dataclass(slots=True)
@@ -123,9 +123,9 @@ class Engine:
         in_lane = len(found)
         for _ in self._meanwhile:
             pass
-        alone = [case for case in single if not _is_slow(case)] if quiet else []
+        alone = [case for case in single if not case.is_slow] if quiet else []
         self._perform_single(alone, found, stored, side_by_side=1)
-        beside = [case for case in single if _is_slow(case)] if quiet else single
+        beside = [case for case in single if case.is_slow] if quiet else single
         self._perform_single(beside, found, stored)
         self._attend_held(found, stored)
         found = [
@@ -134,14 +134,15 @@ class Engine:
         ]
         found += self._suspect_lingering(batch, whole)
         if self._is_cut():
-            return found
+            return tell_death(found, self.fuzz_session.oracle)
         is_watched = batch.is_watched and not found
         if is_watched and (trouble := health.end_watch(stored)) is not None:
             sender = self._sender(batch.sent, trouble.lost)
             found.append(Anomaly(trouble, whole, sender and batch.original(sender)))
-        trouble = health.check(patient=patient)
+        returned = self._suspect_returned(whole)
+        trouble = None if returned else health.check(patient=patient)
         if trouble is None:
-            return found
+            return returned + found
         return self._suspect_noticed(trouble, batch, found, in_lane)
 
     def _hold(self, batch: SortedBatch) -> list[Case]:
@@ -319,8 +320,7 @@ class Engine:
         *,
         side_by_side: int = SIDE_BY_SIDE,
     ) -> None:
-        started = time.monotonic()
-        waiting = list(reversed(cases))
+        started, waiting = time.monotonic(), list(reversed(cases))
         active: list[Conversation] = []
         while (waiting or active) and not (self.is_stopped() and not active):
             if self._is_cut():
@@ -328,8 +328,8 @@ class Engine:
                 break
             while waiting and len(active) < side_by_side and self._silences < SILENCES:
                 active.append(self._start(waiting.pop()))
-            if any(each.is_refused for each in active):
-                waiting.clear()
+                if active[-1].is_refused:
+                    waiting.clear()
             if not active:
                 self.counts.left += len(waiting)
                 break
@@ -372,10 +372,16 @@ class Engine:
 
     def _suspect_lingering(self, batch: SortedBatch, whole: tuple[Case, ...]) -> list[Anomaly]:
         """Return an anomaly for each kind of case whose closed connection is still listed."""
-        ends = self.fuzz_session.health.find_lingering(self._ended.keys())
-        cases = {trigger(self._ended[end]): self._ended[end] for end in sorted(ends)}
+        ends = sorted(self.fuzz_session.health.find_lingering(self._ended.keys()))
+        cases = {trigger(self._ended[end]): self._ended[end] for end in ends}
         trouble = Trouble(LINGERS, "both sides have closed; the target still lists the client")
         return [Anomaly(trouble, whole, batch.original(case), LINGERS) for case in cases.values()]
+
+    def _suspect_returned(self, whole: tuple[Case, ...]) -> list[Anomaly]:
+        """Let a bystander return messages if a case asks for it; return what was wrong then."""
+        asking = [case for case in whole if case.returns_messages][:1]
+        trouble = self.fuzz_session.health.check_redelivery() if asking else None
+        return [Anomaly(trouble, whole, case) for case in asking] if trouble is not None else []
 
     def _abandon(self, active: Sequence[Conversation], waiting: Sequence[Case]) -> None:
         """Drop the cases that are left when the time is over."""
@@ -392,7 +398,3 @@ class Engine:
     def _is_cut(self) -> bool:
         """Return True if the time is over."""
         return time.monotonic() >= self.ends_at
-
-
-def _is_slow(case: Case) -> bool:
-    return any(isinstance(step.style, Slow | Hold) for step in case.steps)

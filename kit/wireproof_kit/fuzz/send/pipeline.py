@@ -143,12 +143,18 @@ class Pipeline:
         self.close()
         reader = self.oracle.reader(case)
         # Prompt: otherwise a target that gathers small writes holds each answer back for 40 ms.
-        self.client = CaseConnection(self.oracle.address(case), reader, self.oracle, prompt=True)
+        self.client = CaseConnection(
+            self.oracle.address(case),
+            reader,
+            self.oracle,
+            prompt=True,
+            opening=self.before,
+            login=self.oracle.login,
+        )
         self._used = 0
         expected = self.oracle.expect(case, b"", self.before) if self.before else Expectation(())
         self._skip = sum(not owed.optional for owed in expected.owed)
-        if self.before:
-            self.client.send(self.before)
+        self.client.send(self.client.unsent)
 
     def _judge_missing(self, client: CaseConnection | None, number: int) -> Judgement:
         if client is not None and client.fault:

@@ -1,9 +1,12 @@
 """An anomaly: a violated rule seen in a batch, not yet confirmed."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from wireproof_kit.fuzz.case import Case
-from wireproof_kit.fuzz.driver import Trouble
+from wireproof_kit.fuzz.driver import Oracle, Trouble
+from wireproof_kit.fuzz.oracle.bystanders import describe_refusal, is_alive
+from wireproof_kit.fuzz.oracle.rules import DEAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +29,15 @@ class Anomaly:
         likely = self.batch[: self.likely] or self.batch
         first = self.case or likely[0]
         return (*(case for case in likely if case is not first), first)
+
+
+def tell_death(found: Sequence[Anomaly], oracle: Oracle) -> list[Anomaly]:
+    """Return the anomalies of a batch that no health check followed; a single one of a death.
+
+    Of a target that died at the end of a campaign each open connection would be called `closed`.
+    """
+    for each in found:
+        address = oracle.address(each.case or each.batch[0])
+        if not is_alive(address):
+            return [replace(each, trouble=Trouble(DEAD, describe_refusal(address)))]
+    return list(found)

@@ -13,6 +13,7 @@ from wireproof_kit.fuzz.oracle.rules import (
     NO_ANSWER,
     NONSENSE,
     NOT_CLOSED,
+    REDELIVERY,
     ROUND_TRIP,
     WRONG_ANSWER,
 )
@@ -22,7 +23,10 @@ ANSWERED = frozenset({WRONG_ANSWER, CLOSED, NONSENSE, LINGERS})
 OF_ONE_CASE = frozenset({WRONG_ANSWER, CLOSED, NONSENSE, NO_ANSWER, NOT_CLOSED})
 """Rules whose violation the connections of one case show by themselves."""
 LATE = frozenset(
-    {NO_ANSWER, NOT_CLOSED, DELIVERY, NEIGHBOUR, ROUND_TRIP, HUNG, LINGERS, FILES, MEMORY}
+    {
+        *(NO_ANSWER, NOT_CLOSED, DELIVERY, NEIGHBOUR, REDELIVERY, ROUND_TRIP),
+        *(HUNG, LINGERS, FILES, MEMORY),
+    }
 )
 """Rules whose violation may come from a busy machine if it is not seen again."""
 

@@ -13,14 +13,22 @@ from wireproof_kit.fuzz.case import (
     Step,
     Together,
 )
-from wireproof_kit.fuzz.oracle.rules import DEAD, HUNG, MEMORY, NO_ANSWER, NOT_CLOSED, ROUND_TRIP
+from wireproof_kit.fuzz.oracle.rules import (
+    DEAD,
+    HUNG,
+    MEMORY,
+    NO_ANSWER,
+    NOT_CLOSED,
+    REDELIVERY,
+    ROUND_TRIP,
+)
 from wireproof_kit.fuzz.send.write_styles import PAUSE_S
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 
 TIMES = 5
 """Runs on fresh connections that confirm a finding."""
 FEWER_TIMES = 3
-PATIENT = frozenset({HUNG, NO_ANSWER, NOT_CLOSED})
+PATIENT = frozenset({HUNG, NO_ANSWER, NOT_CLOSED, REDELIVERY})
 """An answer that does not come costs all patience each time: fewer runs confirm these."""
 ALONE = 64
 """Cases of a batch that are tried one by one before it is halved.

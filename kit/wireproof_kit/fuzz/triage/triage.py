@@ -156,7 +156,6 @@ class Triage:
         self.until = started + SEARCH_S
         came_again = True
         if not self.campaign.heal([anomaly]):
-            self._attribute(anomaly)
             self._keep_last_words(anomaly)
         else:
             came_again = self._search(anomaly)
@@ -320,6 +319,9 @@ class Triage:
     def _keep_last_words(self, anomaly: Anomaly) -> None:
         """Record the likely causes when the target died or hangs and cannot be restarted."""
         is_dead, died = anomaly.trouble.violated == DEAD, self.campaign.died
+        if is_dead and not died:
+            return  # no time to find its cause: told with all deaths that no case explains
+        self._attribute(anomaly)
         why = NO_TIME if not died else STAYS_DEAD if is_dead else STAYS_HUNG
         self._keep(anomaly, anomaly.suspects, shown=int(is_dead or died), why=why)
 

@@ -61,6 +61,7 @@ class IggyOracle:
     twin: Stream
     homes: WritableStreams
     volume: Volume = field(default_factory=Volume)
+    login: None = None
 
     def address(self, case: Case) -> Address:
         """Return the address that a case connects to."""

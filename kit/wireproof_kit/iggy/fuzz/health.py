@@ -149,6 +149,10 @@ class Bystanders:
         ports = (client.address.rpartition(":")[2] for client in clients)
         return {int(port) for port in ports if port.isdigit()}
 
+    def check_redelivery(self) -> Trouble | None:
+        """Return None: clients of Iggy return no messages."""
+        return None
+
     def begin_watch(self) -> Trouble | None:
         """Store the offset of the last message in the watched topic, where the watch begins."""
         fresh = self._connect()

@@ -1,11 +1,12 @@
 """The requests to a client's driver: open, then consume, or publish messages in turn."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from wireproof_kit.clients.effects import Ask, Effect
 from wireproof_kit.clients.events import Answered, Greeted
 from wireproof_kit.nsq.clients.script import Script
 from wireproof_spec.driver.lines import OPEN, VERSION, Fields, in_base64
+from wireproof_spec.strict_json import JsonValue
 
 PRODUCE, CONSUME = "produce", "consume"
 
@@ -49,3 +50,14 @@ class Asking:
             **self._script.message,
             **(messages[number % len(messages)] if messages else {}),
         }
+
+
+def driver_settings(values: Mapping[str, str]) -> Fields:
+    """Return what the driver is told with open."""
+    return {
+        "lookupd": list[JsonValue](values["lookupd"].split(",")),
+        "nsqd": values["nsqd"],
+        "lookup_interval_ms": int(values["lookup_interval_ms"]),
+        "publish_timeout_ms": int(values["publish_timeout_ms"]),
+        "msg_timeout_ms": int(values["msg_timeout_ms"]),
+    }

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from wireproof_kit.clients.events import Event
-from wireproof_spec.wire_error import WireError
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +30,6 @@ class Responded(Event):
 @dataclass(frozen=True, slots=True)
 class Magic(Event):
     """The client sent the magic at the start of a connection."""
-
-
-@dataclass(frozen=True, slots=True)
-class Malformed(Event):
-    """The client sent bytes that the protocol does not allow."""
-
-    error: WireError
 
 
 @dataclass(frozen=True, slots=True)

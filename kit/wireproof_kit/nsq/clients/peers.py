@@ -9,7 +9,7 @@ from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Ma
 from wireproof_kit.clients.events import Answered, Connected, Disconnected, Event, Greeted
 from wireproof_kit.nsq.clients import lookup_server, node
 from wireproof_kit.nsq.clients.decoder import LOOKUPD
-from wireproof_kit.nsq.clients.driver_requests import PRODUCE, Asking
+from wireproof_kit.nsq.clients.driver_requests import PRODUCE, Asking, driver_settings
 from wireproof_kit.nsq.clients.events import PUBLISHES, SUBSCRIPTIONS, Commanded, Requested
 from wireproof_kit.nsq.clients.script import (
     INSTEAD,
@@ -78,9 +78,10 @@ class NsqPeers:
         """Return True for lookup servers."""
         return peer.startswith(LOOKUPD)
 
-    def begin(self, addresses: Mapping[str, str]) -> Iterator[Effect]:
+    def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterator[Effect]:
         """Return the effects of the script at the start."""
         self._addresses = addresses
+        self._asking.settings = driver_settings(values)
         start = Connected(0.0, "")
         for rule in self._script.rules:
             if rule.event == START:

@@ -1,9 +1,9 @@
 """Probes of a client's capabilities: short runs against peers that act correctly."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
-from wireproof_kit.clients.events import Answered, Greeted
+from wireproof_kit.clients.events import Greeted
+from wireproof_kit.clients.part import Experiment, Stories
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.events import (
     ORDERED,
@@ -13,29 +13,14 @@ from wireproof_kit.nsq.clients.events import (
     Requested,
 )
 from wireproof_kit.nsq.clients.identity import list_identities
-from wireproof_kit.nsq.clients.script import NODE_1, NODE_2, Delivery, Role, Script
+from wireproof_kit.nsq.clients.script import NODE_1, NODE_2, Delivery, Script
 from wireproof_kit.observation import Observation, observed
-from wireproof_spec.driver.lines import Unsupported
 from wireproof_spec.nsq import names
 
-PROBE_S = 6.0
+ORDER_COMMAND = "order-command"
 TRACE_ID = "1"
 TWO_PARTITIONS = {0: NODE_1, 1: NODE_2}
 UNAVAILABLE = "unavailable"
-
-
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """A short run: its script, its end, and the capability it shows."""
-
-    script: Script
-    until: Callable[[Story], bool]
-
-    def is_over(self, story: Story) -> bool:
-        """Return True once the run has shown the capability, or the driver cannot do its part."""
-        return self.until(story) or any(
-            isinstance(event.answer, Unsupported) for event in story.of(Answered)
-        )
 
 
 def commands(story: Story, names: frozenset[str]) -> list[Commanded]:
@@ -64,62 +49,49 @@ def _has_repeated(story: Story) -> bool:
     return len(lookups(story)) >= 2
 
 
-FIRST: Mapping[Role, Experiment] = {
-    "producer": Experiment(Script("producer", publishes=2), _has_published),
-    "consumer": Experiment(Script("consumer", deliveries=(Delivery(), Delivery())), _has_finished),
+FIRST: Mapping[str, Experiment[Script]] = {
+    "producer": Experiment("producer", Script("producer", publishes=2), _has_published),
+    "consumer": Experiment(
+        "consumer", Script("consumer", deliveries=(Delivery(), Delivery())), _has_finished
+    ),
 }
 """The runs that show whether a client can be judged at all."""
 
-FURTHER: Mapping[str, tuple[Role, Experiment]] = {
-    "order": (
-        "consumer",
-        Experiment(Script("consumer", ordered=True), _has_subscribed),
-    ),
-    "ext-consumer": (
-        "consumer",
-        Experiment(Script("consumer", extend=True), _has_subscribed),
-    ),
-    "ext-producer": (
+FURTHER: Mapping[str, Experiment[Script]] = {
+    "order": Experiment("consumer", Script("consumer", ordered=True), _has_subscribed),
+    "ext-consumer": Experiment("consumer", Script("consumer", extend=True), _has_subscribed),
+    "ext-producer": Experiment(
         "producer",
-        Experiment(
-            Script(
-                "producer",
-                extend=True,
-                publishes=2,
-                message={"ext": {"k": "v"}},
-            ),
-            _has_published,
+        Script(
+            "producer",
+            extend=True,
+            publishes=2,
+            message={"ext": {"k": "v"}},
         ),
+        _has_published,
     ),
-    "trace": (
+    "trace": Experiment(
         "producer",
-        Experiment(
-            Script(
-                "producer",
-                publishes=2,
-                message={"trace_id": TRACE_ID},
-                settings={"trace": "1"},
-            ),
-            _has_published,
+        Script(
+            "producer",
+            publishes=2,
+            message={"trace_id": TRACE_ID},
+            settings={"trace": "1"},
         ),
+        _has_published,
     ),
-    "key": (
+    "key": Experiment(
         "producer",
-        Experiment(
-            Script("producer", ordered=True, publishes=2, keys=("a", "b"), leaders=TWO_PARTITIONS),
-            _has_published,
-        ),
+        Script("producer", ordered=True, publishes=2, keys=("a", "b"), leaders=TWO_PARTITIONS),
+        _has_published,
     ),
-    "refresh-producer": (
-        "producer",
-        Experiment(Script("producer", publishes=1), _has_repeated),
-    ),
-    "refresh-consumer": ("consumer", Experiment(Script("consumer"), _has_repeated)),
+    "refresh-producer": Experiment("producer", Script("producer", publishes=1), _has_repeated),
+    "refresh-consumer": Experiment("consumer", Script("consumer"), _has_repeated),
 }
 """The runs that show a capability each, by name."""
 
 
-def observe_capability(stories: Mapping[str, Story], name: str) -> Observation:
+def observe_capability(stories: Stories, name: str) -> Observation:
     """Return what the runs show of the capability with this name."""
     ask = _QUESTIONS.get(name)
     if ask is None:
@@ -127,32 +99,32 @@ def observe_capability(stories: Mapping[str, Story], name: str) -> Observation:
     return observed("ok" if ask(stories) else "not-shown")
 
 
-def _any(stories: Mapping[str, Story], *runs: str) -> list[Story]:
+def _any(stories: Stories, *runs: str) -> list[Story]:
     return [stories[run] for run in runs if run in stories]
 
 
-def _producer(stories: Mapping[str, Story]) -> bool:
+def _producer(stories: Stories) -> bool:
     return any(commands(story, PUBLISHES) for story in _any(stories, "producer"))
 
 
-def _consumer(stories: Mapping[str, Story]) -> bool:
+def _consumer(stories: Stories) -> bool:
     return any(map(_has_subscribed, _any(stories, "consumer")))
 
 
-def _driver(stories: Mapping[str, Story]) -> bool:
+def _driver(stories: Stories) -> bool:
     return any(story.first(Greeted) for story in stories.values())
 
 
-def _lookup(stories: Mapping[str, Story]) -> bool:
+def _lookup(stories: Stories) -> bool:
     return any(lookups(story) for story in stories.values())
 
 
-def _lookup_producer(stories: Mapping[str, Story]) -> bool:
+def _lookup_producer(stories: Stories) -> bool:
     """Return True if the producer looks up; producers of the original are told a node."""
     return any(map(lookups, _any(stories, "producer")))
 
 
-def _partition(stories: Mapping[str, Story]) -> bool:
+def _partition(stories: Stories) -> bool:
     return any(
         event.partition is not None
         for story in stories.values()
@@ -160,11 +132,11 @@ def _partition(stories: Mapping[str, Story]) -> bool:
     )
 
 
-def _order(stories: Mapping[str, Story]) -> bool:
+def _order(stories: Stories) -> bool:
     return any(commands(story, ORDERED) for story in _any(stories, "order"))
 
 
-def _ext_consumer(stories: Mapping[str, Story]) -> bool:
+def _ext_consumer(stories: Stories) -> bool:
     return any(
         fields.get(names.EXTEND_SUPPORT) is True
         for story in _any(stories, "ext-consumer")
@@ -172,26 +144,26 @@ def _ext_consumer(stories: Mapping[str, Story]) -> bool:
     )
 
 
-def _ext_producer(stories: Mapping[str, Story]) -> bool:
+def _ext_producer(stories: Stories) -> bool:
     return any(commands(story, _PUB_EXT) for story in _any(stories, "ext-producer"))
 
 
-def _trace(stories: Mapping[str, Story]) -> bool:
+def _trace(stories: Stories) -> bool:
     return any(commands(story, _PUB_TRACE) for story in _any(stories, "trace"))
 
 
-def _key(stories: Mapping[str, Story]) -> bool:
+def _key(stories: Stories) -> bool:
     """Return True if a driver took a sharding key; without a driver nobody can give one."""
     return any(map(_has_published, (s for s in _any(stories, "key") if s.first(Greeted))))
 
 
-def _refresh(stories: Mapping[str, Story]) -> bool:
+def _refresh(stories: Stories) -> bool:
     return any(map(_has_repeated, _any(stories, "refresh-producer", "refresh-consumer")))
 
 
 _PUB_EXT = frozenset({names.PUB_EXT.decode()})
 _PUB_TRACE = frozenset({names.PUB_TRACE.decode()})
-_QUESTIONS: Mapping[str, Callable[[Mapping[str, Story]], bool]] = {
+_QUESTIONS: Mapping[str, Callable[[Stories], bool]] = {
     "client-producer": _producer,
     "client-consumer": _consumer,
     "client-driver": _driver,
@@ -207,9 +179,9 @@ _QUESTIONS: Mapping[str, Callable[[Mapping[str, Story]], bool]] = {
 }
 
 
-def observe_spelling(stories: Mapping[str, Story]) -> Observation:
-    """Return the command with which the client subscribes in order."""
-    for story in _any(stories, "order"):
+def observe_reading(stories: Stories, name: str) -> Observation:
+    """Return the reading that a client follows: the command with which it subscribes in order."""
+    for story in _any(stories, "order") if name == ORDER_COMMAND else ():
         for event in commands(story, ORDERED):
             return observed(f"{event.name},sent")
     return observed(UNAVAILABLE)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal, TypeAlias
 
+from wireproof_kit.clients.part import Role
 from wireproof_spec.driver.lines import Fields
 from wireproof_spec.nsq.message import Extend
 
@@ -15,7 +16,6 @@ LOOKUP_1, LOOKUP_2 = "lookupd1", "lookupd2"
 NODE_1, NODE_2 = "nsqd1", "nsqd2"
 FOREVER = 1 << 30
 
-Role: TypeAlias = Literal["producer", "consumer"]
 Shape: TypeAlias = Literal["redesigned", "original"]
 
 

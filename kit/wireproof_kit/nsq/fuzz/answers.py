@@ -15,7 +15,7 @@ from wireproof_spec.nsq.frame import (
     FRAME_TYPE_RESPONSE,
     response_frame,
 )
-from wireproof_spec.nsq.names import CLOSE_WAIT, HEARTBEAT, OK
+from wireproof_spec.nsq.names import CLOSE_WAIT, HEARTBEAT, NOP, OK
 
 OK_KIND: Final = "OK"
 TRACE: Final = "trace response"
@@ -149,3 +149,16 @@ def list_fingerprints(frame: bytes, *, extend: bool) -> tuple[bytes, ...]:
 def _with_length(frame: bytes, at: int) -> list[tuple[bytes, bytes]]:
     end = at + 2 + int.from_bytes(frame[at : at + 2])
     return [(frame[at + 2 : end], frame[end:])] if end <= len(frame) else []
+
+
+class _UnrequestedHandler:
+    """Handles unrequested frames: answers heartbeats, and treats messages as expected."""
+
+    def is_pushed(self, kind: str) -> bool:
+        return kind == BEAT
+
+    def reply_to_unrequested(self, answer: Answer) -> bytes:
+        return NOP + b"\n"
+
+
+ATTENTIVE: Final = _UnrequestedHandler()

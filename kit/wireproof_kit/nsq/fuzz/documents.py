@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Container, Mapping
 from enum import Enum, auto
 from functools import lru_cache
 from typing import cast
@@ -39,6 +40,15 @@ class Identity(Enum):
 
 _CHANGING = ("deflate", "snappy", "tls_v1")
 _FREE = frozenset({"client_id", "hostname", "short_id", "long_id", "user_agent"})
+_RANGES: Mapping[str, Container[int]] = {
+    "heartbeat_interval": range(
+        limits.MIN_HEARTBEAT_INTERVAL_MS, limits.MAX_HEARTBEAT_INTERVAL_MS + 1
+    ),
+    "msg_timeout": range(limits.MIN_MSG_TIMEOUT_MS, limits.MSG_TIMEOUT_MS + 1),
+    "output_buffer_size": {limits.DISABLED},
+    "output_buffer_timeout": {limits.DISABLED},
+}
+"""Numbers that every broker grants; the greatest of others depend on its configuration."""
 _SWITCHES = frozenset({"feature_negotiation", "extend_support"})
 
 
@@ -131,13 +141,12 @@ def read_identity(data: bytes) -> Identity:
     for name, value in pairs:
         if name in _SWITCHES and isinstance(value, bool):
             continue
-        if name == "heartbeat_interval" and _beats(value):
+        if name in _RANGES and _is_granted(name, value):
             continue
         if name not in _FREE or not isinstance(value, str) or not _is_text(value):
             return Identity.DOUBTFUL
     return Identity.EXTENDED if dict(pairs).get("extend_support") is True else Identity.PLAIN
 
 
-def _beats(value: object) -> bool:
-    within = range(limits.MIN_HEARTBEAT_INTERVAL_MS, limits.MAX_HEARTBEAT_INTERVAL_MS + 1)
-    return isinstance(value, int) and not isinstance(value, bool) and value in within
+def _is_granted(name: str, value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value in _RANGES[name]

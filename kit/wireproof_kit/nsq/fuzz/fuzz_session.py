@@ -1,7 +1,5 @@
 """A fuzz session with an NSQ broker: topics for the cases, and copies to watch."""
 
-import contextlib
-import socket
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -9,7 +7,7 @@ from functools import partial
 from typing import cast
 
 from wireproof_kit import pcap
-from wireproof_kit.errors import ArrangementFailed, UsageFault
+from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.fuzz.campaign.session import OpenTarget
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import (
@@ -19,20 +17,26 @@ from wireproof_kit.fuzz.driver import (
     Expectation,
     FuzzSessionOptions,
     Generation,
+    LogIn,
     Sentinel,
 )
+from wireproof_kit.fuzz.oracle.bystanders import wait
 from wireproof_kit.fuzz.oracle.http_owed import expect_http, is_http, reader
 from wireproof_kit.fuzz.oracle.http_posts import add_promise
-from wireproof_kit.nsq.fuzz.answers import BEAT, ERRORS, MESSAGE, TRACE, FrameReader
+from wireproof_kit.fuzz.send.connection import CaseConnection
+from wireproof_kit.nsq.fuzz.answers import ATTENTIVE, BEAT, ERRORS, MESSAGE, TRACE, FrameReader
 from wireproof_kit.nsq.fuzz.health import Bystanders, BystanderSettings
+from wireproof_kit.nsq.fuzz.login import CaseLogin
 from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_kit.nsq.fuzz.owed import expect
 from wireproof_kit.nsq.fuzz.posts import read_promise
-from wireproof_kit.nsq.fuzz.request_tracker import TargetState
-from wireproof_kit.nsq.fuzz.states import FRESH, MAGIC_SENT
+from wireproof_kit.nsq.fuzz.request_tracker import UNCLEAR, TargetState
+from wireproof_kit.nsq.fuzz.states import BEFORE_LOGIN
 from wireproof_kit.nsq.services import http_address
 from wireproof_kit.nsq.session import NsqSession, open_session
 from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire import frames
+from wireproof_kit.nsq.wire.login import login_of
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.address import Address
@@ -40,30 +44,41 @@ from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.nsq import limits, names
 from wireproof_spec.nsq.command import command_line
 
-CHUNK = 65536
 
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """Sends single requests on connections of their own, to learn what a target is like.
 
-def send_query(address: Address, data: bytes, seconds: float, *, skip: int = 0) -> Answer | None:
-    """Send bytes and return the first answer; None when none arrives in the given seconds.
-
-    ``skip`` answers are passed over before.
+    `opening` are the first bytes of each connection. An answer is awaited for `seconds`.
     """
-    deadline = time.monotonic() + seconds
-    reader = FrameReader()
-    with contextlib.suppress(OSError), socket.create_connection(address, seconds) as sock:
-        sock.sendall(data)
-        while (left := deadline - time.monotonic()) > 0:
-            sock.settimeout(left)
-            piece = sock.recv(CHUNK)
-            for answer in reader.feed(piece):
-                if answer.kind in (BEAT, MESSAGE):
-                    continue
-                if not skip:
-                    return answer
-                skip -= 1
-            if not piece:
-                return None
-    return None
+
+    address: Address
+    seconds: float
+    login: LogIn | None = None
+    opening: bytes = names.MAGIC
+
+    @property
+    def is_named(self) -> bool:
+        """Return True if the connections begin with IDENTIFY."""
+        return self.opening != names.MAGIC
+
+    def ask(self, data: bytes) -> Answer | None:
+        """Return the answer to a request; None when there is none in time."""
+        opening, login = self.opening, self.login
+        client = CaseConnection(
+            self.address, FrameReader(), ATTENTIVE, opening=opening, login=login
+        )
+        client.send(client.unsent + data)
+        skip = int(self.is_named)
+        deadline = time.monotonic() + self.seconds
+        while len(client.answers) <= skip and not client.ended and time.monotonic() < deadline:
+            wait([client], deadline)
+        client.close()
+        return client.answers[skip] if len(client.answers) > skip else None
+
+    def publish(self, topic: Topic, name: bytes, body: bytes) -> Answer | None:
+        """Return the answer to a publish to a topic."""
+        return self.ask(command_line(name, topic.name, 0) + body)
 
 
 _TOKENS = 1 << 40
@@ -83,6 +98,7 @@ class NsqOracle:
     names: Names
     twin: str
     can_trace: bool
+    login: LogIn | None = None
 
     def address(self, case: Case) -> Address:
         """Return the address that a case connects to."""
@@ -98,7 +114,10 @@ class NsqOracle:
             return add_promise(
                 expect_http(data, case), read_promise(self.target_state, data), case
             )
-        return expect(self.target_state, before, data)
+        found = expect(self.target_state, before, data)
+        if self.login is not None and case is not None and case.state in BEFORE_LOGIN:
+            return replace(found, owed=(UNCLEAR,), certain=False)
+        return found
 
     def is_pushed(self, kind: str) -> bool:
         """Return True if a broker pushes frames of this kind."""
@@ -112,7 +131,7 @@ class NsqOracle:
         """Return a publish with its own trace id, whose answer shows the end of earlier ones."""
         if is_http(case) or not self.can_trace:
             return None
-        if self.target_state.needs_identify and case.state in (FRESH, MAGIC_SENT):
+        if self.target_state.needs_identify and case.state in BEFORE_LOGIN:
             return None
         trace_id = (_TOKENS + number).to_bytes(8)
         line = command_line(names.PUB_TRACE, self.names.extended, 0)
@@ -132,13 +151,11 @@ def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget
     """Create the topics on a running target and measure the patience it needs.
 
     Raises:
-        UsageFault: the target cannot be fuzzed.
+        UsageFault: a file for TLS or the secret cannot be used.
         TargetUnreachable: the target accepts no connection.
         TargetSilent: the target does not speak NSQ.
         ArrangementFailed: a topic could not be made.
     """
-    if target.tls or target.auth_env is not None:
-        raise UsageFault("fuzzing speaks neither TLS nor AUTH; leave out --tls and --auth-env")
     session = open_session(
         target,
         SessionOptions(
@@ -166,31 +183,29 @@ def _fuzz_session(session: NsqSession, target: Target, token: str) -> OpenTarget
         raise ArrangementFailed("fuzzing needs topics of one form at partition 0; give none")
     http = ext.http_address or http_address(target)
     case_names = Names(ext.name, plain.name, "wp_fuzz_cases")
-    patience = session.patience.answer
-    needs_identify = _needs_identify(plain, patience)
+    patience, secured = session.patience, login_of(target)
+    login = None if secured.is_open else CaseLogin(secured, patience)
+    unnamed = asker = _Asker(ext.address, patience.answer, login)
+    if login is not None or _needs_identify(asker, plain):
+        asker = replace(asker, opening=names.MAGIC + frames.identify().data)
     target_state = TargetState(
         {ext.name.encode(): True, twin.name.encode(): True, plain.name.encode(): False},
         twin.name.encode(),
-        _limit(ext, command_line(names.PUB, ext.name, 0), limits.MAX_MSG_SIZE, patience),
-        _limit(ext, command_line(names.IDENTIFY), limits.MAX_BODY_SIZE, patience),
-        needs_identify,
-        _has_batches(plain, patience, identify=needs_identify),
+        _limit(asker, command_line(names.PUB, ext.name, 0), limits.MAX_MSG_SIZE),
+        _limit(unnamed, command_line(names.IDENTIFY), limits.MAX_BODY_SIZE),
+        asker.is_named,
+        _has_batches(asker, plain),
     )
-    oracle = NsqOracle(
-        target_state,
-        ext.address,
-        http,
-        case_names,
-        twin.name,
-        _traces(ext, patience, identify=needs_identify),
-    )
+    traces = _traces(asker, ext)
+    oracle = NsqOracle(target_state, ext.address, http, case_names, twin.name, traces, login=login)
     places = BystanderSettings(
         neighbour,
         twin,
-        patience,
-        session.patience.push,
-        session.patience.redelivery,
-        needs_identify,
+        patience.answer,
+        patience.push,
+        patience.redelivery,
+        asker.is_named,
+        login,
     )
     return OpenTarget(
         session,
@@ -215,42 +230,29 @@ def _generation(there: Names, choice: Choice) -> Generation:
     return make_generation(grammar(there, scapy=pcap.is_installed()), choice)
 
 
-def _limit(topic: Topic, line: bytes, usual: int, seconds: float) -> int:
+def _limit(asker: _Asker, line: bytes, usual: int) -> int:
     """Return a size limit above which the broker rejects at once; 0 when none is observed.
 
     The size tried is a little above the limit: a broker may be wrong about the one above it.
     """
     for limit in (usual, *GREATER_LIMITS):
-        said = send_query(topic.address, names.MAGIC + line + (limit + 4096).to_bytes(4), seconds)
+        said = asker.ask(line + (limit + 4096).to_bytes(4))
         if said is not None and said.kind in ERRORS:
             return limit
     return 0
 
 
-def _needs_identify(topic: Topic, seconds: float) -> bool:
-    said = _publish(topic, names.PUB, (1).to_bytes(4) + b"i", seconds, identify=False)
+def _needs_identify(asker: _Asker, topic: Topic) -> bool:
+    said = asker.publish(topic, names.PUB, (1).to_bytes(4) + b"i")
     return said is not None and said.kind in ERRORS
 
 
-def _has_batches(topic: Topic, seconds: float, *, identify: bool) -> bool:
+def _has_batches(asker: _Asker, topic: Topic) -> bool:
     batch = (1).to_bytes(4) * 2 + b"b"
-    body = len(batch).to_bytes(4) + batch
-    said = _publish(topic, names.MPUB, body, seconds, identify=identify)
+    said = asker.publish(topic, names.MPUB, len(batch).to_bytes(4) + batch)
     return said is None or said.kind not in ERRORS
 
 
-def _traces(topic: Topic, seconds: float, *, identify: bool) -> bool:
-    body = (9).to_bytes(4) + (1).to_bytes(8) + b"t"
-    said = _publish(topic, names.PUB_TRACE, body, seconds, identify=identify)
+def _traces(asker: _Asker, topic: Topic) -> bool:
+    said = asker.publish(topic, names.PUB_TRACE, (9).to_bytes(4) + (1).to_bytes(8) + b"t")
     return said is not None and said.kind == TRACE
-
-
-def _publish(
-    topic: Topic, name: bytes, body: bytes, seconds: float, *, identify: bool
-) -> Answer | None:
-    """Publish on a connection of its own, behind IDENTIFY if asked for; return the answer."""
-    opening = names.MAGIC
-    if identify:
-        opening += command_line(names.IDENTIFY) + (2).to_bytes(4) + b"{}"
-    data = opening + command_line(name, topic.name, 0) + body
-    return send_query(topic.address, data, seconds, skip=int(identify))

@@ -52,6 +52,7 @@ def grammar(there: Names, *, scapy: bool = False) -> Grammar:
         limits=LIMITS,
         traps=TRAPS,
         beating=states.BEATING,
+        returns=states.FRESH,
     )
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from wireproof_kit.fuzz.driver import Answer, End, Trouble
+from wireproof_kit.fuzz.driver import End, LogIn, Trouble
 from wireproof_kit.fuzz.oracle.bystanders import (
     BEHIND_S,
     Missing,
@@ -17,9 +17,9 @@ from wireproof_kit.fuzz.oracle.bystanders import (
     wait,
 )
 from wireproof_kit.fuzz.oracle.rules import HUNG, NEIGHBOUR, ROUND_TRIP
-from wireproof_kit.fuzz.send.connection import CaseConnection
+from wireproof_kit.fuzz.send.connection import REFUSED, CaseConnection
 from wireproof_kit.nsq.fuzz.answers import (
-    BEAT,
+    ATTENTIVE,
     HEADER_LENGTH_SIZE,
     MESSAGE,
     OK_KIND,
@@ -28,13 +28,14 @@ from wireproof_kit.nsq.fuzz.answers import (
     list_fingerprints,
 )
 from wireproof_kit.nsq.fuzz.redelivery import Redelivery
+from wireproof_kit.nsq.fuzz.returns import RedeliveryRound, make_bodies, return_all
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.runner.patience import machine_load
 from wireproof_kit.wire.address import Address
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command import command_line
-from wireproof_spec.nsq.limits import MAX_RDY_COUNT
+from wireproof_spec.nsq.limits import MAX_RDY_COUNT, MIN_MSG_TIMEOUT_MS
 
 CHANNEL = "wp_fuzz"
 ORDERED_CHANNEL = "wp_fuzz_ordered"
@@ -54,19 +55,7 @@ class BystanderSettings:
     push_s: float
     redelivery_s: float = 30.0
     needs_identify: bool = False
-
-
-class _UnrequestedHandler:
-    """Handles unrequested frames: answers heartbeats, and treats messages as expected."""
-
-    def is_pushed(self, kind: str) -> bool:
-        return kind == BEAT
-
-    def reply_to_unrequested(self, answer: Answer) -> bytes:
-        return names.NOP + b"\n"
-
-
-_ATTENTIVE = _UnrequestedHandler()
+    login: LogIn | None = None
 
 
 @dataclass(slots=True)
@@ -83,6 +72,7 @@ class Bystanders:
     _orderly: CaseConnection | None = None
     _returning: dict[str, Redelivery] = field(default_factory=dict[str, Redelivery])
     _awaiting: dict[bytes, float] = field(default_factory=dict[bytes, float])
+    _times_out: bool = True
 
     def check(self, *, patient: bool = True) -> Trouble | None:
         """Make a round trip on the bystanders' and on a new connection; return what went wrong.
@@ -110,6 +100,31 @@ class Bystanders:
                 return or_dead(Trouble(error.violated, str(error)), self._address)
         self._receive(self._watcher)
         return None
+
+    def check_redelivery(self) -> Trouble | None:
+        """Let subscribers of new channels return all messages that are published meanwhile."""
+        topic, token, load = (
+            self.places.neighbour,
+            f"{CHANNEL}_{next(self._numbers)}",
+            machine_load(),
+        )
+        bodies = make_bodies(token.encode())
+        rounds: list[RedeliveryRound] = []
+        try:
+            for times_out in (False, True)[: 1 + self._times_out]:
+                channel = f"{token}_{times_out:d}"
+                client = self._subscribe(topic, extend=False, channel=channel, timed=times_out)
+                patience_s = self.places.redelivery_s * load
+                rounds.append(RedeliveryRound(client, bodies, patience_s, load, times_out))
+        except _Disturbed as error:
+            return or_dead(Trouble(error.violated, str(error)), self._address)
+        publisher = self._greet(self._address)
+        publisher.send(b"".join(self._pub(body, topic) for body in bodies))
+        trouble = return_all(rounds, publisher)
+        self._times_out = self._times_out and rounds[-1].came_again
+        for each in (publisher, *(one.client for one in rounds)):
+            each.close()
+        return or_dead(trouble, self._address) if trouble is not None else None
 
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
         """Wait until all expected messages arrived unchanged; return the first that did not.
@@ -159,8 +174,7 @@ class Bystanders:
     def _last_message(self) -> bytes:
         """Publish one more message to the watched topic and return its fingerprint."""
         body = self._body()
-        fresh = CaseConnection(self.places.watched.address, FrameReader(), _ATTENTIVE)
-        self._greet(fresh)
+        fresh = self._greet(self.places.watched.address)
         fresh.send(self._pub(body, self.places.watched))
         wait([fresh], time.monotonic() + self._answer_s)
         fresh.close()
@@ -212,31 +226,44 @@ class Bystanders:
         return None
 
     def _connect(self) -> CaseConnection:
-        client = CaseConnection(self._address, FrameReader(), _ATTENTIVE)
-        if client.ended:
+        client = self._greet(self._address)
+        if client.ended == REFUSED:
             raise _Disturbed(describe_refusal(self._address))
-        self._greet(client)
         return client
 
-    def _greet(self, client: CaseConnection) -> None:
+    def _greet(self, address: Address) -> CaseConnection:
         """Open a connection; send IDENTIFY where the target refuses publishes before it."""
-        client.send(names.MAGIC)
         if not self.places.needs_identify:
-            return
-        client.send(frames.identify().data)
+            return self._begin(address, names.MAGIC)
+        client = self._begin(address, names.MAGIC + frames.identify().data)
         deadline = time.monotonic() + self._answer_s
         while not (client.answers or client.ended) and time.monotonic() < deadline:
             wait([client], deadline)
         del client.answers[:1]
+        return client
+
+    def _begin(self, address: Address, opening: bytes) -> CaseConnection:
+        """Open a connection with its first bytes, and log it in if the target demands that."""
+        login = self.places.login
+        client = CaseConnection(address, FrameReader(), ATTENTIVE, opening=opening, login=login)
+        client.send(client.unsent)
+        return client
 
     def _subscribe(
-        self, topic: Topic, *, extend: bool, name: bytes = names.SUB, channel: str = CHANNEL
+        self,
+        topic: Topic,
+        *,
+        extend: bool,
+        name: bytes = names.SUB,
+        channel: str = CHANNEL,
+        timed: bool = False,
     ) -> CaseConnection:
-        client = CaseConnection(topic.address, FrameReader(), _ATTENTIVE)
-        identity = frames.identify(extend_support=extend).data
+        asked = {"msg_timeout": MIN_MSG_TIMEOUT_MS} if timed else {}
+        identity = frames.identify(extend_support=extend, **asked).data
+        client = self._begin(topic.address, names.MAGIC + identity)
         line = command_line(name, topic.name, channel, topic.partition or 0)
         ready = command_line(names.RDY, MAX_RDY_COUNT)
-        client.send(names.MAGIC + identity + line + ready)
+        client.send(line + ready)
         deadline = time.monotonic() + self._answer_s
         while len(client.answers) < 2 and not client.ended and time.monotonic() < deadline:
             wait([client], deadline)
@@ -257,10 +284,9 @@ class Bystanders:
         publisher, subscriber, idle = self._publisher, self._subscriber, self._idle
         if publisher is None or subscriber is None or idle is None:
             return Trouble(NEIGHBOUR, "the bystanders are gone")
-        fresh = CaseConnection(self._address, FrameReader(), _ATTENTIVE)
+        fresh = self._greet(self._address)
         try:
             bodies, topic = [self._body(), self._body()], self.places.neighbour
-            self._greet(fresh)
             fresh.send(self._pub(bodies[0], topic))
             publisher.send(self._pub(bodies[1], topic))
             due = time.monotonic() + self.places.push_s

@@ -19,6 +19,8 @@ SUBSCRIBED_PLAIN = "subscribed-plain"
 ORDERED = "ordered"
 CLOSING = "closing"
 HTTP = "http"
+BEFORE_LOGIN = (FRESH, MAGIC_SENT)
+"""States without IDENTIFY: where TLS or AUTH is demanded, nothing certain is owed there."""
 
 _SIZE = 4  # bytes in front of a body
 _ENCODINGS = ("tls_v1", "deflate", "snappy")
@@ -30,20 +32,32 @@ IN_FLIGHT = (*SUBSCRIBED, CLOSING)
 ALL = (*HANDSHAKE, *IN_FLIGHT)
 TCP_STATES = (FRESH, *ALL)
 BEATING = {state: f"{state}-beating" for state in (*NAMED, *IN_FLIGHT)}
-"""The same states with the shortest heartbeat interval, for connections that are held open."""
+"""The same states for connections that are held open: the shortest heartbeat interval and message
+time-out, nothing buffered, and, where they are subscribed, messages that nobody answers."""
+_CALM: Mapping[str, int] = {"heartbeat_interval": limits.MAX_HEARTBEAT_INTERVAL_MS}
+_SHORTEST: Mapping[str, int] = {
+    "heartbeat_interval": limits.MIN_HEARTBEAT_INTERVAL_MS,
+    "msg_timeout": limits.MIN_MSG_TIMEOUT_MS,
+    "output_buffer_size": limits.DISABLED,
+    "output_buffer_timeout": limits.DISABLED,
+}
+_IN_FLIGHT_COUNT = 100
 
 
 def entry(there: Names) -> Mapping[str, tuple[Step, ...]]:
-    """Return the frames that lead to each state; each but the magic must be answered."""
-    beating = _entry(there, limits.MIN_HEARTBEAT_INTERVAL_MS)
-    twins = {twin: beating[state] for state, twin in BEATING.items()}
-    return {**_entry(there, limits.MAX_HEARTBEAT_INTERVAL_MS), **twins}
+    """Return the frames that lead to each state; each but magic and RDY must be answered."""
+    beating = _entry(there, _SHORTEST)
+    ready = (_line(names.RDY, _IN_FLIGHT_COUNT),)
+    taking = {state: (*beating[state], *ready) for state in SUBSCRIBED}
+    taking[CLOSING] = (*taking[SUBSCRIBED_EXT], _line(names.CLS))
+    twins = {twin: taking.get(state, beating[state]) for state, twin in BEATING.items()}
+    return {**_entry(there, _CALM), **twins}
 
 
-def _entry(there: Names, heartbeat_ms: int) -> Mapping[str, tuple[Step, ...]]:
+def _entry(there: Names, asked: Mapping[str, int]) -> Mapping[str, tuple[Step, ...]]:
     opened = (Step(names.MAGIC, label="magic"),)
-    named = (*opened, _identify(heartbeat_ms, extend=True))
-    plain = (*opened, _identify(heartbeat_ms, extend=False))
+    named = (*opened, _identify(asked, extend=True))
+    plain = (*opened, _identify(asked, extend=False))
     channel, partition = there.channel, there.partition
     extended = _line(names.SUB, there.extended, channel, partition)
     ordered = _line(names.SUB_ORDERED, there.extended, f"{channel}_ordered", partition)
@@ -121,13 +135,9 @@ def _decode(text: bytes) -> str:
     return _IDENTIFY_EXTENDED if said.get(names.EXTEND_SUPPORT) is True else "IDENTIFY"
 
 
-def _identify(heartbeat_ms: int, *, extend: bool) -> Step:
-    """Return an IDENTIFY that requests a heartbeat interval."""
-    said = {
-        "client_id": "wireproof",
-        "heartbeat_interval": heartbeat_ms,
-        names.EXTEND_SUPPORT: extend,
-    }
+def _identify(asked: Mapping[str, int], *, extend: bool) -> Step:
+    """Return an IDENTIFY that requests intervals and sizes."""
+    said = {"client_id": "wireproof", **asked, names.EXTEND_SUPPORT: extend}
     body = encode(IDENTIFY_BODY, IdentifyBody(json.dumps(said).encode()))
     return Step(command_line(names.IDENTIFY) + body, label="IDENTIFY")
 

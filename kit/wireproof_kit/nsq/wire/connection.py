@@ -146,6 +146,11 @@ class Connection:
         self._answer_heartbeats()
 
     @property
+    def sock(self) -> socket:
+        """The socket, for who goes on with it in another way."""
+        return self._wire.sock
+
+    @property
     def place(self) -> str:
         """Return a name for the peer of the connection."""
         return f"nsq://{format_address(self._address)}"

@@ -2,7 +2,8 @@
 
 import asyncio
 
-from wireproof_reference_impl.nsq.client.driver import drive
+from wireproof_reference_impl.driver_loop import drive
+from wireproof_reference_impl.nsq.client.driver import Driver
 
 if __name__ == "__main__":
-    asyncio.run(drive())
+    asyncio.run(drive(Driver))

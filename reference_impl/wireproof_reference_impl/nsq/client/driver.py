@@ -4,14 +4,11 @@
 """
 
 import asyncio
-import contextlib
-import json
-import sys
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from random import Random
 from typing import cast
 
+from wireproof_reference_impl.driver_loop import Request, Say, Unsupported, present
 from wireproof_reference_impl.nsq.client.core.commands import Publish
 from wireproof_reference_impl.nsq.client.core.effects import Failure, Receipt
 from wireproof_reference_impl.nsq.client.core.message import Message
@@ -19,63 +16,28 @@ from wireproof_reference_impl.nsq.client.core.settings import Settings, Subscrib
 from wireproof_reference_impl.nsq.client.shell import Delivery, Shell
 from wireproof_spec.driver.lines import (
     CLOSE,
-    MAX_LINE_BYTES,
-    NAME,
     OPEN,
-    VERSION,
     Fields,
-    LineFault,
     from_base64,
     in_base64,
 )
 
 PRODUCE, CONSUME = "produce", "consume"
-Say = Callable[[Fields], None]
-
-
-class Unsupported(Exception):
-    """An operation or a member of a request that is unknown here."""
 
 
 class Driver:
     """The client that the kit talks to."""
 
+    name = "wireproof example client"
+    operations: tuple[str, ...] = (PRODUCE, CONSUME)
+    claims: tuple[str, ...] = ("partition", "key", "order", "ext", "trace")
+
     def __init__(self, say: Say) -> None:
         self._say = say
         self._shell: Shell | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
 
-    def greet(self) -> None:
-        """Write the first line."""
-        self._say(
-            {
-                "hello": NAME,
-                "versions": [VERSION],
-                "name": "wireproof example client",
-                "operations": [PRODUCE, CONSUME],
-                "claims": ["partition", "key", "order", "ext", "trace"],
-            }
-        )
-
-    def take(self, line: bytes) -> None:
-        """Begin to carry out a request; others may be under way."""
-        task = asyncio.get_running_loop().create_task(self._answer(line))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _answer(self, line: bytes) -> None:
-        request = cast(dict[str, object], json.loads(line))
-        id = cast(int, request["id"])
-        try:
-            answer = await self._carry_out(id, request)
-        except Unsupported as error:
-            self._say({"id": id, "unsupported": str(error)})
-        except (LineFault, KeyError, ValueError) as error:
-            self._say({"id": id, "error": {"message": f"a bad request: {error}"}})
-        else:
-            self._say({"id": id, **answer})
-
-    async def _carry_out(self, id: int, request: Mapping[str, object]) -> Fields:
+    async def carry_out(self, id: int, request: Request) -> Fields:
+        """Return the answer to a request of the kit."""
         op = cast(str, request["op"])
         if op == OPEN:
             settings = _settings(cast(dict[str, object], request["settings"]))
@@ -93,7 +55,7 @@ class Driver:
             await self._shell.close()
         return {"ok": {}}
 
-    def _consume(self, shell: Shell, id: int, request: Mapping[str, object]) -> None:
+    def _consume(self, shell: Shell, id: int, request: Request) -> None:
         loop = asyncio.get_running_loop()
         how = cast(str, request["handler"])
         hold_s = cast(int, request.get("hold_ms", 0)) / 1000
@@ -130,7 +92,7 @@ def _seconds(told: Mapping[str, object], name: str, default: float) -> float:
     return cast(int, value) / 1000 if value is not None else default
 
 
-def _publish(request: Mapping[str, object]) -> Publish:
+def _publish(request: Request) -> Publish:
     key, trace_id = request.get("key"), request.get("trace_id")
     return Publish(
         body=from_base64(cast(str, request["body"])),
@@ -144,7 +106,7 @@ def _publish(request: Mapping[str, object]) -> Publish:
 def _outcome(outcome: Receipt | Failure) -> Fields:
     if isinstance(outcome, Failure):
         return {"error": {"message": outcome.text, "code": outcome.code}}
-    told = _present(
+    told = present(
         partition=outcome.partition,
         internal_id=_wide(outcome.internal_id),
         trace_id=_wide(outcome.trace_id),
@@ -154,7 +116,7 @@ def _outcome(outcome: Receipt | Failure) -> Fields:
     return {"ok": dict(told)}
 
 
-def _subscribing(request: Mapping[str, object]) -> Subscribing:
+def _subscribing(request: Request) -> Subscribing:
     defaults = Subscribing("", "")
     return Subscribing(
         topic=cast(str, request["topic"]),
@@ -168,7 +130,7 @@ def _subscribing(request: Mapping[str, object]) -> Subscribing:
 
 
 def _told(message: Message) -> Fields:
-    return _present(
+    return present(
         id=message.id.hex(),
         body=in_base64(message.body),
         internal_id=_wide(message.internal_id),
@@ -182,35 +144,6 @@ def _told(message: Message) -> Fields:
     )
 
 
-def _present(**members: object) -> Fields:
-    """Return the members that have a value."""
-    return cast(Fields, {name: value for name, value in members.items() if value is not None})
-
-
 def _wide(number: int | None) -> str | None:
     """Return an integer as the driver protocol has those that may exceed 2^53."""
     return None if number is None else str(number)
-
-
-def say(fields: Fields) -> None:
-    """Write a line to standard output."""
-    sys.stdout.write(json.dumps(fields) + "\n")
-    sys.stdout.flush()
-
-
-async def drive() -> None:
-    """Greet, and carry out requests until standard input ends."""
-    loop = asyncio.get_running_loop()
-    ended = asyncio.Event()
-    driver = Driver(say)
-    driver.greet()
-
-    def read() -> None:
-        """Read in a thread: asyncio cannot wait for a file or /dev/null."""
-        with contextlib.suppress(RuntimeError):  # the loop ended first
-            while line := sys.stdin.buffer.readline(MAX_LINE_BYTES):
-                loop.call_soon_threadsafe(driver.take, line)
-            loop.call_soon_threadsafe(ended.set)
-
-    threading.Thread(target=read, daemon=True, name="requests").start()
-    await ended.wait()

@@ -1,5 +1,6 @@
 """Legal variants of the example client: each takes another way that the texts permit."""
 
+from wireproof_reference_impl.client_faults import client_variant
 from wireproof_reference_impl.nsq.client.core import (
     consumer,
     link,
@@ -11,12 +12,7 @@ from wireproof_reference_impl.nsq.client.core import (
 from wireproof_reference_impl.nsq.client.core.host import Host
 from wireproof_reference_impl.nsq.client.core.settings import Settings
 from wireproof_reference_impl.nsq.client.core.topology import Place, Topology
-from wireproof_reference_impl.overrides import Original, Override, around
-from wireproof_reference_impl.preset import VARIANT, Preset
-
-
-def _variant(name: str, text: str, *overrides: Override) -> Preset:
-    return Preset(f"client-{name}", VARIANT, text, {}, overrides=overrides)
+from wireproof_reference_impl.overrides import Original, around
 
 
 def _slow_repeat(original: Original, settings: Settings, attempts: int) -> float:
@@ -75,67 +71,67 @@ def _by_sum(original: Original, key: bytes, partition_num: int) -> int:
 
 
 VARIANTS = (
-    _variant(
+    client_variant(
         "repeats-slowly",
         "A publish is repeated after 0.4 s.",
         around(retry, "repeat_delay", _slow_repeat),
     ),
-    _variant(
+    client_variant(
         "repeats-quickly",
         "A publish is repeated after 5 ms.",
         around(retry, "repeat_delay", _quick_repeat),
     ),
-    _variant(
+    client_variant(
         "two-attempts",
         "A publish is attempted twice.",
         around(retry, "may_repeat", _two_attempts),
     ),
-    _variant(
+    client_variant(
         "ten-attempts",
         "A publish is attempted ten times.",
         around(retry, "may_repeat", _ten_attempts),
     ),
-    _variant(
+    client_variant(
         "partition-by-chance",
         "A publish without a sharding id goes to any partition.",
         around(partitioning, "place_in_turn", _by_chance),
     ),
-    _variant(
+    client_variant(
         "partition-in-blocks",
         "Four publishes in succession go to one partition.",
         around(partitioning, "place_in_turn", _four_in_a_row),
     ),
-    _variant(
+    client_variant(
         "key-by-sum",
         "The partition of a sharding id is the sum of its bytes.",
         around(partitioning, "shard", _by_sum),
     ),
-    _variant(
+    client_variant(
         "last-partition-first",
         "A consumer subscribes to the partitions in the opposite order.",
         around(consumer, "places_of", _backwards),
     ),
-    _variant(
+    client_variant(
         "ready-stays-one",
         "RDY is 1 for ever.",
         around(ready, "first_or_share", _always_one),
     ),
-    _variant(
+    client_variant(
         "interval-longer",
         "Lookups are repeated after 1.3 times the interval.",
         around(lookups, "interval", _later_round),
     ),
-    _variant(
+    client_variant(
         "interval-shorter",
         "Lookups are repeated after 0.7 times the interval.",
         around(lookups, "interval", _sooner_round),
     ),
-    _variant(
+    client_variant(
         "configured-first",
         "The configured lookup servers are asked before the listed ones.",
         around(lookups, "known_servers", _configured_first),
     ),
-    _variant(
+    client_variant(
         "reconnects-evenly",
         "A lost connection is opened again after half a second, each time.",
         around(link, "reconnect_delay", _half_second),

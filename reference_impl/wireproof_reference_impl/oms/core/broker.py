@@ -189,7 +189,11 @@ class Broker:
             discarded=timing.discard_time(
                 born,
                 due,
-                sent.number(names.EXPIRE_TIME),
+                timing.expire_time(
+                    born,
+                    sent.number(names.EXPIRE_TIME),
+                    from_birth=self.behaviour.expires_from_birth,
+                ),
                 expires_in_gap=self.behaviour.expires_in_gap,
             ),
             transaction_id=transaction_id,

@@ -17,6 +17,11 @@ def due_time(born: int, delay: int | None) -> int:
     return min(born + max(delay or 0, 0), LATEST)
 
 
+def expire_time(born: int, expires: int | None, *, from_birth: bool) -> int | None:
+    """Return an expireTime as a time: a Java interface says that it is a duration."""
+    return min(born + expires, LATEST) if from_birth and expires is not None else expires
+
+
 def discard_time(born: int, due: int, expires: int | None, *, expires_in_gap: bool) -> int | None:
     """Return when a message is discarded if it is undelivered by then; None if never.
 

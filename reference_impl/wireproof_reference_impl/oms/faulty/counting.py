@@ -86,6 +86,13 @@ FAULTS: tuple[Preset, ...] = (
         breaks=AGAIN,
         may_break=f"{ANY} round-trip.trace-id",
     ),
+    condition(
+        "rejected-without-qos-lost",
+        "a message without a qos whose consumption failed is not delivered again",
+        _reject(lambda delivery: names.QOS not in delivery.message.sent.header),
+        breaks=f"message.qos-default {AGAIN}",
+        may_break=f"{ANY} round-trip.trace-id",
+    ),
     missing(
         "count-dropped",
         "consumers are not told a deliveryCount",

@@ -61,6 +61,20 @@ def _delay_from(is_from_storing: Callable[[int, int], bool]) -> tuple[Override, 
     return around(Broker, "send", send), around(timing, "due_time", due_time)
 
 
+def _every_second() -> tuple[Override, ...]:
+    """Return overrides by which every second message of a destination without a delay is late."""
+    last = OfLast()
+
+    def change(delay: int | None) -> int | None:
+        # Each second one finds the mark of the one before it, and leaves none.
+        is_second = delay is None and last.swap(None) is not None
+        if delay is None and not is_second:
+            last.swap(1)
+        return _LATE_MS if is_second else delay
+
+    return last.override(), change_delay(change)
+
+
 def _lose_negative(delay: int | None) -> int | None:
     return LATEST if delay is not None and delay < 0 else delay
 
@@ -139,6 +153,12 @@ FAULTS: tuple[Preset, ...] = (
         "a message with a delayTime of 0 is delivered after 3 s",
         change_delay(_delay_of_nothing),
         breaks=SOON,
+    ),
+    condition(
+        "delay-every-second",
+        "every second message without delayTime is delivered after 3 s",
+        *_every_second(),
+        breaks="delay.at-once",
     ),
     condition(
         "delay-of-the-last",

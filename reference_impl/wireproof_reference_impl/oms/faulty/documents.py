@@ -27,6 +27,17 @@ TIMES = "store.timestamp store.timestamp-unit store.timestamp-stable store.times
 HOST = "store.host"
 BIRTH = "message.born-timestamp-assigned store.timestamp-after-birth"
 BODY = "message.body-restored"
+QOS = "message.qos-default"
+DICTIONARY = "extension-header.dictionary"
+ATTRIBUTES = (
+    "round-trip.unchanged round-trip.correlation-id round-trip.message-key "
+    "round-trip.trace-id round-trip.claimed store.after-send store.timestamp "
+    "store.timestamp-unit store.timestamp-own store.timestamp-stable store.timestamp-after-birth "
+    "store.host store.host-not-empty delivery-count.present delivery-count.not-negative "
+    "delivery-count.grows delivery-count.base priority.default priority.not-folded "
+    "partition.delivered-from message-key.one-partition transaction.same-id"
+)
+"""What depends on the extension header as a whole."""
 
 
 def _part(name: str, value: JsonValue) -> Override:
@@ -87,7 +98,50 @@ def _told(name: str, change: Callable[[JsonValue], JsonValue]) -> Override:
     return change_told(wrong)
 
 
+def _qos(value: int) -> Override:
+    """Return an override by which a message without a qos is told to have this one."""
+
+    def wrong(told: JsonObject, message: Message) -> None:
+        if names.QOS not in message.sent.header:
+            told[names.QOS] = value
+
+    return change_header(wrong)
+
+
 FAULTS: tuple[Preset, ...] = (
+    wrong_value(
+        "extension-header-as-list",
+        "the extension header is a list of dictionaries",
+        _part(names.EXTENSION_HEADER, [{names.PRIORITY: 1}]),
+        breaks=DICTIONARY,
+        may_break=ATTRIBUTES,
+    ),
+    wrong_value(
+        "extension-header-as-text",
+        "the extension header is a string",
+        _part(names.EXTENSION_HEADER, "priority=1"),
+        breaks=DICTIONARY,
+        may_break=ATTRIBUTES,
+    ),
+    missing(
+        "extension-header-null",
+        "the extension header is null",
+        _part(names.EXTENSION_HEADER, None),
+        breaks=DICTIONARY,
+        may_break=ATTRIBUTES,
+    ),
+    wrong_value(
+        "qos-by-default-1",
+        "the qos of a message without one is 1",
+        _qos(1),
+        breaks=QOS,
+    ),
+    boundary(
+        "qos-by-default-2",
+        "the qos of a message without one is 2",
+        _qos(2),
+        breaks=QOS,
+    ),
     extra(
         "attribute-null",
         "every extension header has an attribute that is null",

@@ -70,9 +70,9 @@ FAULTS: tuple[Preset, ...] = (
         breaks=ABSENT,
     ),
     wrong_value(
-        "expire-relative",
-        "expireTime counts from the birth of the message",
-        change_discard(lambda born, expires, right: expires and born + expires),
+        "expire-in-seconds-from-birth",
+        "expireTime counts seconds from the birth of the message",
+        change_discard(lambda born, expires, right: expires and born + expires * _SECOND),
         breaks=ABSENT,
     ),
     boundary(

@@ -156,6 +156,14 @@ FAULTS: tuple[Preset, ...] = (
         _default(HIGHEST_PRIORITY),
         breaks=DEFAULT,
     ),
+    condition(
+        "priority-by-default-4-untold",
+        "a message without priority is told to have 5, and is ordered as one of 4",
+        _default(4),
+        _tell(lambda told: 5 if told == 4 else told),
+        breaks=DEFAULT,
+        may_break=ANY,
+    ),
     missing(
         "priority-11-refused",
         "a message with a priority above 10 is refused",

@@ -127,7 +127,8 @@ FAULTS: tuple[Preset, ...] = (
         "prepared-delivered",
         "a message is delivered before its transaction is committed",
         *_deliver_prepared(),
-        breaks=ROLLED_BACK,
+        breaks="transaction.prepared",
+        may_break=ROLLED_BACK,
     ),
     missing(
         "committed-lost",

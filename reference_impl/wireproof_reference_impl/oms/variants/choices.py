@@ -4,6 +4,11 @@ from wireproof_reference_impl.preset import Preset, alternative, variant
 
 VARIANTS: tuple[Preset, ...] = (
     variant(
+        "expires-from-birth",
+        "an expireTime is a duration that begins when the message is born",
+        {"expires_from_birth": True},
+    ),
+    variant(
         "expires-in-gap",
         "an expireTime from birth to the due time discards the message",
         {"expires_in_gap": True},

@@ -2,6 +2,7 @@
 
 import pytest
 
+from wireproof_kit.clients.observe import shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import Commanded, Magic, Sent
@@ -39,9 +40,7 @@ from wireproof_suites.nsq.client.seen import (
     node_connections,
     play,
     publishes,
-    shown,
     subscriptions,
-    unless,
 )
 
 MANY = 1000

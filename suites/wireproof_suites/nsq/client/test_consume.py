@@ -2,10 +2,11 @@
 
 import pytest
 
-from wireproof_kit.clients.events import Told
+from wireproof_kit.clients.events import Malformed, Told
+from wireproof_kit.clients.observe import any_of, list_told, malformed_observation, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
-from wireproof_kit.nsq.clients.events import Commanded, Malformed
+from wireproof_kit.nsq.clients.events import Commanded
 from wireproof_kit.nsq.clients.script import (
     After,
     Beat,
@@ -17,18 +18,7 @@ from wireproof_kit.nsq.clients.script import (
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.driver.lines import from_base64
 from wireproof_suites.nsq.client.client_case import client_case
-from wireproof_suites.nsq.client.seen import (
-    Question,
-    any_of,
-    at_least,
-    commands,
-    finishes,
-    list_told,
-    malformed_observation,
-    play,
-    shown,
-    unless,
-)
+from wireproof_suites.nsq.client.seen import Question, at_least, commands, finishes, play
 
 LONG = 15.0
 IDS = {

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from wireproof_kit.clients.observe import failures, list_told, results, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.identity import list_identities
@@ -17,18 +18,7 @@ from wireproof_spec.nsq.message import Extend
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError
 from wireproof_suites.nsq.client.client_case import client_case
-from wireproof_suites.nsq.client.seen import (
-    Question,
-    commands,
-    failures,
-    list_told,
-    message_of,
-    play,
-    results,
-    shown,
-    subscriptions,
-    unless,
-)
+from wireproof_suites.nsq.client.seen import Question, commands, message_of, play, subscriptions
 from wireproof_suites.nsq.client.test_order import HEAD, survival
 
 HEADER: dict[str, JsonValue] = {"k": "v", "other": "a b"}

@@ -2,10 +2,10 @@
 
 import pytest
 
-from wireproof_kit.clients.events import Connected
+from wireproof_kit.clients.events import Connected, Malformed
+from wireproof_kit.clients.observe import any_of, is_marked, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
-from wireproof_kit.nsq.clients.events import Malformed
 from wireproof_kit.nsq.clients.script import (
     NODE_1,
     Act,
@@ -20,15 +20,7 @@ from wireproof_kit.nsq.clients.script import (
 )
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.client.client_case import client_case
-from wireproof_suites.nsq.client.seen import (
-    any_of,
-    commands,
-    is_marked,
-    publishes,
-    shown,
-    subscriptions,
-    unless,
-)
+from wireproof_suites.nsq.client.seen import commands, publishes, subscriptions
 
 MANY = 1000
 LATER = After(0.3, (Beat(),))

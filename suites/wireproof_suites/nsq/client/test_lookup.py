@@ -3,6 +3,8 @@
 import pytest
 
 from wireproof_kit.clients.events import Connected
+from wireproof_kit.clients.observe import any_of, shown, unless
+from wireproof_kit.clients.part import Role
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import LOOKUP_INTERVAL_MS, Client
 from wireproof_kit.nsq.clients.events import Requested
@@ -12,7 +14,6 @@ from wireproof_kit.nsq.clients.script import (
     NODE_1,
     NODE_2,
     Lead,
-    Role,
     Rule,
     Script,
     Shape,
@@ -21,7 +22,6 @@ from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import V1_ACCEPT
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
-    any_of,
     closed_by_client,
     comes_before,
     distinct,
@@ -30,9 +30,7 @@ from wireproof_suites.nsq.client.seen import (
     play,
     publishes,
     requests,
-    shown,
     subscriptions,
-    unless,
 )
 
 TWO = {0: NODE_1, 1: NODE_2}

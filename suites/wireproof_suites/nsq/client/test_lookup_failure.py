@@ -3,6 +3,8 @@
 import pytest
 
 from wireproof_kit.clients.events import Connected, Ended, Marked, Measured
+from wireproof_kit.clients.observe import any_of, failures, is_marked, shown, unless
+from wireproof_kit.clients.part import Role
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.peers import ANSWERED
@@ -15,7 +17,6 @@ from wireproof_kit.nsq.clients.script import (
     Down,
     Note,
     Respond,
-    Role,
     Rule,
     Script,
     Silence,
@@ -24,17 +25,7 @@ from wireproof_kit.nsq.clients.script import (
 )
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.client.client_case import client_case
-from wireproof_suites.nsq.client.seen import (
-    any_of,
-    failures,
-    is_marked,
-    lookups,
-    play,
-    publishes,
-    shown,
-    subscriptions,
-    unless,
-)
+from wireproof_suites.nsq.client.seen import lookups, play, publishes, subscriptions
 
 MANY = 1000
 LONG = 15.0

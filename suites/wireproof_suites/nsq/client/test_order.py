@@ -2,6 +2,7 @@
 
 import pytest
 
+from wireproof_kit.clients.observe import any_of, list_told, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import ORDERED, Commanded
@@ -19,17 +20,13 @@ from wireproof_spec.driver.lines import from_base64
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
     Question,
-    any_of,
     at_least,
     commands,
     distinct,
     finishes,
     is_mentioned,
-    list_told,
     play,
-    shown,
     subscriptions,
-    unless,
 )
 
 LONG = 15.0

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from wireproof_kit.clients.observe import answers, any_of, failures, results, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import Sent
@@ -26,19 +27,13 @@ from wireproof_spec.nsq.frame import error_frame
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
     Question,
-    answers,
-    any_of,
     at_least,
     distinct,
     error_sent,
-    failures,
     lookups,
     message_of,
     play,
     publishes,
-    results,
-    shown,
-    unless,
 )
 
 MANY = 1000

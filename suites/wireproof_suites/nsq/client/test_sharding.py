@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from wireproof_kit.clients.observe import answers, failures, results, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import PUBLISHES, Commanded, Requested
@@ -20,16 +21,11 @@ from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
     Question,
-    answers,
     distinct,
-    failures,
     lookups,
     message_of,
     play,
     publishes,
-    results,
-    shown,
-    unless,
 )
 
 KEYS = tuple(f"key-{number}" for number in range(8))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from wireproof_kit.clients.observe import failures, list_told, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import Sent
@@ -30,14 +31,10 @@ from wireproof_suites.nsq.client.seen import (
     commands,
     distinct,
     error_sent,
-    failures,
     finishes,
-    list_told,
     play,
     requests,
-    shown,
     subscriptions,
-    unless,
 )
 
 FOUR = {0: NODE_1, 1: NODE_2, 2: NODE_1, 3: NODE_2}

@@ -2,6 +2,7 @@
 
 import pytest
 
+from wireproof_kit.clients.observe import failures, results, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.script import Delivery, Reply, Script, Silence, always
@@ -14,14 +15,10 @@ from wireproof_suites.nsq.client.seen import (
     Question,
     at_least,
     commands,
-    failures,
     finishes,
     is_mentioned,
     play,
     publishes,
-    results,
-    shown,
-    unless,
 )
 from wireproof_suites.nsq.client.test_order import HEAD, survival
 

@@ -1,0 +1,226 @@
+"""The relay: bytes as they came, whoever dies, however much comes."""
+
+import contextlib
+import random
+import socket
+import threading
+import tracemalloc
+from collections.abc import Callable, Iterable
+
+import pytest
+from proxied import DEADLINE, Proxied, proxied
+from scripted_peer import OK, Peer, ScriptedPeer
+
+from wireproof_kit.clients.events import Connected, Disconnected, Event
+from wireproof_kit.nsq.proxy.part import make_part
+from wireproof_kit.proxy.checks import Shown
+from wireproof_kit.proxy.events import Noted, Undecoded
+from wireproof_kit.proxy.fronts import Front, FrontFor, Gate, OpenGate
+from wireproof_kit.proxy.part import ProxyPart
+
+MANY = 3 << 20
+
+
+def read_all(sock: socket.socket) -> bytes:
+    pieces: list[bytes] = []
+    while piece := sock.recv(65536):
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def echo(peer: Peer) -> None:
+    while piece := peer.sock.recv(65536):
+        peer.say(piece)
+
+
+def echoed(proxy: Proxied, data: bytes) -> bytes:
+    """Send bytes in odd pieces, end the direction, and return all that comes back."""
+    with proxy.connect() as sock:
+        draw = random.Random(len(data))
+
+        def send() -> None:
+            at = 0
+            while at < len(data):
+                size = draw.choice((1, 7, 1000, 65536, 200_000))
+                sock.sendall(data[at : at + size])
+                at += size
+            sock.shutdown(socket.SHUT_WR)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        received = read_all(sock)
+        sender.join(DEADLINE)
+        return received
+
+
+@pytest.mark.parametrize("beginning", [b"  V2PUB t 0\n", b"  V2IDENTIFY\n", b"GET / HTTP/1.1\r\n"])
+def test_bytes_are_equal_on_both_sides_whatever_they_mean(beginning: bytes) -> None:
+    data = beginning + random.Random(1).randbytes(MANY)
+    with ScriptedPeer(echo) as broker, proxied(("nsqd", broker.address)) as proxy:
+        assert echoed(proxy, data) == data
+        proxy.seen.until(Disconnected)
+    assert proxy.seen.bytes["nsqd1.1", "send"] == data
+    assert proxy.seen.bytes["nsqd1.1", "receive"] == data
+
+
+def test_a_client_that_ends_its_direction_still_reads() -> None:
+    def script(peer: Peer) -> None:
+        peer.rest()
+        peer.say(b"late answer")
+
+    with ScriptedPeer(script) as broker, proxied(("nsqd", broker.address)) as proxy:
+        with proxy.connect() as sock:
+            sock.sendall(b"  V2")
+            sock.shutdown(socket.SHUT_WR)
+            assert read_all(sock) == b"late answer"
+        closed = proxy.seen.until(Disconnected)
+    assert isinstance(closed, Disconnected)
+    assert closed.by == "client"
+
+
+def drop(peer: Peer) -> None:
+    peer.exactly(4)
+
+
+def reset(peer: Peer) -> None:
+    peer.exactly(4)
+    peer.reset()
+
+
+@pytest.mark.parametrize("dies", [drop, reset])
+def test_a_broker_that_dies_ends_its_client_and_the_next_one_is_served(
+    dies: Callable[[Peer], None],
+) -> None:
+    with ScriptedPeer(dies) as broker, proxied(("nsqd", broker.address)) as proxy:
+        for _ in range(2):
+            with proxy.connect() as sock:
+                sock.sendall(b"  V2")
+                assert read_all(sock) == b""
+            closed = proxy.seen.until(Disconnected)
+            assert isinstance(closed, Disconnected)
+            assert closed.by == "broker"
+    assert proxy.observer.faults == []
+
+
+def test_a_broker_that_is_not_there_ends_the_client_and_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        gone = server.getsockname()
+    with proxied(("nsqd", gone)) as proxy:
+        with proxy.connect() as sock:
+            assert read_all(sock) == b""
+        closed = proxy.seen.until(Disconnected)
+    assert isinstance(closed, Disconnected)
+    assert closed.by == "broker"
+    assert proxy.verdicts() == {}
+
+
+def test_a_client_that_dies_ends_its_connection_to_the_broker() -> None:
+    ended = threading.Event()
+
+    def script(peer: Peer) -> None:
+        with contextlib.suppress(OSError):
+            peer.rest()
+        ended.set()
+
+    with ScriptedPeer(script) as broker, proxied(("nsqd", broker.address)) as proxy:
+        sock = proxy.connect()
+        sock.sendall(b"  V2")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        sock.close()
+        assert ended.wait(DEADLINE)
+        closed = proxy.seen.until(Disconnected)
+        with proxy.connect():
+            proxy.seen.until(Connected)
+    assert isinstance(closed, Disconnected)
+    assert closed.by == "client"
+
+
+class BadGate(OpenGate):
+    """Holds what comes, and fails at the second chunk."""
+
+    def from_client(self, data: bytes) -> bytes:
+        self.held[True] += data
+        if len(self.held[True]) > 4:
+            raise RuntimeError("out of order")
+        return b""
+
+
+def bad_gate(front: Front, host: str, front_for: FrontFor) -> Gate:
+    return BadGate()
+
+
+def test_a_gate_that_fails_loses_nothing_and_says_so() -> None:
+    part = make_part()
+    failing = ProxyPart(part.list_services, bad_gate, part.watch, part.tell, part.clauses)
+    data = b"  V2" + bytes(range(256)) * 100
+    with (
+        ScriptedPeer(echo) as broker,
+        proxied(("nsqd", broker.address), part=failing) as proxy,
+    ):
+        assert echoed(proxy, data) == data
+        noted = proxy.seen.until(Noted)
+    assert isinstance(noted, Noted)
+    assert noted.text.startswith("the proxy failed, and relays: RuntimeError")
+
+
+class BadWatcher:
+    """Fails at the first bytes."""
+
+    opening: tuple[str, ...] = ()
+
+    def decode(self, at: float, data: bytes, *, by_client: bool) -> Iterable[Event]:
+        raise ZeroDivisionError
+
+    def see(self, event: Event) -> Iterable[Shown]:
+        return ()
+
+    def frame_bytes(self, event: Event) -> bytes:
+        return b""
+
+
+def test_a_watcher_that_fails_stops_only_the_observation_of_its_connection() -> None:
+    part = make_part()
+    make_gate, tell, clauses = part.make_gate, part.tell, part.clauses
+    failing = ProxyPart(part.list_services, make_gate, lambda _: BadWatcher(), tell, clauses)
+    with ScriptedPeer(echo) as broker, proxied(("nsqd", broker.address), part=failing) as proxy:
+        assert echoed(proxy, b"  V2NOP\n") == b"  V2NOP\n"
+        proxy.seen.until(Undecoded)
+        assert echoed(proxy, b"  V2NOP\n") == b"  V2NOP\n"
+    assert "ZeroDivisionError" in proxy.observer.faults[0]
+
+
+def test_a_flood_passes_whole_and_takes_bounded_memory() -> None:
+    size, count = 64_000, 500  # 32 MB, of which the observer may hold 1 MB
+    frame = len(b"x" * size).to_bytes(4, "big") + b"x" * size
+    received = threading.Event()
+    total = 0
+
+    def swallow(peer: Peer) -> None:
+        nonlocal total
+        while piece := peer.sock.recv(1 << 20):
+            total += len(piece)
+        peer.say(OK)
+        received.set()
+
+    tracemalloc.start()
+    try:
+        with (
+            ScriptedPeer(swallow) as broker,
+            proxied(("nsqd", broker.address), most=1 << 20) as proxy,
+            proxy.connect() as sock,
+        ):
+            tracemalloc.reset_peak()
+            before = tracemalloc.get_traced_memory()[0]
+            sock.sendall(b"  V2")
+            for _ in range(count):
+                sock.sendall(b"PUB t 0\n" + frame)
+            sock.shutdown(socket.SHUT_WR)
+            assert read_all(sock) == OK
+            assert received.wait(DEADLINE)
+            peak = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    assert total == 4 + count * (8 + len(frame))
+    assert proxy.tap.most_waiting <= 1 << 20
+    assert peak < 8 << 20
+    assert proxy.seen.counts.total() + proxy.tap.lost_bytes == total + len(OK)

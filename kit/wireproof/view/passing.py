@@ -1,0 +1,154 @@
+"""What passes a proxy, as lines for people or as JSON lines, and what that showed in the end."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import IO
+
+from wireproof.view.events import Event as JsonEvent
+from wireproof.view.events import write_event
+from wireproof.view.output import write_lines
+from wireproof.view.style import Style
+from wireproof_kit.clients.events import Event
+from wireproof_kit.proxy.events import Listening
+from wireproof_kit.proxy.observer import Observer
+from wireproof_kit.proxy.tally import Entry
+from wireproof_kit.proxy.tap import Tap
+from wireproof_kit.wire.transcript import Step
+from wireproof_reports.wording import count_noun
+from wireproof_spec.catalogue import CLIENT
+from wireproof_spec.wire_error import WireError
+
+MOST_BYTES = 1 << 12
+"""Bytes of a field that stand in a JSON line, in hex digits; ours."""
+Tell = Callable[[Event], str | None]
+
+
+class LinePassing:
+    """A line for each event; with ``quiet`` only for addresses and deviations."""
+
+    def __init__(self, out: IO[str], tell: Tell, style: Style, *, quiet: bool) -> None:
+        self._out = out
+        self._tell = tell
+        self._style = style
+        self._quiet = quiet
+
+    def step(self, step: Step) -> None:
+        """Do nothing: events are shown, not bytes."""
+
+    def event(self, event: Event) -> None:
+        """Write the line of an event."""
+        if isinstance(event, Listening):
+            line = f"{event.conn:<9}{event.address} stands before {event.upstream}"
+            write_lines(self._out, [line])
+        elif not self._quiet and (text := self._tell(event)) is not None:
+            write_lines(self._out, [f"{event.at:9.3f} s  {text}"])
+
+    def deviation(self, entry: Entry) -> None:
+        """Write at once that a clause was violated for the first time."""
+        head = self._style.paint("DEVIATES", "bad")
+        write_lines(self._out, [f"{head} {_name(entry)}  {entry.conn}: {entry.what}"])
+
+    def end(self, observer: Observer, tap: Tap, unseen: Sequence[str], exit_code: int) -> None:
+        """Write the summary: what passed, and what it showed of each clause."""
+        write_lines(self._out, ["", *_summary(observer, tap, self._style)])
+        if unseen:
+            write_lines(self._out, [f"not seen {count_noun(len(unseen), 'clause')}"])
+        write_lines(self._out, [f"{_conclusion(observer):<68}exit {exit_code}"])
+
+
+class JsonPassing:
+    """A JSON object for each event and deviation, and at the end for the verdict."""
+
+    def __init__(self, out: IO[str]) -> None:
+        self._out = out
+
+    def step(self, step: Step) -> None:
+        """Do nothing: events are shown, not bytes."""
+
+    def event(self, event: Event) -> None:
+        """Write the object of an event."""
+        shown: dict[str, object] = {"event": type(event).__name__.lower()}
+        for each in fields(event):
+            shown |= _plain(each.name, getattr(event, each.name))
+        write_event(self._out, shown)
+
+    def deviation(self, entry: Entry) -> None:
+        """Write the object of a clause that was violated for the first time."""
+        write_event(self._out, {"event": "deviation", **_object(entry)})
+
+    def end(self, observer: Observer, tap: Tap, unseen: Sequence[str], exit_code: int) -> None:
+        """Write the object of the verdict."""
+        traffic = observer.traffic
+        write_event(
+            self._out,
+            {
+                "event": "verdict",
+                "exit": exit_code,
+                "clauses": [_object(entry) for entry in observer.tally.entries()],
+                "not_seen": list(unseen),
+                "connections": traffic.connections,
+                "events": traffic.events,
+                "bytes_from_clients": traffic.bytes_sent,
+                "bytes_from_servers": traffic.bytes_received,
+                "not_decoded": traffic.undecoded,
+                "not_observed_bytes": tap.lost_bytes,
+                "faults": observer.faults,
+            },
+        )
+
+
+def _summary(observer: Observer, tap: Tap, style: Style) -> Iterator[str]:
+    traffic = observer.traffic
+    yield (
+        f"passed   {count_noun(traffic.connections, 'connection')}, "
+        f"{count_noun(traffic.events, 'event')}, {traffic.bytes_sent} bytes from clients, "
+        f"{traffic.bytes_received} from servers"
+    )
+    if traffic.undecoded:
+        yield (
+            f"doubt    {count_noun(traffic.undecoded, 'connection')} not decoded to the end; "
+            f"{tap.lost_bytes} bytes not observed"
+        )
+    yield from (f"fault    {fault}" for fault in observer.faults)
+    for entry in observer.tally.entries():
+        if entry.deviates:
+            times = f"{entry.deviates} of {entry.conforms + entry.deviates}"
+            verdict = f"{style.paint('DEVIATES', 'bad')} {times}"
+            yield f"{_name(entry):<58}{verdict}"
+            yield f"         {entry.conn}: {entry.what}"
+        else:
+            yield f"{_name(entry):<58}conforms {entry.conforms}"
+
+
+def _conclusion(observer: Observer) -> str:
+    entries = observer.tally.entries()
+    if not entries:
+        return "nothing passed that shows anything of a clause"
+    deviating = sum(bool(entry.deviates) for entry in entries)
+    return f"{count_noun(deviating, 'clause')} of {len(entries)} seen deviate"
+
+
+def _name(entry: Entry) -> str:
+    side = "client" if entry.clause.role == CLIENT else "broker"
+    return f"{side:<9}{entry.clause.level.upper():<7}{entry.clause.id}"
+
+
+def _object(entry: Entry) -> JsonEvent:
+    return {
+        "clause": entry.clause.id,
+        "level": entry.clause.level,
+        "role": entry.clause.role,
+        "case": entry.case,
+        "verdict": "deviates" if entry.deviates else "conforms",
+        "conforms": entry.conforms,
+        "deviates": entry.deviates,
+        "conn": entry.conn,
+        "what": entry.what,
+    }
+
+
+def _plain(name: str, value: object) -> Mapping[str, object]:
+    """Return a field of an event as members of a JSON object."""
+    if isinstance(value, bytes):
+        return {f"{name}_hex": value[:MOST_BYTES].hex(), f"{name}_length": len(value)}
+    return {name: str(value) if isinstance(value, WireError) else value}

@@ -1,0 +1,64 @@
+"""Checks a driver of a client: first its lines, then what its client does."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from wireproof_kit.clients.events import Answered, BadLine
+from wireproof_kit.clients.launch import check_command
+from wireproof_kit.clients.story import Story
+from wireproof_kit.drivers.check import Finding, check_driver
+from wireproof_kit.drivers.child import split_command
+from wireproof_spec import json_schema
+from wireproof_spec.driver.lines import Failure, Fields, Unsupported
+from wireproof_spec.strict_json import JsonValue
+
+START_S = 30.0
+
+
+def check_client(
+    command: str,
+    known: Sequence[str],
+    settings: Fields,
+    rules: Sequence[Callable[[str], Finding]],
+) -> Iterator[Finding]:
+    """Yield findings about a driver; the ``rules`` are looked at if its lines are right.
+
+    ``known`` are the names that may stand in braces in the command, ``settings`` what the driver
+    is told with open.
+
+    Raises:
+        UsageFault: the driver cannot be started.
+    """
+    check_command(command, known)
+    wrong = False
+    for finding in check_driver(split_command(command), settings=settings):
+        wrong = wrong or bool(finding.wrong)
+        yield finding
+    if not wrong:
+        yield from (rule(command) for rule in rules)
+
+
+def list_answers(story: Story, op: str) -> list[Answered]:
+    """Return the driver's answers to an operation."""
+    return story.of(Answered, lambda event: event.op == op)
+
+
+def explain_failure(story: Story, op: str) -> str:
+    """Say why an operation did not go well; empty if it did."""
+    answered = next(iter(list_answers(story, op)), None)
+    bad = story.first(BadLine)
+    if bad is not None:
+        return f"it {bad.fault}"
+    if answered is None:
+        return f"{op} was not answered"
+    if isinstance(answered.answer, Failure):
+        return f"{op} failed: {answered.answer.message}"
+    if isinstance(answered.answer, Unsupported):
+        return f"{op}: {answered.answer.what} is unsupported"
+    return ""
+
+
+def find_misfit(schema: str, value: JsonValue) -> str:
+    """Say where a value breaks a JSON Schema; empty if it does not."""
+    for fault in json_schema.check(schema, value):
+        return f"{fault.pointer or 'the object'}: {fault.text}"
+    return ""

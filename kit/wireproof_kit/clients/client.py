@@ -1,0 +1,80 @@
+"""The client under test, as a case sees it: play a script, and get the story."""
+
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from wireproof_kit.clients.part import ClientPart, Role, Until, Values
+from wireproof_kit.clients.stage import Limits, Stage
+from wireproof_kit.clients.story import Story, read_story
+from wireproof_kit.runner.patience import machine_load
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.record import TranscriptRecord
+
+COURSE_S = 6.0
+"""How long a case may take once the client has connected: the longest default bound is 5 s."""
+
+S = TypeVar("S")
+S_contra = TypeVar("S_contra", contravariant=True)
+
+
+class Client(Protocol[S_contra]):
+    """The client under test as cases use it; ``role`` is one of its roles."""
+
+    @property
+    def role(self) -> Role:
+        """A role of the client: consumer or producer."""
+        ...
+
+    def play(self, script: S_contra, until: Until, *, within: float = COURSE_S) -> Story:
+        """Play a script until the story is complete; return the story."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StartedClient(Generic[S]):
+    """A client that is started for this case; ``names`` are what the case works with."""
+
+    part: ClientPart[S]
+    command: str
+    names: Values
+    role: Role
+    start_s: float
+    transcript: Transcript
+
+    def play(self, script: S, until: Until, *, within: float = COURSE_S) -> Story:
+        """Start the client and play the script until the story is complete.
+
+        Raises:
+            UsageFault: the client cannot be started.
+        """
+        story = Story(self.part.decode())
+        stage = Stage(self.part.meet(script, self.names), story, self.transcript)
+        try:
+            addresses = stage.listen()
+            stage.play(
+                addresses,
+                self.command,
+                self.part.fill(script, addresses, self.names),
+                until=until,
+                limits=Limits(self.start_s, within * machine_load()),
+            )
+        finally:
+            stage.close()
+        return story
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedClient:
+    """The client of a recorded case: it returns the recorded story, and nothing is started."""
+
+    story: Story
+    role: Role = "producer"
+
+    def play(self, script: object, until: Until, *, within: float = COURSE_S) -> Story:
+        """Return the recorded story."""
+        return self.story
+
+
+def recorded_client(part: ClientPart[S], transcript: TranscriptRecord) -> RecordedClient:
+    """Return the client of a recorded case."""
+    return RecordedClient(read_story(transcript, part.decode()))

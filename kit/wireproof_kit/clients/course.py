@@ -1,0 +1,82 @@
+"""The course of a recorded case with a client as text, one line for each event."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from wireproof_kit.clients.events import (
+    Answered,
+    BadLine,
+    Connected,
+    Disconnected,
+    Ended,
+    Event,
+    Expired,
+    Flooded,
+    Greeted,
+    Malformed,
+    Marked,
+    Told,
+)
+from wireproof_kit.clients.story import Decoder, read_story
+from wireproof_spec.driver.lines import Failure, Result
+from wireproof_spec.record import TranscriptRecord
+from wireproof_spec.wording import show_value
+
+_NOTES: Mapping[type[Event], str] = {
+    Expired: "nothing more came in time",
+    Flooded: "too much came",
+    Marked: "time is over",
+}
+TEXT = 48
+Describe = Callable[[Event], str | None]
+"""Returns what an event of one protocol holds, or None for an event of another kind."""
+
+
+def tell(
+    transcript: TranscriptRecord, decoder: Decoder, *, sent: Describe, answer: Describe
+) -> Iterator[str]:
+    """Yield the course of a case: time, sender, receiver and content.
+
+    ``sent`` describes what the client sent, ``answer`` what its peers sent.
+    """
+    for event in read_story(transcript, decoder).events:
+        told = tell_event(event, sent, answer)
+        if told is not None:
+            yield f"{event.at:7.3f} s  {told}"
+
+
+def tell_event(event: Event, sent: Describe, answer: Describe) -> str | None:
+    """Return an event as text; None for one that says nothing."""
+    if isinstance(event, Malformed):
+        return f"client -> {event.conn:<11} malformed: {event.error}"
+    if (text := sent(event)) is not None:
+        return f"client -> {event.conn:<11} {text}"
+    if (text := answer(event)) is not None:
+        return f"client <- {event.conn:<11} {text}"
+    if isinstance(event, Connected):
+        return f"client -> {event.conn:<11} connects"
+    if isinstance(event, Disconnected):
+        return f"{event.by:<6} -- {event.conn:<11} closes"
+    return _tell_process(event)
+
+
+def _tell_process(event: Event) -> str | None:
+    if isinstance(event, Greeted):
+        return f"driver                greets as {event.hello.name} {event.hello.version}"
+    if isinstance(event, Answered):
+        return f"driver                answers {event.op}: {_outcome(event)}"
+    if isinstance(event, Told):
+        return f"driver                tells of {event.event.name}"
+    if isinstance(event, BadLine):
+        return f"driver                {event.fault}"
+    if isinstance(event, Ended):
+        return f"client                ends with exit code {event.code}"
+    found = next((text for kind, text in _NOTES.items() if isinstance(event, kind)), None)
+    return f"kit                   {found}" if found else None
+
+
+def _outcome(event: Answered) -> str:
+    if isinstance(event.answer, Result):
+        return "ok"
+    if isinstance(event.answer, Failure):
+        return f"error, {show_value(event.answer.message, width=TEXT)}"
+    return f"{event.answer.what} is unsupported"

@@ -1,0 +1,89 @@
+"""Reads the HTTP requests that a client sends on one connection to a peer."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+import h11
+
+
+class NotHttp(Exception):
+    """The bytes are no HTTP request; ``str()`` says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """One request; ``query`` has each value of a name, ``headers`` have lower-case names."""
+
+    method: str
+    path: str
+    query: Mapping[str, tuple[str, ...]]
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def closes(self) -> bool:
+        """True if the client asks for the end of the connection after the answer."""
+        return self.headers.get("connection", "").lower() == "close"
+
+
+class HttpRequests:
+    """The requests of one connection."""
+
+    def __init__(self) -> None:
+        self._parser = h11.Connection(h11.SERVER)
+        self._is_broken = False
+        self._head: h11.Request | None = None
+        self._body = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[HttpRequest]:
+        """Yield the requests that end in these bytes.
+
+        Raises:
+            NotHttp: the bytes are no request; later bytes are passed over.
+        """
+        if self._is_broken:
+            return
+        try:
+            self._parser.receive_data(data)
+            yield from self._requests()
+        except h11.RemoteProtocolError as error:
+            self._is_broken = True
+            raise NotHttp(str(error)) from None
+
+    def expect_next(self) -> None:
+        """Prepare for the next request; the form of the answer is not checked."""
+        if self._parser.our_state is h11.SEND_RESPONSE:
+            close = self._parser.their_state is h11.MUST_CLOSE
+            length = [("Content-Length", "0"), *([("Connection", "close")] if close else [])]
+            self._parser.send(h11.Response(status_code=200, headers=length))
+            self._parser.send(h11.EndOfMessage())
+        if self._parser.states == {h11.CLIENT: h11.DONE, h11.SERVER: h11.DONE}:
+            self._parser.start_next_cycle()
+
+    def _requests(self) -> Iterator[HttpRequest]:
+        while True:
+            event = self._parser.next_event()
+            if event is h11.NEED_DATA or event is h11.PAUSED:
+                return
+            if isinstance(event, h11.ConnectionClosed):
+                return
+            if isinstance(event, h11.Request):
+                self._head, self._body = event, bytearray()
+            elif isinstance(event, h11.Data):
+                self._body += event.data
+            elif isinstance(event, h11.EndOfMessage) and self._head is not None:
+                yield read_request(self._head, bytes(self._body))
+
+
+def read_request(head: h11.Request, body: bytes = b"") -> HttpRequest:
+    """Return a request by its head and its body."""
+    target = urlsplit(head.target.decode("latin-1"))
+    query = parse_qs(target.query, keep_blank_values=True)
+    return HttpRequest(
+        head.method.decode("latin-1"),
+        target.path,
+        {name: tuple(values) for name, values in query.items()},
+        {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers},
+        body,
+    )

@@ -1,0 +1,61 @@
+"""What a protocol adds to the judging of clients: peers, scripts, probes and names."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+from wireproof_kit.clients.effects import Peers
+from wireproof_kit.clients.events import Answered
+from wireproof_kit.clients.story import Decoder, Story
+from wireproof_kit.observation import Observation
+from wireproof_spec.driver.lines import Unsupported
+
+Role: TypeAlias = Literal["producer", "consumer"]
+Values: TypeAlias = Mapping[str, str]
+"""Values by the names that stand in braces in a client's command."""
+Until: TypeAlias = Callable[[Story], bool]
+Stories: TypeAlias = Mapping[str, Story]
+"""The stories of the short runs at the start, by the name of the run."""
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment(Generic[S]):
+    """A short run in one role: its script, and the condition that ends it."""
+
+    role: Role
+    script: S
+    until: Until
+
+    def is_over(self, story: Story) -> bool:
+        """Return True once the run has shown the capability, or the driver cannot do its part."""
+        return self.until(story) or any(
+            isinstance(event.answer, Unsupported) for event in story.of(Answered)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ClientPart(Generic[S]):
+    """How the clients of one protocol are started, probed and met; ``S`` is its kind of script.
+
+    ``settings`` are the names that the kit fills into a command; ``addresses`` are those of them
+    that are addresses. ``name`` returns what one case works with, such as a topic, from the run's
+    token and the number of the case. ``fill`` returns the values of all settings. ``first`` are
+    the runs that show whether a client can be judged in a role at all, ``further`` the others; a
+    run of ``first`` in a role bears the name of the role, further ones of that role any other.
+    ``undone`` says what a client did not do that does not play a role. A role whose run of
+    ``first`` meets ``prefer`` goes first where a case leaves the role open.
+    """
+
+    settings: tuple[str, ...]
+    addresses: tuple[str, ...]
+    name: Callable[[str, int], Values]
+    decode: Callable[[], Decoder]
+    meet: Callable[[S, Values], Peers]
+    fill: Callable[[S, Mapping[str, str], Values], Values]
+    first: Mapping[str, Experiment[S]]
+    further: Mapping[str, Experiment[S]]
+    undone: Mapping[Role, str]
+    prefer: Until
+    observe_capability: Callable[[Stories, str], Observation]
+    observe_reading: Callable[[Stories, str], Observation]

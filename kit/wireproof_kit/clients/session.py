@@ -1,0 +1,216 @@
+"""A session with a client: the client is probed once, then started again for every case."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Generic, TypeVar
+
+from wireproof_kit.clients.client import StartedClient
+from wireproof_kit.clients.control import loopback_round_trip
+from wireproof_kit.clients.events import BadLine, Connected, Ended, Expired, Greeted, Wrote
+from wireproof_kit.clients.launch import PREFIX, check_command
+from wireproof_kit.clients.part import ClientPart, Experiment, Role, Stories
+from wireproof_kit.clients.story import STDERR, Story
+from wireproof_kit.drivers.child import end_all
+from wireproof_kit.drivers.output import Kept
+from wireproof_kit.errors import TargetUnreachable, UsageFault
+from wireproof_kit.runner.patience import Patience
+from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
+from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.transcript import Transcript
+
+CLIENT = "client"
+START_S, START_LEAST, START_MOST = 30.0, 10.0, 60.0
+FACTOR = 10
+ANSWER_S = 0.25
+"""A loopback round trip takes far less, unless the machine is too busy to be judged on."""
+PROBES_AT_ONCE = 3
+PROBE_S = 6.0
+PROBE_TRIES = 3
+ROLES: Mapping[str | None, tuple[Role, ...]] = {
+    "producer": ("producer",),
+    "consumer": ("consumer",),
+    "both": ("producer", "consumer"),
+    None: ("producer", "consumer"),
+}
+
+
+S = TypeVar("S")
+
+
+class ClientSession(Generic[S]):
+    """The client of one run; its methods are thread-safe."""
+
+    def __init__(self, part: ClientPart[S], target: Target, options: SessionOptions) -> None:
+        self._part = part
+        self._command = target.command or ""
+        self._role = target.role
+        self._token = options.run_token
+        self._numbers = itertools.count(1)
+        self._start_s = options.timeout or START_S
+        self._played: Role = ROLES[target.role][0]
+        self._runs: dict[str, tuple[Story, Transcript]] = {}
+        self.patience = Patience(answer=ANSWER_S, push=0.0, redelivery=0.0)
+
+    def meet(self) -> None:
+        """Start the client in its roles and see that it can be judged.
+
+        Raises:
+            UsageFault: the client cannot be started.
+            TargetUnreachable: the client ends at once, never connects, or does not do its role.
+        """
+        roles: tuple[Role, ...] = ROLES[self._role]
+        self._run_all({name: run for name, run in self._part.first.items() if run.role in roles})
+        played: list[Role] = [role for role in roles if self._plays(role)]
+        if not played or (self._role is not None and len(played) < len(roles)):
+            lacking: Role = next(role for role in roles if role not in played)
+            raise TargetUnreachable(self._reason(lacking, *self._runs[lacking]))
+        preferred = [role for role in played if self._part.prefer(self._runs[role][0])]
+        self._played = (preferred or played)[0]
+        self._start_s = self._measured_start()
+        further = self._part.further
+        self._run_all({name: run for name, run in further.items() if run.role in played})
+
+    def probe_capability(self, name: str) -> Probe:
+        """Return what the short runs show of a capability."""
+        return Probe(self._part.observe_capability(self._stories(), name), self._evidence(name))
+
+    def probe_reading(self, name: str) -> Probe:
+        """Return the reading that the client follows, where a run shows it."""
+        return Probe(self._part.observe_reading(self._stories(), name), Transcript())
+
+    def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
+        """Return the client for one run of one case, with names of its own."""
+        return {CLIENT: self._client(transcript)} if CLIENT in names else {}
+
+    def release(self, arguments: Mapping[str, object]) -> None:
+        """Release nothing: a client is ended when its case ends."""
+
+    def control(self) -> Control:
+        """Make a round trip over loopback, between threads, as cases do."""
+        return control_round_trip(loopback_round_trip, self.patience)
+
+    def is_alive(self) -> bool:
+        """Return True: the next case starts the client anew."""
+        return True
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return the driver's description of itself, and the client's command."""
+        found = {"command": self._command}
+        for story in self._stories().values():
+            greeted = story.first(Greeted)
+            if greeted is not None:
+                hello = greeted.hello
+                found |= {"name": hello.name, "version": hello.version, "driver": "yes"}
+        if self._role is not None:
+            found["role"] = self._role
+        return found
+
+    def begin(self, kinds: object) -> None:
+        """Do nothing: cases share nothing."""
+
+    def bind(self, readings: Mapping[str, str | None]) -> None:
+        """Do nothing: the client chooses its spelling itself."""
+
+    def prepare(self, kinds: object) -> None:
+        """Do nothing: every case has peers of its own."""
+
+    def close(self) -> None:
+        """End every client that still runs."""
+        end_all()
+
+    def _client(self, transcript: Transcript) -> StartedClient[S]:
+        return StartedClient(
+            part=self._part,
+            command=self._command,
+            names=self._part.name(self._token, next(self._numbers)),
+            role=self._played,
+            start_s=self._start_s,
+            transcript=transcript,
+        )
+
+    def _run_all(self, experiments: Mapping[str, Experiment[S]]) -> None:
+        with ThreadPoolExecutor(PROBES_AT_ONCE, thread_name_prefix="client-probe") as pool:
+            runs = pool.map(self._run, experiments.values())
+            for name, run in zip(experiments, runs, strict=True):
+                self._runs[name] = run
+
+    def _run(self, experiment: Experiment[S]) -> tuple[Story, Transcript]:
+        """Play a short run; again if the client was kept from running meanwhile."""
+        for left in reversed(range(PROBE_TRIES)):
+            transcript = Transcript()
+            client = self._client(transcript)
+            story = client.play(experiment.script, experiment.is_over, within=PROBE_S)
+            if not (left and story.has_expired() and story.is_starved()):
+                return story, transcript
+        raise AssertionError("the last try returns")
+
+    def _stories(self) -> Stories:
+        return {name: story for name, (story, _) in self._runs.items()}
+
+    def _plays(self, role: Role) -> bool:
+        return self._part.observe_capability(self._stories(), f"client-{role}").value == "ok"
+
+    def _evidence(self, name: str) -> Transcript:
+        run = name.removeprefix("client-")
+        found = self._runs.get(run) or next(iter(self._runs.values()))
+        return found[1]
+
+    def _measured_start(self) -> float:
+        """Return the time limit of a start: far longer than the slowest start seen."""
+        firsts = [story.first(Connected) for story in self._stories().values()]
+        slowest = max((event.at for event in firsts if event is not None), default=START_S)
+        return min(max(FACTOR * slowest, START_LEAST), START_MOST)
+
+    def _reason(self, role: Role, story: Story, transcript: Transcript) -> str:
+        """Say in one sentence why a client cannot be judged."""
+        told, command = _last_words(story), self._command
+        ended, bad = story.first(Ended), story.first(BadLine)
+        if bad is not None:
+            return f"`{command}` breaks the driver protocol: {bad.fault}{told}"
+        if story.first(Connected) is None and ended is not None:
+            return f"`{command}` ended with exit code {ended.code} before it connected{told}"
+        if story.first(Connected) is None:
+            filled = ", ".join(f"{{{name}}}" for name in self._part.addresses)
+            set_to = ", ".join(f"{PREFIX}{name.upper()}" for name in self._part.addresses)
+            return (
+                f"`{command}` did not connect to the addresses it was given "
+                f"({filled}, or {set_to}){told}"
+            )
+        after = (
+            f"ended with exit code {ended.code}" if ended else f"still ran {_describe_wait(story)}"
+        )
+        return (
+            f"`{command}` connected but {self._part.undone[role]} as a {role}, and {after}{told}"
+        )
+
+
+def open_client(part: ClientPart[S], target: Target, options: SessionOptions) -> ClientSession[S]:
+    """Start a client and check that it can be judged.
+
+    Raises:
+        UsageFault: an option does not apply to clients, or the command cannot be used.
+        TargetUnreachable: as `ClientSession.meet`.
+    """
+    if options.topics:
+        raise UsageFault("--topic says nothing about a client; leave it out")
+    check_command(target.command or "", part.settings)
+    session = ClientSession(part, target, options)
+    try:
+        session.meet()
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def _describe_wait(story: Story) -> str:
+    expired = story.first(Expired)
+    return f"after {expired.at:.0f} s" if expired else "at the end"
+
+
+def _last_words(story: Story) -> str:
+    kept = Kept()
+    for event in story.of(Wrote, lambda event: event.conn == STDERR):
+        kept.add(event.data)
+    return f"; it wrote: {kept.end()}" if kept.size else "; it wrote nothing to stderr"

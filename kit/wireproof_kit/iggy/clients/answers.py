@@ -1,0 +1,86 @@
+"""The server's answers as bytes, over both transports and in both generations."""
+
+import json
+from collections.abc import Mapping
+
+from wireproof_kit.iggy.clients.changes import BROKEN_BODIES, BROKEN_OBJECTS, UNUSUAL_OBJECTS
+from wireproof_kit.iggy.clients.script import PARTITION, Messages
+from wireproof_kit.iggy.wire.http import base64_text, headers_object
+from wireproof_spec.decoding import encode
+from wireproof_spec.iggy.bodies.poll_messages import PolledMessages, polled_messages_schema
+from wireproof_spec.iggy.frame import response
+from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.message import MESSAGE, Message
+from wireproof_spec.iggy.states import state_name
+from wireproof_spec.iggy.statuses import STATUSES, http_status
+
+_COUNT_SIZE = 4
+_REASONS = {200: "OK", 201: "Created", 204: "No Content"}
+_JSON = "Content-Type: application/json"
+
+
+def polled_body(reply: Messages, generation: Generation) -> bytes:
+    """Return the body of a poll's answer over TCP."""
+    tagged = generation == "tagged"
+    last = max((each.offset for each in reply.messages), default=0)
+    head = encode(
+        polled_messages_schema(generation),
+        PolledMessages(PARTITION if tagged else None, last if tagged else None, ()),
+    )
+    encoded = [encode(MESSAGE, each) for each in reply.messages]
+    change = BROKEN_BODIES.get(reply.change)
+    count, messages = change(encoded) if change else (len(encoded), b"".join(encoded))
+    return head[:-_COUNT_SIZE] + count.to_bytes(_COUNT_SIZE, "little") + messages
+
+
+def polled_json(reply: Messages, generation: Generation) -> bytes:
+    """Return the body of a poll's answer over HTTP."""
+    objects = [_object(each) for each in reply.messages]
+    change = BROKEN_OBJECTS.get(reply.change) or UNUSUAL_OBJECTS.get(reply.change)
+    messages = change(objects) if change else objects
+    if isinstance(messages, bytes):
+        return messages
+    if generation == "published":
+        return json.dumps(messages).encode()
+    last = max((each.offset for each in reply.messages), default=0)
+    whole = {"partition_id": PARTITION, "current_offset": last, "messages": messages}
+    return json.dumps(whole).encode()
+
+
+def tcp_answer(status: int, body: bytes = b"") -> bytes:
+    """Return an answer over TCP."""
+    return response(status, body)
+
+
+def http_answer(status: int, body: bytes = b"", *, json: bool = True) -> bytes:
+    """Return an answer over HTTP."""
+    head = [
+        f"HTTP/1.1 {status} {_REASONS.get(status, 'Status')}",
+        *([_JSON] if json and body else []),
+        *([f"Content-Length: {len(body)}"] if status != 204 else []),
+    ]
+    return "\r\n".join([*head, "", ""]).encode() + body
+
+
+def http_refusal(status: int) -> bytes:
+    """Return the answer over HTTP for a status of the binary transport."""
+    name = STATUSES.get(status, "error")
+    error = {"id": status, "code": name, "reason": name.replace("_", " ")}
+    return http_answer(http_status(status), json.dumps(error).encode())
+
+
+def _object(message: Message) -> dict[str, object]:
+    code = message.state or 0
+    return {
+        "offset": message.offset,
+        "state": state_name(code) or f"state_{code}",
+        "timestamp": message.timestamp,
+        "id": message.id,
+        "checksum": message.checksum,
+        "headers": _headers(message),
+        "payload": base64_text(message.payload),
+    }
+
+
+def _headers(message: Message) -> Mapping[str, object] | None:
+    return headers_object(message.headers) if message.headers else None

@@ -1,0 +1,62 @@
+"""The client part of Iggy: the names in a command, the values for them, and how a case starts."""
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from wireproof_kit.clients import client
+from wireproof_kit.clients.client import StartedClient
+from wireproof_kit.clients.part import ClientPart, Role, Values
+from wireproof_kit.iggy.clients.decoder import HTTP, TCP, IggyDecoder
+from wireproof_kit.iggy.clients.peers import IggyPeers
+from wireproof_kit.iggy.clients.probes import FIRST, observe_capability, observe_reading
+from wireproof_kit.iggy.clients.script import PARTITION, STREAM, TOPIC, Script
+from wireproof_kit.wire.transcript import Transcript
+
+Client: TypeAlias = client.Client[Script]
+SETTINGS = ("tcp", "http", "transport", "stream", "topic", "partition", "role")
+"""What the kit fills into a client's command line, and sets in its environment."""
+
+
+def start_client(
+    command: str, role: Role, *, start_s: float, transcript: Transcript
+) -> StartedClient[Script]:
+    """Return a client that is started for one case."""
+    return StartedClient(IGGY_CLIENTS, command, {}, role, start_s, transcript)
+
+
+def _name(token: str, number: int) -> Values:
+    """Return nothing: each case has a server of its own."""
+    return {}
+
+
+def _meet(script: Script, names: Values) -> IggyPeers:
+    return IggyPeers(script)
+
+
+def _fill(script: Script, addresses: Mapping[str, str], names: Values) -> Values:
+    return {
+        "tcp": addresses[TCP],
+        "http": addresses[HTTP],
+        "transport": script.transport,
+        "stream": str(STREAM),
+        "topic": str(TOPIC),
+        "partition": str(PARTITION),
+        "role": script.role,
+        **script.settings,
+    }
+
+
+IGGY_CLIENTS = ClientPart(
+    settings=SETTINGS,
+    addresses=("tcp", "http"),
+    name=_name,
+    decode=IggyDecoder,
+    meet=_meet,
+    fill=_fill,
+    first=FIRST,
+    further={},
+    undone={"producer": "sent no messages", "consumer": "polled no messages"},
+    prefer=lambda _: True,
+    observe_capability=observe_capability,
+    observe_reading=observe_reading,
+)

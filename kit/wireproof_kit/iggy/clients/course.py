@@ -1,0 +1,41 @@
+"""The course of a recorded case with an Iggy client as text, one line for each event."""
+
+from collections.abc import Iterator
+
+from wireproof_kit.clients import course
+from wireproof_kit.clients.events import Event
+from wireproof_kit.iggy.clients.decoder import HTTP, IggyDecoder
+from wireproof_kit.iggy.clients.events import Asked, Responded
+from wireproof_spec.iggy.frame import RESPONSE_HEAD_SIZE
+from wireproof_spec.iggy.kinds import OFFSET, STRATEGIES, TIMESTAMP
+from wireproof_spec.iggy.statuses import STATUSES
+from wireproof_spec.record import TranscriptRecord
+
+
+def tell(transcript: TranscriptRecord) -> Iterator[str]:
+    """Yield the course of a case."""
+    return course.tell(transcript, IggyDecoder(), sent=_describe_sent, answer=_describe_answer)
+
+
+def _describe_sent(event: Event) -> str | None:
+    if not isinstance(event, Asked):
+        return None
+    if event.poll is not None:
+        value = f" {event.poll.value}" if event.poll.strategy in (OFFSET, TIMESTAMP) else ""
+        strategy = STRATEGIES.get(event.poll.strategy, "")
+        return f"{event.command} {strategy}{value}, count {event.poll.count}"
+    if event.sending is not None:
+        return f"{event.command}, {len(event.sending.messages)} messages"
+    return event.command
+
+
+def _describe_answer(event: Event) -> str | None:
+    if not isinstance(event, Responded):
+        return None
+    if event.peer == HTTP:
+        head, _, body = event.data.partition(b"\r\n\r\n")
+        status = b"".join(head.split(b" ", 2)[1:2])
+        return f"{status.decode('latin-1')}, {len(body)} bytes"
+    code = int.from_bytes(event.data[:4], "little")
+    name = STATUSES.get(code, "ok" if code == 0 else "an unknown status")
+    return f"status {code} ({name}), {max(len(event.data) - RESPONSE_HEAD_SIZE, 0)} bytes"

@@ -1,0 +1,118 @@
+"""Decodes the bytes on connections to the server into Iggy events.
+
+A client shows its generation by itself: one of tagged servers logs in before anything else, and
+its polls name the consumer by an identifier.
+"""
+
+from collections.abc import Iterator
+
+from wireproof_kit.clients.events import Event, Malformed
+from wireproof_kit.clients.http_requests import HttpRequests, NotHttp
+from wireproof_kit.iggy.clients import http_decoder
+from wireproof_kit.iggy.clients.events import Asked, Responded
+from wireproof_spec.decoding import decode
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.bodies.command_shapes import Payload, payload_schema
+from wireproof_spec.iggy.commands import COMMANDS
+from wireproof_spec.iggy.frame import NEED_MORE, Request, RequestReader
+from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.wire_error import WireError
+
+TCP, HTTP = "tcp", "http"
+"""The names of the two peers: one server, with a port for each transport."""
+LARGEST_REQUEST = 16 << 20
+_PAYLOAD_AT = 8
+
+
+class IggyDecoder:
+    """The streams of one case."""
+
+    def __init__(self) -> None:
+        self._http: dict[str, HttpRequests] = {}
+        self._tcp: dict[str, _TcpStream] = {}
+
+    def open(self, at: float, conn: str) -> None:
+        """Begin a connection."""
+        if conn.startswith(HTTP):
+            self._http[conn] = HttpRequests()
+        else:
+            self._tcp[conn] = _TcpStream()
+
+    def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+        """Yield the requests that end in these bytes."""
+        if conn in self._tcp:
+            yield from self._tcp[conn].decode(at, conn, data)
+            return
+        try:
+            for request in self._http[conn].feed(data):
+                yield http_decoder.decode(at, conn, request)
+        except NotHttp as error:
+            yield Malformed(at, conn, _not_http(str(error)))
+        except WireError as error:
+            yield Malformed(at, conn, error)
+
+    def decode_sent(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+        """Yield the answer in these bytes; the kit sends each whole."""
+        if conn in self._http:
+            self._http[conn].expect_next()
+        yield Responded(at, conn, data)
+
+
+class _TcpStream:
+    """Decodes the requests on one TCP connection."""
+
+    def __init__(self) -> None:
+        self._reader = RequestReader(LARGEST_REQUEST)
+        self._generation: Generation = "published"
+        self._is_broken = False
+
+    def decode(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+        if self._is_broken:
+            return
+        self._reader.feed(data)
+        try:
+            while (request := self._reader.next_request()) is not NEED_MORE:
+                yield self._asked(at, conn, request)
+        except WireError as error:
+            self._is_broken = True
+            yield Malformed(at, conn, error)
+
+    def _asked(self, at: float, conn: str, request: Request) -> Asked:
+        if request.code == commands.LOGIN_USER:
+            self._generation = "tagged"
+        name = COMMANDS.get(request.code, f"command {request.code}")
+        payload = self._payload(request)
+        return Asked(at, conn, name, self._generation, payload)
+
+    def _payload(self, request: Request) -> Payload | None:
+        """Return the payload of a request, None if the shape of the command is not known.
+
+        Raises:
+            WireError: the payload fits neither generation.
+        """
+        try:
+            return decode(payload_schema(request.code, self._generation), request.payload)
+        except LookupError:
+            return None
+        except WireError as error:
+            tagged = self._as_tagged(request)
+            if tagged is None:
+                raise error.at(_PAYLOAD_AT) from None
+            self._generation = "tagged"
+            return tagged
+
+    def _as_tagged(self, request: Request) -> Payload | None:
+        try:
+            return decode(payload_schema(request.code, "tagged"), request.payload)
+        except (LookupError, WireError):
+            return None
+
+
+def _not_http(reason: str) -> WireError:
+    return WireError(
+        clause=http_decoder.CLAUSE,
+        field="request",
+        offset=0,
+        expected="an HTTP request",
+        found=reason,
+    )

@@ -1,0 +1,53 @@
+"""The requests to the driver of an Iggy client."""
+
+from collections.abc import Mapping, Sequence
+
+from wireproof_kit.iggy.clients.script import Operation
+from wireproof_kit.iggy.wire.http import headers_object
+from wireproof_spec.driver.lines import Fields, in_base64
+from wireproof_spec.iggy.bodies.partitioning import Partitioning
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
+from wireproof_spec.iggy.kinds import PARTITIONING_NAMES
+from wireproof_spec.strict_json import JsonValue
+
+POLL, SEND = "poll", "send"
+
+
+def settings(values: Mapping[str, str]) -> Fields:
+    """Return what a driver is told with open."""
+    return {
+        "tcp": values["tcp"],
+        "http": values["http"],
+        "transport": values["transport"],
+        "stream": int(values["stream"]),
+        "topic": int(values["topic"]),
+        "partition": int(values["partition"]),
+    }
+
+
+def ask_poll(offset: int = 0, count: int = 10) -> Operation:
+    """Return the request to poll messages from an offset on."""
+    return Operation(POLL, {"strategy": "offset", "value": str(offset), "count": count})
+
+
+def ask_send(
+    messages: Sequence[SentMessage], partitioning: Partitioning | None = None
+) -> Operation:
+    """Return the request to send messages; without partitioning to the partition of the case."""
+    fields: dict[str, JsonValue] = {"messages": [_message(each) for each in messages]}
+    if partitioning is not None:
+        fields["partitioning"] = {
+            "kind": PARTITIONING_NAMES[partitioning.kind],
+            "value": in_base64(partitioning.value),
+        }
+    return Operation(SEND, fields)
+
+
+def _message(message: SentMessage) -> JsonValue:
+    fields: dict[str, JsonValue] = {"payload": in_base64(message.payload)}
+    if message.id:
+        fields["id"] = str(message.id)
+    if message.headers:
+        headers = headers_object(message.headers)
+        fields["headers"] = {key: dict[str, JsonValue](each) for key, each in headers.items()}
+    return fields

@@ -1,0 +1,41 @@
+"""Events of Iggy: what a client asks the server for, and what the server sends back."""
+
+from dataclasses import dataclass
+
+from wireproof_kit.clients.events import Event
+from wireproof_spec.iggy.bodies.command_shapes import Payload
+from wireproof_spec.iggy.bodies.poll_messages import PollMessages
+from wireproof_spec.iggy.bodies.send_messages import SendMessages
+from wireproof_spec.iggy.generation import Generation
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Event):
+    """The client sent a request; ``command`` is its name over TCP, also for one over HTTP.
+
+    A request that only the other transport has, or none, bears its own name: ``GET /metrics``.
+    ``members`` are the names that a message has in JSON beside those of the published form.
+    """
+
+    command: str
+    generation: Generation
+    payload: Payload | None = None
+    members: tuple[str, ...] = ()
+    closes: bool = False
+
+    @property
+    def poll(self) -> PollMessages | None:
+        """The payload of a poll."""
+        return self.payload if isinstance(self.payload, PollMessages) else None
+
+    @property
+    def sending(self) -> SendMessages | None:
+        """The payload of a request to send."""
+        return self.payload if isinstance(self.payload, SendMessages) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Responded(Event):
+    """The kit sent bytes."""
+
+    data: bytes

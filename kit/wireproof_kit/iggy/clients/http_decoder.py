@@ -1,0 +1,176 @@
+"""Decodes a client's HTTP requests into the commands and payloads that TCP has for them."""
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from wireproof_kit.clients.http_requests import HttpRequest
+from wireproof_kit.iggy.clients.events import Asked
+from wireproof_spec import json_schema, strict_json
+from wireproof_spec.iggy.bodies.consumer import Consumer
+from wireproof_spec.iggy.bodies.consumer_offsets import StoreConsumerOffset
+from wireproof_spec.iggy.bodies.identifier import Identifier, make_named, numeric
+from wireproof_spec.iggy.bodies.partitioning import Partitioning
+from wireproof_spec.iggy.bodies.poll_messages import PollMessages
+from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
+from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.header_kinds import kind_code
+from wireproof_spec.iggy.headers import Header
+from wireproof_spec.iggy.kinds import CONSUMER_KIND, PARTITIONING_NAMES, STRATEGIES
+from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.wire_error import WireError
+
+CLAUSE = "iggy.client.well-formed"
+_PATHS: Mapping[tuple[str, ...], Mapping[str, str]] = {
+    ("ping",): {"GET": "ping"},
+    ("users", "login"): {"POST": "login_user"},
+    ("streams",): {"GET": "get_streams", "POST": "create_stream"},
+    ("streams", "*"): {"GET": "get_stream", "DELETE": "delete_stream"},
+    ("streams", "*", "topics"): {"GET": "get_topics", "POST": "create_topic"},
+    ("streams", "*", "topics", "*"): {"GET": "get_topic", "DELETE": "delete_topic"},
+    ("streams", "*", "topics", "*", "messages"): {"GET": "poll_messages", "POST": "send_messages"},
+    ("streams", "*", "topics", "*", "consumer-offsets"): {
+        "GET": "get_consumer_offset",
+        "PUT": "store_consumer_offset",
+    },
+}
+_STRATEGY_CODES = {name: code for code, name in STRATEGIES.items()}
+_PARTITIONING_CODES = {name: code for code, name in PARTITIONING_NAMES.items()}
+_PUBLISHED_MEMBERS = frozenset({"id", "payload", "headers"})
+_STREAM_AT, _TOPIC_AT = 1, 3
+
+
+def decode(at: float, conn: str, request: HttpRequest) -> Asked:
+    """Return what a request asks for.
+
+    Raises:
+        WireError: a parameter or the body does not have its form.
+    """
+    words = tuple(request.path.strip("/").split("/"))
+    command = _command(request.method, words)
+    generation: Generation = (
+        "tagged" if "authorization" in request.headers or command == "login_user" else "published"
+    )
+    event = Asked(at, conn, command, generation, closes=request.closes)
+    if command == "poll_messages":
+        return _with(event, _poll(words, request.query))
+    if command == "send_messages":
+        return _sending(event, words, request.body)
+    if command == "store_consumer_offset":
+        return _with(event, _offset(words, request.body))
+    return event
+
+
+def _command(method: str, words: tuple[str, ...]) -> str:
+    for pattern, methods in _PATHS.items():
+        fits = len(pattern) == len(words) and all(
+            form in ("*", word) for form, word in zip(pattern, words, strict=True)
+        )
+        if fits and method in methods:
+            return methods[method]
+    return f"{method} /{'/'.join(words)}"
+
+
+def _with(
+    event: Asked,
+    payload: PollMessages | SendMessages | StoreConsumerOffset,
+    members: tuple[str, ...] = (),
+) -> Asked:
+    return Asked(
+        event.at,
+        event.conn,
+        event.command,
+        event.generation,
+        payload,
+        members=members,
+        closes=event.closes,
+    )
+
+
+def _poll(words: tuple[str, ...], query: Mapping[str, tuple[str, ...]]) -> PollMessages:
+    def number(name: str, default: int, bits: int = 32) -> int:
+        return _number(name, query.get(name, (str(default),))[0], bits)
+
+    kind = query.get("kind", ("offset",))[0]
+    if kind not in _STRATEGY_CODES:
+        raise _unfit("kind", " | ".join(_STRATEGY_CODES), kind)
+    return PollMessages(
+        consumer=Consumer(CONSUMER_KIND, 0),
+        stream=_identifier(words[_STREAM_AT]),
+        topic=_identifier(words[_TOPIC_AT]),
+        partition_id=number("partition_id", 1),
+        strategy=_STRATEGY_CODES[kind],
+        value=number("value", 0, 64),
+        count=number("count", 10),
+        auto_commit=int(query.get("auto_commit", ("false",))[0] == "true"),
+    )
+
+
+def _offset(words: tuple[str, ...], body: bytes) -> StoreConsumerOffset:
+    value = _checked("iggy/store-consumer-offset", body)
+    return StoreConsumerOffset(
+        consumer=Consumer(CONSUMER_KIND, 0),
+        stream=_identifier(words[_STREAM_AT]),
+        topic=_identifier(words[_TOPIC_AT]),
+        partition_id=_number("partition_id", str(value.get("partition_id", 1)), 32),
+        offset=_number("offset", str(value.get("offset")), 64),
+    )
+
+
+def _sending(event: Asked, words: tuple[str, ...], body: bytes) -> Asked:
+    value = _checked("iggy/send-messages", body)
+    how = cast(dict[str, str], value["partitioning"])
+    messages = cast(list[dict[str, JsonValue]], value["messages"])
+    payload = SendMessages(
+        stream=_identifier(words[_STREAM_AT]),
+        topic=_identifier(words[_TOPIC_AT]),
+        partitioning=Partitioning(
+            _PARTITIONING_CODES[how["kind"]], _bytes("partitioning.value", how["value"])
+        ),
+        messages=tuple(map(_message, messages)),
+    )
+    members = sorted({name for each in messages for name in each} - _PUBLISHED_MEMBERS)
+    return _with(event, payload, tuple(members))
+
+
+def _message(value: dict[str, JsonValue]) -> SentMessage:
+    headers = cast("dict[str, dict[str, str]] | None", value.get("headers"))
+    return SentMessage(
+        id=cast(int, value.get("id", 0)),
+        headers=tuple(_headers(headers or {})),
+        payload=_bytes("payload", cast(str, value["payload"])),
+    )
+
+
+def _headers(headers: Mapping[str, Mapping[str, str]]) -> Iterator[Header]:
+    for key, header in headers.items():
+        yield Header(key, kind_code(header["kind"]) or 0, _bytes("headers", header["value"]))
+
+
+def _checked(schema: str, body: bytes) -> dict[str, JsonValue]:
+    value = strict_json.read(body).value
+    for fault in json_schema.check(schema, value):
+        raise _unfit(fault.pointer.strip("/") or "body", fault.expected, fault.found)
+    return cast(dict[str, JsonValue], value)
+
+
+def _identifier(word: str) -> Identifier:
+    return numeric(int(word)) if word.isdecimal() else make_named(word)
+
+
+def _number(name: str, text: str, bits: int) -> int:
+    if not text.isdecimal() or int(text) >= 1 << bits:
+        raise _unfit(name, f"an integer of {bits} bits without sign", text)
+    return int(text)
+
+
+def _bytes(name: str, text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raise _unfit(name, "base64", text[:40]) from None
+
+
+def _unfit(name: str, expected: str, found: str) -> WireError:
+    return WireError(clause=CLAUSE, field=name, offset=0, expected=expected, found=found)

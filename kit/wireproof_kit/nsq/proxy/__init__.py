@@ -1,0 +1,1 @@
+"""What a proxy does with NSQ: declines TLS and compression, rewrites lookup answers, judges."""

@@ -1,0 +1,257 @@
+"""Clauses that bind nodes, as far as passing traffic alone shows them.
+
+What an administrator may cause beside the traffic (a channel emptied or set back, a topic deleted)
+must not look like a fault of the node: so nothing is said of a FIN that fails or an id that comes
+again, and ids and offsets are only compared with each other.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+
+from wireproof_kit.clients.events import Event
+from wireproof_kit.nsq.clients.events import ORDERED, Commanded, Sent
+from wireproof_kit.nsq.clients.node import header_of, trace_of
+from wireproof_kit.nsq.proxy.decoder import Misframed
+from wireproof_kit.nsq.proxy.node_state import ID, NodeState, Recent, json_members
+from wireproof_kit.observation import Difference
+from wireproof_kit.proxy.checks import Shown
+from wireproof_spec.decoding import decode
+from wireproof_spec.nsq import limits, names
+from wireproof_spec.nsq.frame import (
+    FRAME_TYPE_ERROR,
+    FRAME_TYPE_MESSAGE,
+    FRAME_TYPE_RESPONSE,
+)
+from wireproof_spec.nsq.message import Extend, Message, message_schema
+from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
+from wireproof_spec.wire_error import WireError
+
+REMEMBERED = 5_000
+KNOWN_TYPES = (FRAME_TYPE_RESPONSE, FRAME_TYPE_ERROR, FRAME_TYPE_MESSAGE)
+RDY_LAG_S = 5.0
+"""How long messages may still come by an older RDY: they are under way, or the node is slow."""
+IN_TIME = 0.9
+"""The part of the message timeout within which a message cannot have timed out at the node."""
+_SHOWN = 40
+
+Place = tuple[str, int | None, int]
+"""Topic, partition and internal id of a message."""
+
+
+class Positions(Recent[Place, TraceResponse]):
+    """The latest answers to traced publishes, over all connections."""
+
+
+class BrokerChecks:
+    """What the node of one connection does."""
+
+    def __init__(self, state: NodeState, positions: Positions) -> None:
+        self._state = state
+        self._positions = positions
+        self._window = _Window(state)
+        self._last: Message | None = None
+        self._given_back: Recent[bytes, int] = Recent(REMEMBERED)
+        self._attempts: Recent[bytes, int] = Recent(REMEMBERED)
+
+    def see(self, event: Event) -> Iterator[Shown]:
+        """Return what an event shows."""
+        if isinstance(event, Misframed):
+            what = f"no frame: {event.error.field}: found {event.error.found}"
+            yield Shown("smart.connection.frame", what, _difference(event.error))
+        elif isinstance(event, Commanded):
+            self._window.command(event)
+            if event.name == names.REQ.decode() and event.message_id in self._attempts:
+                self._given_back.keep(event.message_id, self._attempts[event.message_id])
+        elif isinstance(event, Sent):
+            known = event.frame_type in KNOWN_TYPES
+            what = "" if known else f"a frame of type {event.frame_type}"
+            yield Shown("smart.connection.frame", what)
+            if event.frame_type == FRAME_TYPE_RESPONSE and self._state.answered is not None:
+                yield from self._answer(self._state.answered, event.data)
+            elif event.frame_type == FRAME_TYPE_MESSAGE and self._state.subscription is not None:
+                yield from self._message(event)
+
+    def _answer(self, command: Commanded, data: bytes) -> Iterator[Shown]:
+        """Return what a response to a command shows."""
+        trace_id = trace_of(command)
+        clause = _answer_clause(command, is_traced=trace_id is not None)
+        if not clause:
+            return
+        if trace_id is not None:
+            yield from self._trace_answer(command, clause, trace_id, data)
+        elif command.name == names.IDENTIFY.decode():
+            right = data == names.OK or bool(json_members(data))
+            yield Shown(clause, "" if right else f"IDENTIFY is answered {_show(data)}")
+        else:
+            what = "" if data == names.OK else f"{command.name} is answered {_show(data)}"
+            yield Shown(clause, what)
+
+    def _trace_answer(
+        self, command: Commanded, clause: str, trace_id: int, data: bytes
+    ) -> Iterator[Shown]:
+        try:
+            answer = decode(TRACE_RESPONSE, data)
+        except WireError as error:
+            what = f"{command.name} with a trace id is answered {_show(data)}"
+            yield Shown(clause, what, _difference(error))
+            return
+        if answer.trace_id != trace_id:
+            difference = Difference("trace_id", 10, str(trace_id), str(answer.trace_id))
+            yield Shown(clause, f"trace id {answer.trace_id} instead of {trace_id}", difference)
+            return
+        yield Shown(clause)
+        place = (command.words[0], command.partition, answer.internal_id)
+        self._positions.keep(place, answer)
+
+    def _message(self, event: Sent) -> Iterator[Shown]:
+        state = self._state
+        schema = message_schema(extend=state.is_extended, ordered=state.has_place)
+        try:
+            message = decode(schema, event.data)
+        except WireError as error:
+            what = f"a message of {len(event.data)} bytes: {error.field}: found {error.found}"
+            yield Shown(schema.clause, what, _difference(error))
+            return
+        yield Shown(schema.clause)
+        yield from self._window.deliver(event)
+        yield from self._count_attempts(message)
+        if message.extend is not None:
+            yield from self._dispatch(message.extend)
+        if state.is_ordered:
+            yield from self._order(message)
+
+    def _count_attempts(self, message: Message) -> Iterator[Shown]:
+        """Compare the attempts with those of a delivery that the client has given back."""
+        state, name = self._state, message.message_id
+        clause = "ext.consume.attempts" if state.is_extended else "smart.order.attempts"
+        before = self._given_back.pop(name, None)
+        self._attempts.keep(name, message.attempts)
+        if state.is_extended and message.attempts > limits.MAX_ATTEMPTS:
+            yield Shown(clause, f"attempts {message.attempts:#06x} has high bits set")
+        elif (
+            before is not None
+            and before < limits.MAX_ATTEMPTS
+            and (state.is_extended or state.is_ordered)
+        ):
+            grown = message.attempts > before
+            what = "" if grown else f"attempts {message.attempts} after REQ at {before}"
+            yield Shown(clause, what)
+        elif state.is_extended:
+            yield Shown(clause)
+
+    def _dispatch(self, extend: Extend) -> Iterator[Shown]:
+        own, tag = self._state.identity.get(names.DESIRED_TAG), _tag_of(extend)
+        if isinstance(own, str) and own and tag:
+            same = own.lower() == tag.lower()
+            what = "" if same else f"a message with tag {tag!r} at a client that desires {own!r}"
+            yield Shown("ext.dispatch.never-other-tag", what)
+
+    def _order(self, message: Message) -> Iterator[Shown]:
+        last, self._last = self._last, message
+        if last is not None and last.internal_id != message.internal_id:
+            by_id = message.internal_id > last.internal_id
+            by_offset = _offset(message) > _offset(last)
+            places = [f"{_offset(each)} of id {each.internal_id}" for each in (last, message)]
+            what = "" if by_id == by_offset else f"offset {places[1]} after {places[0]}"
+            yield Shown("smart.order.increasing", what)
+        yield from self._position(message)
+
+    def _position(self, message: Message) -> Iterator[Shown]:
+        subscribed = self._state.subscription
+        if subscribed is None or not subscribed.words:
+            return
+        place = (subscribed.words[0], subscribed.partition, message.internal_id)
+        told = self._positions.get(place)
+        if told is None or not told.trace_id or told.trace_id != message.trace_id:
+            return
+        due = (told.disk_queue_offset, told.disk_queue_data_size)
+        found = (message.disk_queue_offset, message.disk_queue_data_size)
+        what = "" if due == found else f"offset and size {found}; the publish was answered {due}"
+        yield Shown("smart.order.position", what)
+
+
+class _Window:
+    """How many messages the client holds for certain, and how many it may."""
+
+    def __init__(self, state: NodeState) -> None:
+        self._state = state
+        self._held: Recent[bytes, float] = Recent(REMEMBERED)
+        self._ready: deque[tuple[float, int]] = deque()
+
+    def command(self, event: Commanded) -> None:
+        """Follow a command of the client."""
+        if event.name == names.RDY.decode():
+            count = event.words[0] if event.words else "1"
+            self._ready.append((event.at, int(count) if count.isdecimal() else 1 << 31))
+            while len(self._ready) > REMEMBERED:
+                self._ready.popleft()
+        elif event.name in (names.FIN.decode(), names.REQ.decode()):
+            self._held.pop(event.message_id, None)
+
+    def deliver(self, event: Sent) -> Iterator[Shown]:
+        """Return what a delivery shows."""
+        self._forget(event.at)
+        self._held.keep(event.data[ID], event.at)
+        held = len(self._held)
+        if self._state.is_ordered:
+            what = "" if held <= 1 else f"{held} messages in flight"
+            yield Shown("smart.order.one-in-flight", what)
+            return
+        most = max((count for _, count in self._ready), default=0)
+        what = "" if held <= most else f"{held} messages in flight at RDY {most}"
+        yield Shown("smart.connection.ready", what)
+
+    def _forget(self, now: float) -> None:
+        """Forget messages that may have timed out, and values of RDY that count no more."""
+        timeout_ms = self._state.find_number("msg_timeout") or limits.MIN_MSG_TIMEOUT_MS
+        while self._held and next(iter(self._held.values())) < now - timeout_ms / 1000 * IN_TIME:
+            self._held.popitem(last=False)
+        while len(self._ready) > 1 and self._ready[1][0] < now - RDY_LAG_S:
+            self._ready.popleft()
+
+
+def _answer_clause(command: Commanded, *, is_traced: bool) -> str:
+    """Return the clause that says what a command is answered; empty if none is judged here."""
+    name = command.name
+    if name == names.PUB_EXT.decode():
+        if is_traced:
+            return "ext.publish.trace-response"
+        trace = header_of(command).get(names.TRACE_ID)
+        return {None: "ext.publish.ok-response", "": "ext.publish.trace-empty"}.get(
+            trace if isinstance(trace, str) or trace is None else "other", ""
+        )
+    if name in ORDERED:
+        return "smart.order.command"
+    if name in (names.PUB.decode(), names.SUB.decode()) and command.partition is None:
+        return ""  # what the original protocol answers, no clause here says
+    return _CLAUSES.get(name, "")
+
+
+_CLAUSES = {
+    "IDENTIFY": "smart.connection.identify",
+    "SUB": "smart.partition.subscribe",
+    "PUB": "smart.partition.publish",
+    "PUB_TRACE": "smart.trace.response",
+}
+
+
+def _tag_of(extend: Extend) -> str:
+    if extend.version == names.EXT_VERSION_TAG:
+        return (extend.data or b"").decode("utf-8", "replace")
+    if extend.version != names.EXT_VERSION_JSON:
+        return ""
+    tag = json_members(extend.data or b"").get(names.CLIENT_DISPATCH_TAG)
+    return tag if isinstance(tag, str) else ""
+
+
+def _offset(message: Message) -> int:
+    return message.disk_queue_offset or 0
+
+
+def _difference(error: WireError) -> Difference:
+    return Difference(error.field, error.offset, error.expected, error.found)
+
+
+def _show(data: bytes) -> str:
+    shown = data[:_SHOWN].decode("utf-8", "backslashreplace")
+    return f"{shown!r}{'…' if len(data) > _SHOWN else ''}"

@@ -1,0 +1,114 @@
+"""Clauses that bind clients, as far as passing traffic alone shows them."""
+
+from collections.abc import Iterator
+
+from wireproof_kit.clients.events import Event, Malformed
+from wireproof_kit.nsq.clients.events import Commanded, Sent
+from wireproof_kit.nsq.proxy.node_state import ID, NodeState, Recent
+from wireproof_kit.observation import Difference
+from wireproof_kit.proxy.checks import Shown
+from wireproof_spec import strict_json
+from wireproof_spec.nsq import names
+from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE
+from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.wire_error import WireError
+
+REMEMBERED = 20_000
+"""Ids of delivered messages; RDY is 2500 at most on real nodes."""
+MISSED = 2
+"""Heartbeats that may be under way at once: a slow client answers the first after the second."""
+
+
+class ClientChecks:
+    """What the client of one connection to a node does."""
+
+    def __init__(self, state: NodeState) -> None:
+        self._state = state
+        self._delivered: Recent[bytes, None] = Recent(REMEMBERED)
+        self._beats = 0
+        self._beats_without_nop = 0
+
+    def see(self, event: Event) -> Iterator[Shown]:
+        """Return what an event shows."""
+        if isinstance(event, Malformed):
+            error = event.error
+            difference = Difference(error.field, error.offset, error.expected, error.found)
+            what = f"no command: {error.field}: expected {error.expected}, found {error.found}"
+            yield Shown("smart.client-send.well-formed", what, difference)
+        elif isinstance(event, Commanded):
+            yield Shown("smart.client-send.well-formed")
+            yield from self._command(event)
+        elif isinstance(event, Sent) and event.data == names.HEARTBEAT:
+            yield from self._beat()
+        elif isinstance(event, Sent) and event.frame_type == FRAME_TYPE_MESSAGE:
+            self._delivered.keep(event.data[ID], None)
+
+    def _beat(self) -> Iterator[Shown]:
+        if self._beats >= MISSED:
+            yield Shown("smart.client.heartbeat", f"{self._beats} heartbeats without any command")
+        elif self._beats_without_nop >= MISSED:
+            missed = f"{self._beats_without_nop} heartbeats without NOP, but with other commands"
+            yield Shown("smart.client.heartbeat-nop", missed)
+        self._beats += 1
+        self._beats_without_nop += 1
+
+    def _command(self, event: Commanded) -> Iterator[Shown]:
+        if self._beats:
+            yield Shown("smart.client.heartbeat")
+        self._beats = 0
+        if event.name == names.NOP.decode():
+            if self._beats_without_nop:
+                yield Shown("smart.client.heartbeat-nop")
+            self._beats_without_nop = 0
+        elif event.name == names.FIN.decode():
+            yield from self._finish(event)
+        elif event.name == names.RDY.decode():
+            yield from self._ready(event)
+        elif event.name == names.PUB_EXT.decode():
+            yield from _header(event)
+
+    def _finish(self, event: Commanded) -> Iterator[Shown]:
+        if event.message_id in self._delivered:
+            yield Shown("smart.client-send.finish")
+        elif not self._delivered.has_dropped:
+            what = f"FIN for {event.message_id.hex()}, which was not delivered on this connection"
+            yield Shown("smart.client-send.finish", what)
+
+    def _ready(self, event: Commanded) -> Iterator[Shown]:
+        most = self._state.find_number("max_rdy_count")
+        count = event.words[0] if event.words else ""
+        if most is not None and count.isdecimal():
+            high = int(count) > most
+            what = f"RDY {count}, but max_rdy_count is {most}" if high else ""
+            yield Shown("smart.client-send.ready", what)
+
+
+def _header(event: Commanded) -> Iterator[Shown]:
+    """Return what a PUB_EXT shows; its reader has checked that the length fits."""
+    length = int.from_bytes(event.body[:2], "big")
+    data = event.body[2 : 2 + length]
+    if len(data) < length:
+        return
+    clause = "ext.client-header.publish"
+    try:
+        header = strict_json.read(data).value
+    except WireError as error:
+        yield Shown(clause, f"the header is no JSON: {error.expected}, found {error.found}")
+        return
+    if not isinstance(header, dict):
+        yield Shown(clause, "the header is no JSON object")
+        return
+    yield Shown(clause)
+    yield from _internal(header)
+
+
+def _internal(header: dict[str, JsonValue]) -> Iterator[Shown]:
+    """Return what the names for internal use show."""
+    tag, trace = (header.get(name) for name in (names.CLIENT_DISPATCH_TAG, names.TRACE_ID))
+    if tag is not None:
+        what = "" if isinstance(tag, str) else f"{names.CLIENT_DISPATCH_TAG} is no string"
+        yield Shown("ext.client-header.tag", what)
+    if trace is not None:
+        right = isinstance(trace, str) and (not trace or (trace.isascii() and trace.isdigit()))
+        what = "" if right else f"{names.TRACE_ID} is no string of decimal digits"
+        yield Shown("ext.client-header.trace", what)

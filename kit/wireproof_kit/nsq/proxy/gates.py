@@ -1,0 +1,124 @@
+"""What a proxy changes in NSQ: IDENTIFY as far as needed, and addresses in lookup answers.
+
+Everything else passes unchanged, and so does IDENTIFY unless it asks for what nobody could read on
+the way. Only the body of a first IDENTIFY is held, and answers of lookup servers.
+"""
+
+import contextlib
+import json
+
+import h11
+
+from wireproof_kit.nsq.clients.decoder import LOOKUPD, NSQD
+from wireproof_kit.nsq.proxy.addresses import LISTING, rewrite_addresses
+from wireproof_kit.nsq.proxy.http_stream import HttpExchange, HttpResponse
+from wireproof_kit.nsq.proxy.node_state import json_members
+from wireproof_kit.proxy.fronts import Front, FrontFor, Gate, OpenGate
+from wireproof_spec.nsq import names
+
+BEGINNING = names.MAGIC + names.IDENTIFY + b"\n"
+DECLINED = ("tls_v1", "deflate", "snappy")
+MOST_IDENTIFY = 1 << 16
+MOST_ANSWER = 8 << 20
+_SIZE = 4
+
+
+def make_gate(front: Front, host: str, front_for: FrontFor) -> Gate:
+    """Return the gate of a connection to a service of NSQ."""
+    if front.kind == LOOKUPD:
+        return LookupGate(host, front_for)
+    return NodeGate() if front.kind == NSQD else OpenGate()
+
+
+class NodeGate(OpenGate):
+    """Declines TLS and compression in the first IDENTIFY of a connection to a node."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._begun = bytearray()
+        self._is_past = False
+
+    def from_client(self, data: bytes) -> bytes:
+        """Return the bytes; of IDENTIFY only when its whole body is there."""
+        if self._is_past:
+            return data
+        passed = b""
+        if len(self._begun) < len(BEGINNING):
+            missing = len(BEGINNING) - len(self._begun)
+            passed, data = data[:missing], data[missing:]
+            self._begun += passed
+            if not BEGINNING.startswith(self._begun):
+                self._is_past = True
+                return passed + data
+        self.held[True] += data
+        return passed + self._identify()
+
+    def _identify(self) -> bytes:
+        held = bytes(self.held[True])
+        if len(held) < _SIZE:
+            return b""
+        size = int.from_bytes(held[:_SIZE], "big")
+        if size <= MOST_IDENTIFY and len(held) < _SIZE + size:
+            return b""
+        self._is_past = True
+        rest = self.release(by_client=True)
+        if size > MOST_IDENTIFY:
+            return rest
+        body = self._decline(rest[_SIZE : _SIZE + size])
+        return len(body).to_bytes(_SIZE, "big") + body + rest[_SIZE + size :]
+
+    def _decline(self, body: bytes) -> bytes:
+        """Return the body of IDENTIFY without what the proxy declines."""
+        told = json_members(body)
+        asked = [name for name in DECLINED if told.get(name)]
+        if not asked:
+            return body
+        what = ", ".join(asked)
+        self.notes.append(f"IDENTIFY asks for {what}: declined by the proxy, which reads along")
+        return json.dumps({**told, **dict.fromkeys(asked, False)}).encode()
+
+
+class LookupGate(OpenGate):
+    """Rewrites the addresses in answers of a lookup server, so that clients stay behind."""
+
+    def __init__(self, host: str, front_for: FrontFor) -> None:
+        super().__init__()
+        self._host = host
+        self._front_for = front_for
+        self._exchange = HttpExchange(MOST_ANSWER)
+        self._is_ended = False
+
+    def from_client(self, data: bytes) -> bytes:
+        """Return the request, and keep in mind what is asked."""
+        self._exchange.feed_client(data)
+        return data
+
+    def from_server(self, data: bytes) -> bytes:
+        """Return the answers that end in these bytes, with other addresses in them."""
+        self.held[False] += data
+        passed = b""
+        for response in self._exchange.feed_server(data):
+            raw = bytes(self.held[False][: len(self.held[False]) - response.left])
+            del self.held[False][: len(raw)]
+            passed += self._rewrite(response, raw)
+        if not self._exchange.is_whole(LISTING) or len(self.held[False]) > MOST_ANSWER:
+            passed += super().release(by_client=False)
+        return passed
+
+    def release(self, *, by_client: bool) -> bytes:
+        """Return what is held; an answer may end with the connection."""
+        if by_client or not self.held[False] or self._is_ended:
+            return super().release(by_client=by_client)
+        self._is_ended = True
+        with contextlib.suppress(h11.RemoteProtocolError):
+            return self.from_server(b"")
+        return super().release(by_client=by_client)
+
+    def _rewrite(self, response: HttpResponse, raw: bytes) -> bytes:
+        if response.path not in LISTING or not response.is_kept:
+            return raw
+        changed = rewrite_addresses(response.body, self._host, self._front_for)
+        if changed is None:
+            return raw
+        self.notes += changed.notes
+        return response.with_body(changed.body)

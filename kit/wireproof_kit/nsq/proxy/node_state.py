@@ -1,0 +1,122 @@
+"""What a connection to a node has come to, as both sides' bytes show it; of a fixed size."""
+
+import json
+from collections import OrderedDict, deque
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar, cast
+
+from wireproof_kit.clients.events import Event
+from wireproof_kit.nsq.clients.events import ORDERED, PUBLISHES, SUBSCRIPTIONS, Commanded, Sent
+from wireproof_spec.nsq import names
+from wireproof_spec.nsq.frame import (
+    FRAME_TYPE_ERROR,
+    FRAME_TYPE_MESSAGE,
+    FRAME_TYPE_RESPONSE,
+    error_code,
+)
+from wireproof_spec.strict_json import JsonValue
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+ANSWERED = frozenset({"IDENTIFY", "AUTH", "CLS"}) | SUBSCRIPTIONS | PUBLISHES
+"""The commands that a node answers; it answers others with nothing, or with an error."""
+OUT_OF_TURN = frozenset({"E_FIN_FAILED", "E_REQ_FAILED", "E_TOUCH_FAILED"})
+MOST_ASKED = 10_000
+ID = slice(10, 26)
+"""Where the id stands in a message."""
+
+
+class Recent(OrderedDict[K, V], Generic[K, V]):
+    """A dictionary of the latest entries; ``has_dropped`` says whether there were more."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+        self.has_dropped = False
+
+    def keep(self, key: K, value: V) -> None:
+        """Set an entry as the latest one."""
+        self[key] = value
+        self.move_to_end(key)
+        if len(self) > self.most:
+            self.popitem(last=False)
+            self.has_dropped = True
+
+
+@dataclass(slots=True)
+class NodeState:
+    """Identity, subscription, and the commands that wait for an answer."""
+
+    identity: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    granted: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    subscription: Commanded | None = None
+    """The subscription that the node has accepted."""
+    answered: Commanded | None = None
+    """The command that the event just seen answers."""
+    can_match: bool = True
+    """False once it is not clear any more which command an answer belongs to."""
+    _asked: deque[Commanded] = field(default_factory=deque[Commanded])
+
+    def see(self, event: Event) -> None:
+        """Follow an event; call this before anything is judged by it."""
+        self.answered = None
+        if isinstance(event, Commanded) and event.name in ANSWERED:
+            self._asked.append(event)
+            self.can_match = self.can_match and len(self._asked) <= MOST_ASKED
+        elif isinstance(event, Sent) and event.frame_type != FRAME_TYPE_MESSAGE:
+            self._match(event)
+        if not self.can_match:
+            self._asked.clear()
+
+    def _match(self, event: Sent) -> None:
+        """Find the command that a response or an error answers."""
+        is_error = event.frame_type == FRAME_TYPE_ERROR
+        if event.data == names.HEARTBEAT or (is_error and error_code(event.data) in OUT_OF_TURN):
+            return
+        if is_error and len(self._asked) > 1:
+            # It may be an error of a command that is not answered otherwise, such as RDY.
+            self.can_match = False
+            return
+        if self._asked and self.can_match:
+            self.answered = self._asked.popleft()
+            if event.frame_type == FRAME_TYPE_RESPONSE:
+                self._accept(self.answered, event.data)
+
+    def _accept(self, command: Commanded, data: bytes) -> None:
+        if command.name == names.IDENTIFY.decode():
+            self.identity, self.granted = json_members(command.body), json_members(data)
+        elif command.name in SUBSCRIPTIONS and data == names.OK:
+            self.subscription = command
+
+    @property
+    def is_ordered(self) -> bool:
+        """True if the node sends one message at a time, with its position in the queue."""
+        return self.subscription is not None and self.subscription.name in ORDERED
+
+    @property
+    def has_place(self) -> bool:
+        """True if offset and size precede each body."""
+        advanced = names.SUB_ADVANCED.decode()
+        return self.is_ordered or (
+            self.subscription is not None and self.subscription.name == advanced
+        )
+
+    @property
+    def is_extended(self) -> bool:
+        """True if messages have an ext part."""
+        return self.identity.get(names.EXTEND_SUPPORT) is True
+
+    def find_number(self, name: str) -> int | None:
+        """Return a number that the node told with IDENTIFY, or None."""
+        found = self.granted.get(name)
+        return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def json_members(data: bytes) -> dict[str, JsonValue]:
+    """Return the members of a JSON object; none of anything else."""
+    try:
+        value: object = json.loads(data)
+    except ValueError:
+        return {}
+    return cast(dict[str, JsonValue], value) if isinstance(value, dict) else {}

@@ -1,0 +1,152 @@
+"""NSQ for the proxy: services, gates, watchers."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from wireproof_kit.clients.events import Event, Malformed
+from wireproof_kit.nsq.clients.course import tell_event
+from wireproof_kit.nsq.clients.decoder import LOOKUPD, NSQD, NSQD_HTTP
+from wireproof_kit.nsq.clients.events import Responded, Sent
+from wireproof_kit.nsq.proxy.broker_checks import BrokerChecks, Positions
+from wireproof_kit.nsq.proxy.client_checks import ClientChecks
+from wireproof_kit.nsq.proxy.decoder import Misframed, PassingDecoder
+from wireproof_kit.nsq.proxy.gates import make_gate
+from wireproof_kit.nsq.proxy.lookup_checks import LookupChecks
+from wireproof_kit.nsq.proxy.node_state import NodeState
+from wireproof_kit.proxy.checks import Checks, Shown
+from wireproof_kit.proxy.events import Clipped, Noted, Undecoded
+from wireproof_kit.proxy.part import ProxyPart, Service
+from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.address import Address
+from wireproof_spec.decoding import encode
+from wireproof_spec.nsq.frame import SERVER_FRAME, ServerFrame
+
+OPENING = (
+    "nsq/client-connection/handshake",
+    "nsq/client-connection/identify/answer",
+    "nsq/client-connection/identify/fields",
+    "nsq/client-subscribe/ready",
+    "nsq/client-subscribe/ready/first",
+)
+"""Cases whose observation is true of any client at the beginning of a connection to a node."""
+CLAUSES = (
+    "smart.client.handshake",
+    "smart.client.identify-verified",
+    "smart.client-connection.identify-fields",
+    "smart.client.ready",
+    "smart.client-connection.first-ready",
+    "smart.client.order-handshake",
+    "smart.client.order-rdy",
+    "smart.client-lookup.accept",
+    "smart.client-send.well-formed",
+    "smart.client-send.finish",
+    "smart.client-send.ready",
+    "smart.client.heartbeat",
+    "smart.client.heartbeat-nop",
+    "ext.client-header.publish",
+    "ext.client-header.tag",
+    "ext.client-header.trace",
+    "smart.connection.frame",
+    "smart.connection.identify",
+    "smart.connection.ready",
+    "smart.partition.subscribe",
+    "smart.partition.publish",
+    "smart.trace.response",
+    "smart.order.command",
+    "smart.order.layout",
+    "smart.order.ext-place",
+    "smart.order.one-in-flight",
+    "smart.order.increasing",
+    "smart.order.position",
+    "smart.order.attempts",
+    "ext.consume.layout",
+    "ext.consume.plain-topic",
+    "ext.consume.attempts",
+    "ext.dispatch.never-other-tag",
+    "ext.publish.ok-response",
+    "ext.publish.trace-response",
+    "ext.publish.trace-empty",
+    "smart.lookup.answer",
+    "smart.lookup.node-record",
+    "smart.lookup.metainfo",
+)
+"""All that passing traffic may show; nothing else is judged."""
+OPENING_ORDERED = ("nsq/client-order/handshake", "nsq/client-order/ready")
+OPENING_LOOKUP = ("nsq/client-lookup/accept",)
+MOST_POSITIONS = 10_000
+
+
+def make_part() -> ProxyPart:
+    """Return what one proxy needs."""
+    positions = Positions(MOST_POSITIONS)
+    return ProxyPart(
+        list_services=list_services,
+        make_gate=make_gate,
+        watch=lambda conn: NsqWatcher(conn, positions),
+        tell=tell,
+        clauses=CLAUSES,
+    )
+
+
+def list_services(target: Target) -> Sequence[Service]:
+    """Return the node, its HTTP port and the lookup servers that a URL names."""
+    found: list[Service] = [(NSQD, (target.host, target.port))] if target.host else []
+    for key, address in target.addresses():
+        if key in (NSQD_HTTP, LOOKUPD):
+            found.append((key, _split(address)))
+    return found
+
+
+class NsqWatcher:
+    """Decodes and judges one connection to a node or a lookup server."""
+
+    def __init__(self, conn: str, positions: Positions) -> None:
+        self._decoder = PassingDecoder(conn)
+        self._state = NodeState()
+        self._checks: tuple[Checks, ...] = ()
+        self._opening: tuple[str, ...] = ()
+        if conn.startswith(NSQD):
+            self._checks = ClientChecks(self._state), BrokerChecks(self._state, positions)
+            self._opening = OPENING
+        elif conn.startswith(LOOKUPD):
+            self._checks = (LookupChecks(),)
+            self._opening = OPENING_LOOKUP
+
+    @property
+    def opening(self) -> tuple[str, ...]:
+        """The cases that are observed on the beginning of the connection."""
+        return self._opening + (OPENING_ORDERED if self._state.is_ordered else ())
+
+    def decode(self, at: float, data: bytes, *, by_client: bool) -> Iterable[Event]:
+        """Return the events that end in these bytes."""
+        return self._decoder.decode(at, data, by_client=by_client)
+
+    def see(self, event: Event) -> Iterator[Shown]:
+        """Return what an event shows; nothing once one direction cannot be decoded."""
+        self._state.see(event)
+        for checks in self._checks:
+            yield from checks.see(event)
+        if isinstance(event, Malformed | Misframed | Undecoded):
+            self._checks = ()
+
+    def frame_bytes(self, event: Event) -> bytes:
+        """Return the bytes of a frame or an answer; empty for anything else."""
+        if isinstance(event, Sent):
+            return encode(SERVER_FRAME, ServerFrame(event.frame_type, event.data))
+        return event.data if isinstance(event, Responded) else b""
+
+
+def tell(event: Event) -> str | None:
+    """Return an event as text."""
+    if isinstance(event, Noted | Undecoded):
+        return f"proxy  -- {event.conn:<11} {event.text}"
+    if isinstance(event, Clipped):
+        text = f"{event.name} of {event.size} bytes, of which {event.kept} are decoded:"
+        return f"proxy  -- {event.conn:<11} {text}"
+    if isinstance(event, Misframed):
+        return f"client <- {event.conn:<11} no frame: {event.error}"
+    return tell_event(event)
+
+
+def _split(address: str) -> Address:
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)

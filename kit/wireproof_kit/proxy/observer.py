@@ -1,0 +1,168 @@
+"""Watches what passes, in a thread of its own: decodes it, judges it, and tells listeners."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from wireproof_kit.clients.events import Connected, Disconnected, Event
+from wireproof_kit.clients.story import BY_CLIENT
+from wireproof_kit.proxy.checks import Watcher
+from wireproof_kit.proxy.events import Listening, Noted, Undecoded
+from wireproof_kit.proxy.evidence import Evidence
+from wireproof_kit.proxy.relay import LISTEN, STANDS_BEFORE
+from wireproof_kit.proxy.tally import Entry, Tally
+from wireproof_kit.proxy.tap import LOST, Tap
+from wireproof_kit.wire.transcript import SENT_KINDS, Step
+
+
+class Listener(Protocol):
+    """Is told what passes."""
+
+    def step(self, step: Step) -> None:
+        """Take what was read from a side, or what happened to a connection."""
+        ...
+
+    def event(self, event: Event) -> None:
+        """Take what that means."""
+        ...
+
+    def deviation(self, entry: Entry) -> None:
+        """Take the first deviation from a clause."""
+        ...
+
+
+@dataclass(slots=True)
+class _Connection:
+    watcher: Watcher
+    evidence: Evidence = field(default_factory=Evidence)
+    is_decoded: bool = True
+    is_opening_judged: bool = False
+
+
+@dataclass(slots=True)
+class Traffic:
+    """How much has passed."""
+
+    connections: int = 0
+    events: int = 0
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    undecoded: int = 0
+
+
+class Observer:
+    """Takes steps from the tap until it ends."""
+
+    def __init__(
+        self,
+        tap: Tap,
+        watch: Callable[[str], Watcher],
+        tally: Tally,
+        listeners: Sequence[Listener],
+    ) -> None:
+        self._tap = tap
+        self._watch = watch
+        self._listeners = listeners
+        self._connections: dict[str, _Connection] = {}
+        self.tally = tally
+        self.traffic = Traffic()
+        self.faults: list[str] = []
+        """What went wrong in the kit while it observed; the first few."""
+
+    def run(self) -> None:
+        """Observe until nothing more comes."""
+        while (step := self._tap.take()) is not None:
+            self._take(step)
+        for name, connection in self._connections.items():
+            end = Step(0, name, "note")
+            try:
+                self._judge_opening(name, connection)
+            except Exception as error:  # as below
+                self._note_fault(end, connection, error)
+
+    def _take(self, step: Step) -> None:
+        for listener in self._listeners:
+            listener.step(step)
+        if step.kind == "open":
+            self.traffic.connections += 1
+            self._connections[step.connection] = _Connection(self._watch(step.connection))
+        connection = self._connections.get(step.connection)
+        try:
+            for event in self._read(step, connection):
+                self._tell(event, connection)
+            if connection is not None and (step.kind == "close" or connection.evidence.is_full):
+                self._judge_opening(step.connection, connection)
+        except Exception as error:  # a fault of the kit's must not end the observation of others
+            self._note_fault(step, connection, error)
+        if step.kind == "close":
+            self._connections.pop(step.connection, None)
+
+    def _read(self, step: Step, connection: _Connection | None) -> Iterator[Event]:
+        """Yield the events of a step, and keep it as evidence."""
+        at, name = step.at_us / 1_000_000, step.connection
+        if step.kind == LISTEN:
+            yield Listening(at, name, *step.note.split(STANDS_BEFORE))
+        elif connection is None:
+            yield Noted(at, name, step.note)
+        elif step.kind == "open":
+            connection.evidence.add(step)
+            yield Connected(at, name)
+        elif step.kind == "close":
+            connection.evidence.add(step)
+            yield Disconnected(at, name, "client" if step.note.startswith(BY_CLIENT) else "broker")
+        elif step.kind == "note":
+            connection.evidence.add(step)
+            yield (Undecoded if step.note == LOST else Noted)(at, name, step.note)
+        else:
+            yield from self._decode(step, connection)
+
+    def _decode(self, step: Step, connection: _Connection) -> Iterator[Event]:
+        by_client = step.kind in SENT_KINDS
+        if by_client:
+            self.traffic.bytes_sent += len(step.data)
+        else:
+            self.traffic.bytes_received += len(step.data)
+        if by_client or not connection.is_decoded:
+            connection.evidence.add(step)
+        if not connection.is_decoded:
+            return
+        at = step.at_us / 1_000_000
+        for event in connection.watcher.decode(at, step.data, by_client=by_client):
+            framed = connection.watcher.frame_bytes(event)
+            if framed:  # a step a frame: whoever observes it again need not join reads
+                connection.evidence.add(Step(step.at_us, step.connection, step.kind, framed))
+            yield event
+
+    def _tell(self, event: Event, connection: _Connection | None) -> None:
+        self.traffic.events += 1
+        for listener in self._listeners:
+            listener.event(event)
+        if connection is None:
+            return
+        if isinstance(event, Undecoded) and connection.is_decoded:
+            connection.is_decoded = False
+            self.traffic.undecoded += 1
+        for shown in connection.watcher.see(event):
+            first = self.tally.add(shown, event.conn, connection.evidence)
+            if first is not None:
+                self._tell_deviation(first)
+
+    def _tell_deviation(self, entry: Entry) -> None:
+        for listener in self._listeners:
+            listener.deviation(entry)
+
+    def _judge_opening(self, name: str, connection: _Connection) -> None:
+        if connection.is_opening_judged or not connection.is_decoded:
+            return
+        connection.is_opening_judged = True
+        cases, steps = connection.watcher.opening, connection.evidence.opening
+        for entry in self.tally.add_opening(cases, name, steps):
+            self._tell_deviation(entry)
+
+    def _note_fault(self, step: Step, connection: _Connection | None, error: Exception) -> None:
+        text = f"not decoded from here on: the kit failed ({error!r})"
+        self.faults.append(text)
+        if connection is not None:
+            connection.is_decoded = False
+        for listener in self._listeners:
+            listener.event(Undecoded(step.at_us / 1_000_000, step.connection, text))

@@ -1,0 +1,30 @@
+"""What a proxy must know of a protocol."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from wireproof_kit.clients.events import Event
+from wireproof_kit.proxy.checks import Watcher
+from wireproof_kit.proxy.fronts import MakeGate
+from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.address import Address
+
+Service: TypeAlias = tuple[str, Address]
+"""The kind of a service, which names the proxy's front before it, and its address."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyPart:
+    """How a protocol's traffic is changed on its way, decoded, judged and told.
+
+    ``list_services`` returns the services that a target's URL names; the first one is the main
+    one. ``watch`` makes the watcher of a connection, given its name. ``tell`` returns an event as
+    text, or None if it is not worth a line. ``clauses`` are all that traffic may show.
+    """
+
+    list_services: Callable[[Target], Sequence[Service]]
+    make_gate: MakeGate
+    watch: Callable[[str], Watcher]
+    tell: Callable[[Event], str | None]
+    clauses: tuple[str, ...]

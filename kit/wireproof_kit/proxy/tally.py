@@ -1,0 +1,162 @@
+"""What the traffic has shown of each clause, with the first evidence of it.
+
+A clause deviates as soon as it was seen to deviate once; the evidence is then of that.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from wireproof_kit.clients.again import observe_recorded
+from wireproof_kit.observation import Observation, observed
+from wireproof_kit.proxy.checks import Shown
+from wireproof_kit.runner.engine import difference_record, judge_record, steps_record
+from wireproof_kit.runner.instance import Instance
+from wireproof_kit.verdicts.judge import CONFORMING, JudgeContext
+from wireproof_kit.wire.transcript import Step
+from wireproof_spec.catalogue import CLIENT, PASSING, Catalogue, Clause
+from wireproof_spec.record import CaseRecord, ClaimRecord
+
+CONFORMS, DEVIATES = "conforms", "deviates"
+
+
+@dataclass(slots=True)
+class Entry:
+    """A case, how often it was seen to conform and to deviate, and one observation of it."""
+
+    case: str
+    clause: Clause
+    title: str
+    conforms: int = 0
+    deviates: int = 0
+    conn: str = ""
+    observation: Observation = field(default_factory=lambda: observed(CONFORMS))
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def what(self) -> str:
+        """How the clause was violated first; empty if it was not."""
+        return self.observation.note or self.observation.value if self.deviates else ""
+
+
+class Tally:
+    """The entries by case."""
+
+    def __init__(
+        self, protocol: str, catalogue: Catalogue, opening: Iterable[Instance] = ()
+    ) -> None:
+        self._protocol = protocol
+        self._catalogue = catalogue
+        self._opening = {instance.id: instance for instance in opening}
+        self._bench = JudgeContext(catalogue, _claim_all(catalogue), {})
+        self._entries: dict[str, Entry] = {}
+
+    def add(self, shown: Shown, conn: str, steps: Iterable[Step]) -> Entry | None:
+        """Count what an event has shown; return the entry if it is the first deviation.
+
+        ``steps`` are only read if this is the first evidence.
+        """
+        case = f"{self._protocol}{PASSING}{shown.clause}"
+        value = CONFORMS if shown.holds else DEVIATES
+        seen = observed(value, difference=shown.difference, note=shown.what)
+        return self._count(case, seen, conn, steps, holds=shown.holds)
+
+    def add_opening(
+        self, cases: Sequence[str], conn: str, steps: Sequence[Step]
+    ) -> Iterator[Entry]:
+        """Observe cases on the beginning of a connection; yield the entries that deviate first."""
+        record = steps_record(steps)
+        for case in cases:
+            instance = self._opening.get(case)
+            seen = observe_recorded(instance, record)
+            if instance is None or seen is None:
+                continue
+            verdict = self._judge(_record(case, instance.title, seen)).verdict
+            if verdict == "fail" or verdict in CONFORMING:
+                holds = verdict != "fail"
+                first = self._count(case, seen, conn, steps, holds=holds)
+                if first is not None:
+                    yield first
+
+    def entries(self) -> Sequence[Entry]:
+        """Return the entries of clients, then of others, in the order of the catalogue."""
+        order = {clause.id: place for place, clause in enumerate(self._catalogue.clauses())}
+
+        def key(entry: Entry) -> tuple[bool, int]:
+            return entry.clause.role != CLIENT, order[entry.clause.id]
+
+        return sorted(self._entries.values(), key=key)
+
+    def list_unseen(self, clauses: Iterable[str]) -> list[str]:
+        """Return those clauses of which nothing was seen."""
+        seen = {entry.clause.id for entry in self._entries.values()}
+        return [clause for clause in clauses if clause not in seen]
+
+    def records(self) -> Iterator[CaseRecord]:
+        """Yield the judged record of each entry."""
+        for entry in self.entries():
+            record = _record(entry.case, entry.title, entry.observation)
+            count = f"seen to conform {entry.conforms} times, to deviate {entry.deviates} times"
+            note = f"{entry.what}; {count}" if entry.what else count
+            instance = self._opening.get(entry.case)
+            yield self._judge(
+                msgspec.structs.replace(
+                    record,
+                    note=note,
+                    case_hash=instance.hash if instance else record.case_hash,
+                    needs=instance.needs if instance else entry.clause.needs,
+                    transcript=steps_record(entry.steps),
+                )
+            )
+
+    def claims(self) -> Mapping[str, ClaimRecord]:
+        """Return the capabilities without which what was seen could not have been."""
+        return self._bench.claims
+
+    def _count(
+        self, case: str, seen: Observation, conn: str, steps: Iterable[Step], *, holds: bool
+    ) -> Entry | None:
+        entry = self._entries.get(case)
+        is_new = entry is None
+        if entry is None:
+            clause = self._catalogue.clause_of(case)
+            if clause is None:
+                raise LookupError(f"the catalogue has no clause for {case}")
+            instance = self._opening.get(case)
+            entry = Entry(case, clause, instance.title if instance else clause.law)
+            self._entries[case] = entry
+        is_first = not holds and not entry.deviates
+        if is_new or is_first:
+            entry.conn, entry.observation, entry.steps = conn, seen, tuple(steps)
+        entry.conforms += holds
+        entry.deviates += not holds
+        return entry if is_first else None
+
+    def _judge(self, record: CaseRecord) -> CaseRecord:
+        return judge_record(record, self._bench)
+
+
+def _record(case: str, title: str, seen: Observation) -> CaseRecord:
+    return CaseRecord(
+        case=case,
+        case_hash=hashlib.sha256(case.encode()).hexdigest()[:12],
+        clause="",
+        level="must",
+        title=title,
+        observation=seen.value,
+        verdict="inconclusive",
+        reason="",
+        overdue=seen.overdue,
+        difference=difference_record(seen.difference),
+        note=seen.note,
+    )
+
+
+def _claim_all(catalogue: Catalogue) -> Mapping[str, ClaimRecord]:
+    """Return every capability as shown: what is observed needs what it needs."""
+    return {
+        each.id: ClaimRecord("shown", next(iter(each.shown_by), ""), note="by the traffic")
+        for each in catalogue.capabilities
+    }

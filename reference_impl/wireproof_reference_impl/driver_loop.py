@@ -1,0 +1,99 @@
+"""The driver protocol around an example client: requests on stdin, answers on stdout."""
+
+import asyncio
+import contextlib
+import json
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import Protocol, cast
+
+from wireproof_spec.driver.lines import MAX_LINE_BYTES, NAME, VERSION, Fields, LineFault
+
+Say = Callable[[Fields], None]
+"""Writes one line."""
+Request = Mapping[str, object]
+
+
+class Unsupported(Exception):
+    """An operation or a member of a request that is unknown here."""
+
+
+class Program(Protocol):
+    """A client that carries out the requests of the kit."""
+
+    name: str
+    operations: tuple[str, ...]
+    claims: tuple[str, ...]
+
+    async def carry_out(self, id: int, request: Request) -> Fields:
+        """Return the answer to a request, without its id.
+
+        Raises:
+            Unsupported: the client does not know the operation, or a member of the request.
+        """
+        ...
+
+
+class _Requests:
+    """The requests of one run; several may be under way."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def take(self, line: bytes) -> None:
+        """Begin to carry out a request."""
+        task = asyncio.get_running_loop().create_task(self._answer(line))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, line: bytes) -> None:
+        request = cast(dict[str, object], json.loads(line))
+        id = cast(int, request["id"])
+        try:
+            answer = await self._program.carry_out(id, request)
+        except Unsupported as error:
+            say({"id": id, "unsupported": str(error)})
+        except (LineFault, KeyError, ValueError) as error:
+            say({"id": id, "error": {"message": f"a bad request: {error}"}})
+        else:
+            say({"id": id, **answer})
+
+
+def say(fields: Fields) -> None:
+    """Write a line to standard output."""
+    sys.stdout.write(json.dumps(fields) + "\n")
+    sys.stdout.flush()
+
+
+def present(**members: object) -> Fields:
+    """Return the members that have a value."""
+    return cast(Fields, {name: value for name, value in members.items() if value is not None})
+
+
+async def drive(make: Callable[[Say], Program]) -> None:
+    """Greet, and carry out requests until standard input ends."""
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+    program = make(say)
+    requests = _Requests(program)
+    say(
+        {
+            "hello": NAME,
+            "versions": [VERSION],
+            "name": program.name,
+            "operations": list(program.operations),
+            "claims": list(program.claims),
+        }
+    )
+
+    def read() -> None:
+        """Read in a thread: asyncio cannot wait for a file or /dev/null."""
+        with contextlib.suppress(RuntimeError):  # the loop ended first
+            while line := sys.stdin.buffer.readline(MAX_LINE_BYTES):
+                loop.call_soon_threadsafe(requests.take, line)
+            loop.call_soon_threadsafe(ended.set)
+
+    threading.Thread(target=read, daemon=True, name="requests").start()
+    await ended.wait()

@@ -1,0 +1,1 @@
+"""An example client of Iggy; ``shell.py`` is the way in."""

@@ -1,0 +1,134 @@
+"""Reads polled messages, from the binary layout and from JSON."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import cast
+
+from wireproof_reference_impl.iggy.client.core.calls import Unreadable
+from wireproof_spec import strict_json
+from wireproof_spec.decoding import decode
+from wireproof_spec.iggy.bodies.poll_messages import polled_messages_schema
+from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.header_kinds import kind_code
+from wireproof_spec.iggy.headers import Header
+from wireproof_spec.iggy.message import Message
+from wireproof_spec.iggy.states import STATES, state_code
+from wireproof_spec.wire_error import WireError
+
+_BITS = {"offset": 64, "timestamp": 64, "id": 128, "checksum": 32}
+"""The integers of a message in JSON."""
+
+
+def read_body(body: bytes, generation: Generation) -> tuple[Message, ...]:
+    """Return the messages in the body of a binary answer.
+
+    Raises:
+        Unreadable: the body is not of the generation's shape, or has a state without a name.
+    """
+    try:
+        messages = decode(polled_messages_schema(generation), body).messages
+    except WireError as error:
+        raise Unreadable(str(error)) from None
+    return tuple(map(check_state, messages))
+
+
+def check_state(message: Message) -> Message:
+    """Return a message whose state is known.
+
+    Raises:
+        Unreadable: no state has this code.
+    """
+    if message.state not in STATES:
+        raise Unreadable(f"message {message.offset} has the unknown state {message.state}")
+    return message
+
+
+def read_json(body: bytes, generation: Generation) -> tuple[Message, ...]:
+    """Return the messages in the body of an HTTP answer.
+
+    Raises:
+        Unreadable: the body is no JSON of the generation's shape.
+    """
+    try:
+        value: object = strict_json.read(body).value
+    except WireError as error:
+        raise Unreadable(str(error)) from None
+    if generation == "tagged":
+        value = _member(value, "messages")
+    if not isinstance(value, list):
+        raise Unreadable(f"expected a list of messages, found {type(value).__name__}")
+    return tuple(map(read_object, cast(list[object], value)))
+
+
+def read_object(value: object) -> Message:
+    """Return the message in a JSON value.
+
+    Raises:
+        Unreadable: a member is missing, or not of its type.
+    """
+    numbers = {name: _integer(value, name, bits) for name, bits in _BITS.items()}
+    return Message(
+        offset=numbers["offset"],
+        state=_state(_text(value, "state")),
+        timestamp=numbers["timestamp"],
+        id=numbers["id"],
+        checksum=numbers["checksum"],
+        headers=read_headers(_member(value, "headers")),
+        payload=_bytes(value, "payload"),
+    )
+
+
+def read_headers(value: object) -> tuple[Header, ...]:
+    """Return the headers in a JSON value; null and an empty object mean that there are none.
+
+    Raises:
+        Unreadable: it is neither null nor an object of headers.
+    """
+    if value is None:
+        return ()
+    if not isinstance(value, Mapping):
+        raise Unreadable(f"headers: expected an object or null, found {type(value).__name__}")
+    headers = cast(Mapping[str, object], value)
+    return tuple(_header(key, each) for key, each in headers.items())
+
+
+def _header(key: str, value: object) -> Header:
+    kind = kind_code(_text(value, "kind"))
+    if kind is None:
+        raise Unreadable(f"header {key!r} has an unknown kind")
+    return Header(key, kind, _bytes(value, "value"))
+
+
+def _state(name: str) -> int:
+    code = state_code(name)
+    if code is None:
+        raise Unreadable(f"state: {name[:40]!r} is no state")
+    return code
+
+
+def _member(value: object, name: str) -> object:
+    if not isinstance(value, Mapping) or name not in value:
+        raise Unreadable(f"expected an object with {name}")
+    return cast(Mapping[str, object], value)[name]
+
+
+def _integer(value: object, name: str, bits: int) -> int:
+    number = _member(value, name)
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 1 << bits:
+        raise Unreadable(f"{name}: expected an integer of {bits} bits without sign")
+    return number
+
+
+def _text(value: object, name: str) -> str:
+    text = _member(value, name)
+    if not isinstance(text, str):
+        raise Unreadable(f"{name}: expected a text")
+    return text
+
+
+def _bytes(value: object, name: str) -> bytes:
+    try:
+        return base64.b64decode(_text(value, name), validate=True)
+    except (binascii.Error, ValueError):
+        raise Unreadable(f"{name}: expected base64") from None

@@ -1,0 +1,101 @@
+"""What a user asks of the client, as generators: they yield calls, and are sent the answers."""
+
+from collections.abc import Generator
+from typing import TypeAlias, TypeVar
+
+from wireproof_reference_impl.iggy.client.core.calls import (
+    Answer,
+    Call,
+    Damaged,
+    Lost,
+    Poll,
+    Send,
+    StoreOffset,
+)
+from wireproof_spec.iggy.checksum import payload_checksum
+from wireproof_spec.iggy.kinds import OFFSET
+from wireproof_spec.iggy.message import Message
+
+T = TypeVar("T")
+Operation: TypeAlias = Generator[Call, Answer, T]
+
+MOST_ATTEMPTS = 3
+"""How often a message is polled that does not match its checksum, and a lost poll is repeated."""
+
+
+def poll(wanted: Poll) -> Operation[tuple[Message, ...]]:
+    """Poll messages, each of which matches its checksum.
+
+    Raises:
+        CallFailed: the server refuses, the answer cannot be read, or a message stays damaged.
+    """
+    messages = yield from _poll_again(wanted)
+    received: list[Message] = []
+    for message in messages:
+        received.append((yield from verify(message)))  # noqa: PERF401 - no comprehension yields
+    return tuple(received)
+
+
+def verify(message: Message) -> Operation[Message]:
+    """Return the message; one that does not match its checksum is polled again.
+
+    Raises:
+        Damaged: it does not match after the last attempt.
+    """
+    attempts = 1
+    while not matches(message):
+        if not may_ask_again(attempts):
+            raise Damaged(f"message {message.offset} does not match its checksum")
+        attempts += 1
+        for other in (yield from _poll_again(repeated_poll(message))):
+            if other.offset == message.offset:
+                message = other
+    return message
+
+
+def matches(message: Message) -> bool:
+    """Return True if the checksum of a message is that of its payload."""
+    return message.checksum == payload_checksum(message.payload)
+
+
+def may_ask_again(attempts: int) -> bool:
+    """Return True if a message may be polled once more after so many polls."""
+    return attempts < MOST_ATTEMPTS
+
+
+def repeated_poll(message: Message) -> Poll:
+    """Return the poll for one message alone."""
+    return Poll(OFFSET, message.offset, 1)
+
+
+def _poll_again(wanted: Poll) -> Operation[Answer]:
+    """Poll, and once more if the connection is lost: a poll by offset changes nothing."""
+    try:
+        return (yield wanted)
+    except Lost:
+        if not may_repeat(wanted):
+            raise
+        return (yield wanted)
+
+
+def may_repeat(wanted: Poll) -> bool:
+    """Return True if a poll may be repeated though nobody knows whether it was answered."""
+    return not wanted.auto_commit
+
+
+def send(wanted: Send) -> Operation[None]:
+    """Send messages, once: a server that has lost the connection may have stored them.
+
+    Raises:
+        CallFailed: the server refuses, or did not answer.
+    """
+    yield wanted
+
+
+def store_offset(offset: int) -> Operation[None]:
+    """Store the offset of a processed message.
+
+    Raises:
+        CallFailed: the server refuses, or did not answer.
+    """
+    yield StoreOffset(offset)

@@ -1,0 +1,133 @@
+"""The example client as a program that the kit can talk to.
+
+`wireproof client --protocol iggy --exec 'python -m wireproof_reference_impl.iggy.client'` judges
+the client so.
+"""
+
+from collections.abc import Mapping
+from typing import cast
+
+from wireproof_reference_impl.driver_loop import Request, Say, Unsupported, present
+from wireproof_reference_impl.iggy.client.core import operations
+from wireproof_reference_impl.iggy.client.core.calls import CallFailed, Poll, Refused, Send
+from wireproof_reference_impl.iggy.client.core.settings import Settings
+from wireproof_reference_impl.iggy.client.shell import Shell
+from wireproof_spec.driver.lines import CLOSE, OPEN, Fields, from_base64, in_base64
+from wireproof_spec.iggy.bodies.identifier import numeric
+from wireproof_spec.iggy.bodies.partitioning import Partitioning, partition_id
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
+from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.header_kinds import HEADER_KINDS, kind_code
+from wireproof_spec.iggy.headers import Header
+from wireproof_spec.iggy.kinds import PARTITIONING_NAMES, STRATEGIES
+from wireproof_spec.iggy.message import Message
+from wireproof_spec.iggy.states import state_name
+
+POLL, SEND = "poll", "send"
+_STRATEGIES = {name: code for code, name in STRATEGIES.items()}
+_PARTITIONINGS = {name: code for code, name in PARTITIONING_NAMES.items()}
+
+
+class Driver:
+    """The client that the kit talks to."""
+
+    name = "wireproof example client"
+    operations: tuple[str, ...] = (POLL, SEND)
+    claims: tuple[str, ...] = ("tcp", "http", "headers")
+
+    def __init__(self, say: Say) -> None:
+        self._shell: Shell | None = None
+        self._partition = 1
+
+    async def carry_out(self, id: int, request: Request) -> Fields:
+        """Return the answer to a request of the kit."""
+        op = cast(str, request["op"])
+        if op == OPEN:
+            self._open(cast(Request, request["settings"]))
+            return {"ok": {}}
+        if self._shell is None or op not in (POLL, SEND, CLOSE):
+            raise Unsupported(op)
+        try:
+            return {"ok": dict(await self._do(self._shell, op, request))}
+        except CallFailed as error:
+            code = {"code": str(error.code)} if isinstance(error, Refused) else {}
+            return {"error": {"message": str(error), **code}}
+
+    def _open(self, told: Request) -> None:
+        self._partition = cast(int, told["partition"])
+        self._shell = Shell(read_settings(told))
+
+    async def _do(self, shell: Shell, op: str, request: Request) -> Fields:
+        if op == POLL:
+            found = await shell.run(operations.poll(_poll(request)))
+            return {"messages": [dict(tell(each)) for each in found]}
+        if op == SEND:
+            messages = cast(list[Request], request["messages"])
+            wanted = Send(tuple(map(_sent, messages)), self._partitioning(request))
+            await shell.run(operations.send(wanted))
+        else:
+            shell.close()
+        return {}
+
+    def _partitioning(self, request: Request) -> Partitioning:
+        given = cast("Mapping[str, str] | None", request.get("partitioning"))
+        if given is None:
+            return partition_id(self._partition)
+        return Partitioning(_PARTITIONINGS[given["kind"]], from_base64(given["value"]))
+
+
+def generation() -> Generation:
+    """Return the generation that the client speaks."""
+    return "published"
+
+
+def read_settings(told: Request) -> Settings:
+    """Return the settings in a request to open."""
+    over_http = told["transport"] == "http"
+    host, _, port = cast(str, told["http" if over_http else "tcp"]).rpartition(":")
+    return Settings(
+        address=(host, int(port)),
+        over_http=over_http,
+        stream=numeric(cast(int, told["stream"])),
+        topic=numeric(cast(int, told["topic"])),
+        partition=cast(int, told["partition"]),
+        generation=cast(Generation, told.get("generation", generation())),
+    )
+
+
+def tell(message: Message) -> Fields:
+    """Return what the user is told of a message."""
+    return present(
+        offset=str(message.offset),
+        state=None if message.state is None else state_name(message.state),
+        timestamp=str(message.timestamp),
+        id=str(message.id),
+        checksum=message.checksum,
+        headers={each.key: _told_header(each) for each in message.headers},
+        payload=in_base64(message.payload),
+    )
+
+
+def _told_header(header: Header) -> dict[str, str]:
+    return {"kind": HEADER_KINDS[header.kind], "value": in_base64(header.value)}
+
+
+def _poll(request: Request) -> Poll:
+    return Poll(
+        strategy=_STRATEGIES[cast(str, request["strategy"])],
+        value=int(cast(str, request.get("value", "0"))),
+        count=cast(int, request["count"]),
+        auto_commit=request.get("auto_commit") is True,
+    )
+
+
+def _sent(fields: Request) -> SentMessage:
+    headers = cast("Mapping[str, Mapping[str, str]]", fields.get("headers", {}))
+    return SentMessage(
+        id=int(cast(str, fields.get("id", "0"))),
+        headers=tuple(
+            Header(key, kind_code(each["kind"]) or 0, from_base64(each["value"]))
+            for key, each in headers.items()
+        ),
+        payload=from_base64(cast(str, fields["payload"])),
+    )

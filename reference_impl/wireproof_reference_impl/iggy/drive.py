@@ -1,0 +1,26 @@
+"""The example client as a driver, with faults and variants: `serve.py`'s counterpart.
+
+``python -m wireproof_reference_impl.iggy.drive --fault NAME``
+"""
+
+import sys
+from collections.abc import Sequence
+
+from wireproof_reference_impl.client_command import run_client
+from wireproof_reference_impl.command import Presets
+from wireproof_reference_impl.iggy.client.driver import Driver
+
+
+def main(argv: Sequence[str]) -> int:
+    """Read the options, then list or drive; a bad option is one sentence and exit code 2."""
+    return run_client(argv, "Iggy", Driver, _presets)
+
+
+def _presets() -> Presets:
+    from wireproof_reference_impl.iggy.client_presets import FAULTS, VARIANTS
+
+    return FAULTS, VARIANTS
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Cases for Iggy clients."""

@@ -1,0 +1,104 @@
+"""What a story of an Iggy client shows, in the words that the cases share."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias, cast
+
+from wireproof_kit.clients.events import Malformed
+from wireproof_kit.clients.observe import answers, shown, unless
+from wireproof_kit.clients.part import Until
+from wireproof_kit.clients.story import Story
+from wireproof_kit.iggy.clients.client import Client
+from wireproof_kit.iggy.clients.driver_requests import POLL, ask_poll
+from wireproof_kit.iggy.clients.log import LOG
+from wireproof_kit.iggy.clients.script import Reply, Script, Transport
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_spec.driver.lines import Fields, Result, in_base64
+from wireproof_spec.iggy.header_kinds import HEADER_KINDS
+from wireproof_spec.iggy.message import Message
+from wireproof_spec.iggy.states import state_name
+
+Told: TypeAlias = Sequence[Fields] | None
+"""The messages that the user is given; None instead of an error, or of no answer at all."""
+MEMBERS: Mapping[str, Callable[[Message], object]] = {
+    "offset": lambda message: str(message.offset),
+    "state": lambda message: state_name(message.state or 0),
+    "timestamp": lambda message: str(message.timestamp),
+    "id": lambda message: str(message.id),
+    "checksum": lambda message: message.checksum,
+    "headers": lambda message: {
+        each.key: {"kind": HEADER_KINDS[each.kind], "value": in_base64(each.value)}
+        for each in message.headers
+    },
+    "payload": lambda message: in_base64(message.payload),
+}
+"""The members that a driver may tell of a message, and what they are."""
+LATER = 10
+"""Where a later poll begins, whose answer is as usual."""
+
+
+def answered(count: int, op: str = POLL) -> Until:
+    """Return the condition that the driver has answered an operation so many times."""
+    return lambda story: len(answers(story, op)) >= count
+
+
+def play_poll(client: Client, transport: Transport, *replies: Reply) -> Story:
+    """Have a driver poll once; return the story."""
+    asks = (ask_poll(count=30),)
+    return client.play(Script("consumer", transport, polls=replies, asks=asks), answered(1))
+
+
+def told(story: Story, number: int = 0) -> Told:
+    """Return the messages in the driver's answer to a poll; the first has the number 0."""
+    for event in answers(story, POLL)[number : number + 1]:
+        if isinstance(event.answer, Result):
+            return cast(Sequence[Fields], event.answer.fields.get("messages", []))
+    return None
+
+
+def is_given_later(story: Story) -> bool:
+    """Return True if the second poll, of usual messages, was answered with them."""
+    messages = told(story, 1)
+    usual = [in_base64(each.payload) for each in LOG[LATER:][:3]]
+    return messages is not None and [each.get("payload") for each in messages] == usual
+
+
+def observe_given(
+    story: Story, sent: Sequence[Message], members: Sequence[str] = tuple(MEMBERS)
+) -> Observation:
+    """Return whether the user was given these messages, with these members as sent.
+
+    A member that the driver does not tell of any message is passed over.
+    """
+    messages = told(story)
+    if messages is None:
+        return refused(story)
+    if len(messages) != len(sent):
+        more = len(messages) > len(sent)
+        return unless(story, "messages:more" if more else "messages:fewer")
+    for number, (message, fields) in enumerate(zip(sent, messages, strict=True)):
+        for member in members:
+            due, found = MEMBERS[member](message), fields.get(member)
+            if found != due and any(member in each for each in messages):
+                difference = Difference(f"message {number} {member}", None, str(due), str(found))
+                return observed("other", difference=difference)
+    return unless(story, "as-sent")
+
+
+def refused(story: Story) -> Observation:
+    """Return the observation of a poll whose messages the user was not given."""
+    return shown(story, "refused", seen=answered(1)(story))
+
+
+def is_told(story: Story, member: str) -> bool:
+    """Return True if the driver told a member of any message."""
+    return any(member in each for each in told(story) or ())
+
+
+def not_told(member: str) -> Observation:
+    """Return the observation of a driver that tells its user nothing of a member."""
+    return observed("unsupported", note=f"the driver tells nothing of the {member}")
+
+
+def is_malformed(story: Story) -> bool:
+    """Return True once the client has sent what the protocol does not allow."""
+    return story.first(Malformed) is not None
