@@ -65,7 +65,7 @@ class ClientSession(Generic[S]):
         if not played or (self._role is not None and len(played) < len(roles)):
             lacking: Role = next(role for role in roles if role not in played)
             raise TargetUnreachable(self._reason(lacking, *self._runs[lacking]))
-        preferred = [role for role in played if self._part.prefer(self._runs[role][0])]
+        preferred: list[Role] = [role for role in played if self._part.prefer(self._runs[role][0])]
         self._played = (preferred or played)[0]
         self._start_s = self._measured_start()
         further = self._part.further
