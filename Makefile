@@ -8,8 +8,10 @@ BIN := .venv/bin
 # Tests start many processes; without compiled modules each start costs several times as much.
 unexport PYTHONDONTWRITEBYTECODE
 
-# What `make test-clients` needs: clients, or pynsq for that client alone, which needs no Go.
-CLIENTS ?= clients
+# What `make test-clients` tests: all clients, or those whose names are given.
+CLIENTS ?= all
+PYTHON_CLIENTS := pynsq gnsq ansq iggy_py
+SPACE := $(subst ,, )
 
 .PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients
 
@@ -27,8 +29,8 @@ test:
 	@$(BIN)/python -m pytest -q -rs -n 4 --dist worksteal
 
 test-clients:
-	@$(PYTHON) tools/setup.py $(CLIENTS)
-	@$(BIN)/python -m pytest -q -rs reference_impl/clients/tests $(if $(filter pynsq,$(CLIENTS)),-k pynsq)
+	@$(PYTHON) tools/setup.py $(if $(filter-out $(PYTHON_CLIENTS),$(CLIENTS)),clients,pynsq)
+	@$(BIN)/python -m pytest -q -rs reference_impl/clients/tests $(if $(filter-out all,$(CLIENTS)),-k "$(subst $(SPACE), or ,$(strip $(CLIENTS)))")
 
 test-oms:
 	@$(PYTHON) tools/setup.py oms
@@ -153,7 +155,7 @@ help:
 	@echo "make run      judge the embedded reference, write out/report.html"
 	@echo "make quick    ruff, and the tests that need no process, browser or Spark"
 	@echo "make test     all tests"
-	@echo "make test-clients  real clients against the reference (CLIENTS=pynsq: without Go)"
+	@echo "make test-clients  real clients against the reference, and judged (CLIENTS=\"pynsq nsqjs\": these)"
 	@echo "make test-oms     the adapters in Java, and Apache RocketMQ judged through two of them"
 	@echo "make test-allure   real sites by Allure 3 and 2 from npm, and plain pytest with allure-pytest"
 	@echo "make test-spark    questions on drawn histories, and a Spark cluster on loopback"

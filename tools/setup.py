@@ -6,8 +6,8 @@ core     what `make run` needs
 dev      core, every extra, and what the tests and checks need; Java as in all, and tshark likewise
          Delta's jars for Spark, 13 MB, once, into the user's cache
 oms      dev, and Maven for the adapters in Java likewise
-pynsq    dev, and the client of that name
-clients  pynsq, and Go for go-nsq and Rust for crate iggy likewise
+pynsq    dev, and the clients that are Python packages
+clients  pynsq, and Go, Rust and Node.js for the other clients likewise
 all      pynsq, and Java for Spark found, installed where the system allows, or named
 
 A second call with nothing changed only compares a stamp.
@@ -157,7 +157,7 @@ def report_tshark() -> int:
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler that a real client needs: its name, its oldest version, and its package."""
+    """A compiler or interpreter that a real client needs: name, oldest version, packages."""
 
     name: str
     purpose: str
@@ -187,7 +187,7 @@ class Compiler:
 
 GO = Compiler(
     name="Go",
-    purpose="go-nsq",
+    purpose="both go-nsq",
     programs=("go",),
     asked=("go", "version"),
     pattern=r"go(\d+)\.(\d+)",
@@ -196,13 +196,22 @@ GO = Compiler(
 )
 RUST = Compiler(
     name="Rust",
-    purpose="crate iggy",
+    purpose="crates iggy and tokio-nsq",
     programs=("cargo", "rustc"),
     asked=("rustc", "--version"),
     pattern=r"rustc (\d+)\.(\d+)",
     oldest=(1, 88),
     # Debian keeps one that is new enough for web browsers beside the one of its release.
     packages=("rustc-web", "cargo-web", "libssl-dev", "pkg-config"),
+)
+NODE = Compiler(
+    name="Node.js",
+    purpose="nsqjs",
+    programs=("node", "npm"),
+    asked=("node", "--version"),
+    pattern=r"v(\d+)\.(\d+)",
+    oldest=(12, 13),
+    packages=("nodejs", "npm"),
 )
 MAVEN = Compiler(
     name="Maven",
@@ -213,6 +222,7 @@ MAVEN = Compiler(
     oldest=(3, 6),
     packages=("maven", "openjdk-17-jdk-headless"),
 )
+COMPILERS = (GO, RUST, NODE, MAVEN)
 
 
 def report_compilers(*compilers: Compiler) -> int:
@@ -268,7 +278,7 @@ def java_version() -> int:
 
 
 REPORTS = {
-    "clients": lambda: report_compilers(GO, RUST),
+    "clients": lambda: report_compilers(GO, RUST, NODE),
     "oms": lambda: report_compilers(MAVEN),
     "all": report_java,
 }

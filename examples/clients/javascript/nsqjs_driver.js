@@ -4,6 +4,7 @@ const nsq = require('nsqjs')
 
 const NOT_OF_THE_ORIGINAL = ['key', 'ext', 'tag', 'trace_id', 'ordered', 'trace']
 let settings, writer, reader
+let wasReady = false
 
 const say = fields => process.stdout.write(JSON.stringify(fields) + '\n')
 const text = error => String((error && error.message) || error)
@@ -35,10 +36,11 @@ function produce(request, done) {
     const [host, port] = settings.nsqd.split(':')
     writer = new nsq.Writer(host, Number(port))
     writer.on('error', error => process.stderr.write(`writer: ${text(error)}\n`))
+    writer.once('ready', () => (wasReady = true))
     writer.connect()
   }
   const publish = () => writer.publish(request.topic, Buffer.from(request.body, 'base64'), done)
-  if (writer.ready) return publish()
+  if (wasReady) return publish()
   writer.once('ready', publish)
 }
 
@@ -47,7 +49,7 @@ function consume(request, done) {
     lookupdHTTPAddresses: settings.lookupd,
     lookupdPollInterval: settings.lookup_interval_ms / 1000,
     lookupdPollJitter: 0.01, // 0 is refused
-    maxInFlight: 20,
+    maxInFlight: request.max_in_flight || 20,
     messageTimeout: request.msg_timeout_ms || null,
   })
   reader.on('error', error => say({ event: 'error', of: request.id, message: text(error) }))

@@ -40,7 +40,7 @@ class Ansq:
 
     async def consume(self, request):
         """Subscribe, and take messages as the library's guide shows."""
-        check_original(request)
+        check_original(request, "max_in_flight")  # it is RDY 1 for each connection
         features = ConnectionFeatures(msg_timeout=request.get("msg_timeout_ms", 60_000))
         knows_node = "--nsqd" in sys.argv
         self.reader = await ansq.create_reader(

@@ -43,7 +43,7 @@ class Gnsq:
             lookupd_http_addresses=self.settings["lookupd"],
             lookupd_poll_interval=self.settings["lookup_interval_ms"] / 1000,
             lookupd_poll_jitter=0.0,
-            max_in_flight=20,
+            max_in_flight=request.get("max_in_flight", 20),
             requeue_delay=100,
             message_handler=lambda _, message: handle(request, message),
         )

@@ -63,7 +63,7 @@ class Pynsq:
             lookupd_http_addresses=[f"http://{each}" for each in self.settings["lookupd"]],
             lookupd_poll_interval=self.settings["lookup_interval_ms"] // 1000,
             lookupd_poll_jitter=0.0,
-            max_in_flight=20,
+            max_in_flight=request.get("max_in_flight", 20),
             msg_timeout=request.get("msg_timeout_ms"),
         )
 

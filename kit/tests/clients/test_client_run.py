@@ -23,6 +23,7 @@ RIGHT = (
     "nsq/client-connection/identify",
     "nsq/client-consume/id",
     "nsq/client-lookup/access",
+    "nsq/client-lookup/dead/refused",
     "nsq/client-lookup/merge",
     "nsq/client-publish/no-retry/E_BAD_MESSAGE",
     "nsq/client-publish/refresh/E_FAILED_ON_NOT_LEADER",
@@ -36,6 +37,7 @@ WRONG = {
     "early-ready": ("nsq/client-subscribe/ready", "before-ok"),
     "keeps-quiet": ("nsq/client-subscribe/error/told/E_INVALID", "not-told"),
     "cuts-ids": ("nsq/client-consume/id/line-feed", "other"),
+    "hot": ("nsq/client-lookup/dead/refused", "hot"),
     "trusting": ("nsq/client-connection/identify/error", "used"),
     "fragile": ("nsq/client-robust/frame/short-message", "ended:7"),
 }

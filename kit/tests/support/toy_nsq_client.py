@@ -145,7 +145,8 @@ class Toy:
                     )
                     running[number] = (address, thread)
                     thread.start()
-            time.sleep(self.interval)
+            if WRONG != "hot":
+                time.sleep(self.interval)
 
     def read(self, of: int, topic: str, channel: str, number: int, at: tuple[str, int]) -> None:
         try:

@@ -90,10 +90,11 @@ class Ended(Event):
 
 @dataclass(frozen=True, slots=True)
 class Measured(Event):
-    """Seconds on a processor of the client, and seconds it or the kit waited for one."""
+    """Seconds for which the client used a processor; it and the kit waited for one."""
 
     used: float
     waited: float
+    kit_waited: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ from wireproof_spec.driver.lines import NAME, request_line
 
 LOOPBACK = "127.0.0.1"
 CHUNK = 1 << 16
-MOST_BYTES = 8 << 20
+MOST_BYTES = 2 << 20
 """Bytes of a case that are kept, over all connections; a client that sends more is ended."""
 MOST_EVENTS = 20_000
 MOST_OUTPUT = 64 << 10
@@ -166,11 +166,11 @@ class Stage:
         return ended and not self._connections and not self._streams_open
 
     def _measure(self) -> None:
-        """Note how long the client has used a processor, and it or this thread waited for one."""
+        """Note how long the client has used a processor, and it and this thread waited for one."""
         if self.child is not None:
             client = measure_session(self.child.pid)
             own = measure_thread().waited - self._waited_before
-            self._note(KIT, f"{PROCESSOR}{client.used:.3f} {max(client.waited, own):.3f}")
+            self._note(KIT, f"{PROCESSOR}{client.used:.3f} {client.waited:.3f} {own:.3f}")
 
     def _note_end(self) -> None:
         if self.child and (code := self.child.exit_code()) is not None:

@@ -109,8 +109,10 @@ class Story:
 
     def is_starved(self) -> bool:
         """Return True if the client was kept from running for much of the case."""
-        measured = self.of(Measured)
-        return bool(measured) and measured[-1].waited > STARVED_SHARE * measured[-1].at
+        return any(
+            max(each.waited, each.kit_waited) > STARVED_SHARE * each.at
+            for each in self.of(Measured)[-1:]
+        )
 
     def _read(self, step: Step) -> Iterable[Event]:
         at = step.at_us / 1_000_000
@@ -170,7 +172,7 @@ def _read_note(at: float, step: Step) -> Iterator[Event]:
     elif step.note.startswith(MARK):
         yield Marked(at, KIT, step.note.removeprefix(MARK))
     elif step.note.startswith(PROCESSOR):
-        used, waited = step.note.removeprefix(PROCESSOR).split()
-        yield Measured(at, KIT, float(used), float(waited))
+        used, waited, kit_waited = map(float, step.note.removeprefix(PROCESSOR).split())
+        yield Measured(at, KIT, used, waited, kit_waited)
     elif step.note.startswith(FLOODED):
         yield Flooded(at, KIT)

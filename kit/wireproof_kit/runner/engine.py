@@ -239,7 +239,8 @@ class Engine:
             self._hurry.spend(instance, outcome.transcript.vain_s)
         if not observation.overdue:
             return seen
-        control = "slow" if observation.starved else self.session.control().state
+        is_slow = observation.starved and not self._conforms(instance, seen)
+        control = "slow" if is_slow else self.session.control().state
         if control == "prompt" and outcome.is_hurried:
             return _record_hurried(observation)
         return msgspec.structs.replace(seen, control=control)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from go_nsq_client import GoNsq
+from ready_drivers import DRIVERS, CannotFetch
 from served_cluster import Cluster, RealCluster, reference_cluster
 
 PROGRAM = Path(__file__).resolve().parents[1] / "go_nsq"
@@ -89,6 +90,20 @@ def iggy_crate_program(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture
+def driver(request: pytest.FixtureRequest) -> str:
+    """The command of the driver that the test's parameter names; or why there is none."""
+    kind = DRIVERS[request.param]
+    reason = missing(kind.compiler) if kind.compiler else ""
+    if not reason:
+        try:
+            return kind.build()
+        except CannotFetch as error:
+            reason = f"what it needs could not be fetched: {error}"
+    request.config.stash.setdefault(NOT_RUN, {})[f"judged {request.param}"] = reason
+    pytest.skip(reason)
+
+
+@pytest.fixture
 def go_nsq(go_nsq_program: Path, cluster: Cluster, tmp_path: Path) -> GoNsq:
     return GoNsq(go_nsq_program, cluster, tmp_path)
 
@@ -125,13 +140,13 @@ def cargo(verb: str, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def missing(compiler: str) -> str:
-    """Return why there is no Go or Rust, as the set-up script says it; empty when there is."""
+    """Return why a compiler is missing, as the set-up script says it; empty if it is there."""
     spec = importlib.util.spec_from_file_location("wireproof_setup", SETUP)
     assert spec is not None
     assert spec.loader is not None
     setup = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(setup)
-    return str({"Go": setup.GO, "Rust": setup.RUST}[compiler].find_missing())
+    return str(next(c for c in setup.COMPILERS if c.name == compiler).find_missing())
 
 
 def last_line(text: str) -> str:

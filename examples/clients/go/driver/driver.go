@@ -42,6 +42,7 @@ type Request struct {
 	Handler  string            `json:"handler"`
 	HoldMs   int               `json:"hold_ms"`
 	Timeout  int               `json:"msg_timeout_ms"`
+	Most     *int              `json:"max_in_flight"`
 }
 
 // Client is a library as its driver uses it.
@@ -76,6 +77,14 @@ func (asked Request) Original() error {
 
 // Hold returns how long the handler is to work.
 func (asked Request) Hold() time.Duration { return time.Duration(asked.HoldMs) * time.Millisecond }
+
+// MaxInFlight returns how many messages may be in flight together.
+func (asked Request) MaxInFlight() int {
+	if asked.Most == nil {
+		return 20
+	}
+	return *asked.Most
+}
 
 // MessageTimeout returns the time-out to announce, or zero.
 func (asked Request) MessageTimeout() time.Duration {

@@ -43,7 +43,7 @@ func (c *client) Consume(asked driver.Request) error {
 		return err
 	}
 	config := c.config()
-	config.MaxInFlight = 20
+	config.MaxInFlight = asked.MaxInFlight()
 	config.MsgTimeout = asked.MessageTimeout()
 	consumer, err := nsq.NewConsumer(asked.Topic, asked.Channel, config)
 	if err != nil {

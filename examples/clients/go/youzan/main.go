@@ -78,7 +78,7 @@ func (c *client) Produce(asked driver.Request) (driver.Line, error) {
 
 func (c *client) Consume(asked driver.Request) error {
 	config := c.config()
-	config.MaxInFlight = 20
+	config.MaxInFlight = asked.MaxInFlight()
 	config.EnableOrdered = asked.Ordered
 	config.EnableTrace = asked.Trace
 	config.DesiredTag = asked.Tag

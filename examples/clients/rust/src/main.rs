@@ -9,7 +9,13 @@ use tokio_nsq::*;
 /// What the library has no word for: members of a request that the original NSQ does not know,
 /// and the time-out that a consumer announces.
 const UNSUPPORTED: [&str; 7] = [
-    "key", "ext", "tag", "trace_id", "ordered", "trace", "msg_timeout_ms",
+    "key",
+    "ext",
+    "tag",
+    "trace_id",
+    "ordered",
+    "trace",
+    "msg_timeout_ms",
 ];
 
 fn say(line: Value) {
@@ -45,7 +51,9 @@ impl Driver {
     /// Publish, and wait until the library says what became of it.
     async fn produce(&mut self, request: &Value) -> Result<(), String> {
         let topic = NSQTopic::new(word(request, "topic")).ok_or("no topic name")?;
-        let body = STANDARD.decode(word(request, "body")).map_err(|error| error.to_string())?;
+        let body = STANDARD
+            .decode(word(request, "body"))
+            .map_err(|error| error.to_string())?;
         if self.producer.is_none() {
             self.producer = Some(NSQProducerConfig::new(word(&self.settings, "nsqd")).build());
         }
@@ -56,12 +64,11 @@ impl Driver {
                 return Err("no connection".into());
             }
         }
-        loop {
-            match producer.consume().await {
-                Some(NSQEvent::Ok()) => return Ok(()),
-                Some(NSQEvent::Unhealthy()) | None => return Err("the connection failed".into()),
-                _ => {}
-            }
+        match producer.consume().await {
+            Some(NSQEvent::Ok()) => Ok(()),
+            // The library means to say Unhealthy when a connection fails, and never does: that
+            // there is a new one tells that what was not acknowledged is lost.
+            _ => Err("the connection failed".into()),
         }
     }
 
@@ -75,7 +82,7 @@ impl Driver {
             NSQTopic::new(word(request, "topic")).expect("a topic name"),
             NSQChannel::new(word(request, "channel")).expect("a channel name"),
         )
-        .set_max_in_flight(20)
+        .set_max_in_flight(request["max_in_flight"].as_u64().unwrap_or(20) as u32)
         .set_sources(NSQConsumerConfigSources::Lookup(sources))
         .build();
         let request = request.clone();
@@ -128,7 +135,9 @@ fn find_unsupported(request: &Value) -> Option<&str> {
     if !["open", "produce", "consume", "close"].contains(&op) {
         return Some(op);
     }
-    UNSUPPORTED.into_iter().find(|name| !matches!(request[*name], Value::Null | Value::Bool(false)))
+    UNSUPPORTED
+        .into_iter()
+        .find(|name| !matches!(request[*name], Value::Null | Value::Bool(false)))
 }
 
 #[tokio::main]

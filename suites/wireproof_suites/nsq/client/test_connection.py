@@ -141,6 +141,16 @@ def test_address(client: Client) -> Observation:
     return unless(story, "broadcast" if works(story) else "other", seen=works(story))
 
 
+@client_case("connection/address/each", "smart.client.address", "consumer", "lookup")
+def test_each_address(client: Client) -> Observation:
+    """A consumer connects to broadcast_address and tcp_port of both nodes of its topic."""
+    script = Script("consumer", leaders={0: NODE_1, 1: NODE_2})
+    both: dict[str, Question] = {
+        "broadcast": lambda story: distinct(each.peer for each in node_connections(story)) == 2
+    }
+    return play(client, script, both, "other")
+
+
 @client_case("connection/heartbeat/producer", "smart.client.heartbeat", "producer")
 def test_producer_heartbeat(client: Client) -> Observation:
     """A producer answers each of three heartbeats with some command."""

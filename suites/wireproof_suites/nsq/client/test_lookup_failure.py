@@ -2,11 +2,12 @@
 
 import pytest
 
-from wireproof_kit.clients.events import Connected, Ended
+from wireproof_kit.clients.events import Connected, Ended, Marked, Measured
 from wireproof_kit.clients.observe import any_of, failures, is_marked, shown, unless
 from wireproof_kit.clients.part import Role
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
+from wireproof_kit.nsq.clients.peers import ANSWERED
 from wireproof_kit.nsq.clients.script import (
     LOOKUP_1,
     LOOKUP_2,
@@ -30,6 +31,8 @@ MANY = 1000
 LONG = 15.0
 HOT = 20
 """More attempts in a second than this are no retries but a loop."""
+TIGHT = 0.7
+"""A share of its time for which a client that waits between two attempts does not run."""
 NOT_JSON = b"<html>not JSON</html>"
 DEEP = b"[" * 100_000
 FAILURES: dict[str, Act] = {
@@ -149,6 +152,30 @@ def _dead(client: Client, role: Role) -> Observation:
     value = "calm" if _attempts(story) <= HOT else "hot"
     seen = value == "hot" or is_marked(story)
     return shown(story, value, seen=seen, note=f"{_attempts(story)} connections in a second")
+
+
+@client_case("lookup/dead/refused", "smart.client-lookup.dead", "consumer", "lookup", "driver")
+def test_refused_dead(client: Client) -> Observation:
+    """A consumer whose only lookup server refuses connections does not try it in a tight loop."""
+    # Only the client sees a refused connection: what is measured is its work for a processor.
+    period = (After(1.0, (Note(),)), After(2.5, (Note(),)))
+    script = Script(
+        "consumer",
+        rules=(Rule("start", (Down(LOOKUP_1),)), Rule(ANSWERED, period, first=3, last=3)),
+    )
+    story = client.play(script, _is_over, within=LONG)
+    if not _is_over(story):
+        return unless(story, "incomplete", seen=False)
+    first, last, *_ = story.of(Measured)
+    if not last.used:
+        return unless(story, "inconclusive:unmeasured")
+    work = (last.used + last.waited - first.used - first.waited) / (last.at - first.at)
+    note = f"it ran or was ready to run for {work:.0%} of the time"
+    return unless(story, "hot" if work > TIGHT else "calm", note=note)
+
+
+def _is_over(story: Story) -> bool:
+    return len(story.of(Marked)) >= 2
 
 
 def _attempts(story: Story) -> int:

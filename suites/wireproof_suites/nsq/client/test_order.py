@@ -146,6 +146,21 @@ def test_no_skip(client: Client) -> Observation:
     return play(client, script, ends, "silent", within=LONG)
 
 
+@client_case("order/policy", "smart.client.order-policy", "consumer", "order", "driver")
+def test_policy(client: Client) -> Observation:
+    """A consumer in order does not finish a message while its handler says that it has failed."""
+    late = once("RDY", After(3.0, (Beat(),)))
+    script = Script(
+        "consumer", ordered=True, deliveries=(Delivery(),), handler="fail", rules=(late,)
+    )
+    ends: dict[str, Question] = {
+        "finished": at_least(1, finishes),
+        "req": at_least(3, lambda story: commands(story, "REQ")),
+        "unfinished": lambda story: bool(commands(story, "NOP")),
+    }
+    return play(client, script, ends, "silent", within=LONG)
+
+
 @client_case("order/survives", "smart.client-robust.prefix", "consumer", "order")
 @pytest.mark.parametrize("size", [0, 5, 11])
 def test_survives(client: Client, size: int) -> Observation:

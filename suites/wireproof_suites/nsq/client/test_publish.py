@@ -11,6 +11,8 @@ from wireproof_kit.nsq.clients.events import Sent
 from wireproof_kit.nsq.clients.script import (
     NODE_1,
     NODE_2,
+    After,
+    Beat,
     Bytes,
     Delay,
     Lead,
@@ -135,7 +137,9 @@ def test_told_unanswered(client: Client) -> Observation:
         "failure": lambda story: bool(failures(story, "produce")),
         "success": lambda story: bool(results(story, "produce")),
     }
-    script = Script("producer", publishes=1, rules=(always("PUBLISH", Silence()),))
+    # Without heartbeats pynsq takes the node for dead after 60 s, and says so: that is no answer.
+    beats = tuple(After(seconds, (Beat(),)) for seconds in (10.0, 30.0, 50.0))
+    script = Script("producer", publishes=1, rules=(always("PUBLISH", Silence(), *beats),))
     return play(client, script, ends, "not-told", within=LONG)
 
 

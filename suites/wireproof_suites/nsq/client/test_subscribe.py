@@ -40,6 +40,7 @@ from wireproof_suites.nsq.client.seen import (
 FOUR = {0: NODE_1, 1: NODE_2, 2: NODE_1, 3: NODE_2}
 LONG = 12.0
 CODES = ["E_INVALID", "E_BAD_TOPIC", "E_BAD_CHANNEL", "E_SUB_ORDER_IS_MUST"]
+MOST = 3
 MOVED = ["E_FAILED_ON_NOT_LEADER", "E_TOPIC_NOT_EXIST"]
 
 
@@ -143,6 +144,22 @@ def test_first_ready(client: Client) -> Observation:
     count = first.words[0] if first and first.words else "none"
     value = "rdy:1" if count == "1" else "rdy:other"
     return unless(story, value, seen=first is not None, note=f"RDY {count}")
+
+
+@client_case("subscribe/ready/sum", "smart.client.configuration", "consumer", "lookup", "driver")
+def test_ready_sum(client: Client) -> Observation:
+    """The RDY counts of a consumer's two connections do not exceed a max_in_flight of 3."""
+    script = Script(
+        "consumer",
+        leaders={0: NODE_1, 1: NODE_2},
+        deliveries=(Delivery(), Delivery(partition=1)),
+        consume={"max_in_flight": MOST},
+        rules=(once("RDY", After(1.5, (Beat(),)), peer=NODE_2),),
+    )
+    story = client.play(script, _is_kept)
+    counts = {event.conn: int(event.words[0]) for event in commands(story, "RDY") if event.words}
+    value = "within" if sum(counts.values()) <= MOST else "exceeded"
+    return shown(story, value, seen=_is_kept(story), note=f"RDY {counts}")
 
 
 @client_case("subscribe/error/closed", "smart.client.subscribe-error", "consumer")

@@ -100,6 +100,17 @@ def _skip_third(places: tuple[Place, ...]) -> tuple[Place, ...]:
     return places[:2] + places[3:]
 
 
+def _second_elsewhere(places: tuple[Place, ...]) -> tuple[Place, ...]:
+    nobody = ("127.0.0.1", 1)
+    return tuple(
+        Place(each.partition, nobody if each.partition else each.address) for each in places
+    )
+
+
+def _all_at_first(places: tuple[Place, ...]) -> tuple[Place, ...]:
+    return tuple(Place(each.partition, places[0].address) for each in places)
+
+
 def _shared_connection(original: Original, self: Consumer) -> None:
     """Send the SUB of a node's second partition on the connection of its first."""
     original(self)
@@ -137,6 +148,10 @@ class _Guest:
         """Do nothing."""
 
 
+_OF_PARTITIONS = (
+    "client.order-each client-connection.undisturbed client-connection.same-node "
+    "client.lookup-follow client.configuration client-order.place"
+)
 _SUBSCRIBES = "client.subscribe-each client.partition-connection"
 
 
@@ -228,6 +243,20 @@ FAULTS = (
         "A consumer subscribes to one partition of each node.",
         f"client-connection.same-node {_SUBSCRIBES}",
         _places(_one_each_node),
+    ),
+    wrong_value(
+        "second-at-remote-address",
+        "A consumer takes remote_address for the partitions after the first.",
+        f"client.address client.consume-all {_MERGE} {_SUBSCRIBES}",
+        _places(_second_elsewhere),
+        may=_OF_PARTITIONS,
+    ),
+    condition(
+        "all-at-first-address",
+        "A consumer takes the address of the first partition for all others.",
+        "client.address client.consume-all",
+        _places(_all_at_first),
+        may=f"{_OF_PARTITIONS} {_SUBSCRIBES} {_MERGE}",
     ),
     missing(
         "first-node-only",

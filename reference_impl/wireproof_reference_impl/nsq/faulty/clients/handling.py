@@ -214,7 +214,7 @@ FAULTS = (
     wrong_value(
         "finishes-failed",
         "A message whose handler failed is finished.",
-        "client.handler-outcomes client.order-no-skip",
+        "client.handler-outcomes client.order-no-skip client.order-policy",
         around(Consumer, "settle", _finish_failed),
         may="client.order-log",
     ),

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.client.core import commands, consumer, ready
 from wireproof_reference_impl.nsq.client.core import subscription as subscriptions
+from wireproof_reference_impl.nsq.client.core.consumer import Consumer, Outcome
 from wireproof_reference_impl.nsq.client.core.message import Message
 from wireproof_reference_impl.nsq.client.core.order import OrderCheck
 from wireproof_reference_impl.nsq.client.core.settings import Subscribing
@@ -96,6 +97,14 @@ def _log_from(attempts: int) -> Override:
     return around(subscriptions, "check_order", call)
 
 
+def _finish_third_failure(
+    original: Original, self: Consumer, ticket: int, outcome: Outcome
+) -> None:
+    _, message = self._handed[ticket]
+    is_third = self.wants.ordered and message.attempts >= 3
+    original(self, ticket, Outcome.FINISHED if is_third else outcome)
+
+
 FAULTS = (
     condition(
         "sub-from-second-partition",
@@ -169,5 +178,26 @@ FAULTS = (
         "Messages are logged from attempt 100 on.",
         "client.order-log",
         _log_from(90),
+    ),
+    boundary(
+        "third-failure-finished",
+        "A message in order whose handler has failed three times is finished.",
+        "client.order-policy client.order-no-skip",
+        around(Consumer, "settle", _finish_third_failure),
+        may="client.order-log",
+    ),
+    wrong_value(
+        "rdy-for-each",
+        "Each connection gets all of max_in_flight as its RDY.",
+        "client.configuration",
+        around(ready, "first_or_share", lambda _, wants, *args: wants.max_in_flight),
+        may="client.order-rdy client-connection.first-ready",
+    ),
+    boundary(
+        "rdy-rounded-up",
+        "The RDY of a connection is one more than its share of max_in_flight.",
+        "client.configuration",
+        around(ready, "first_or_share", lambda original, *args: original(*args) + 1),
+        may="client.order-rdy client-connection.first-ready",
     ),
 )
