@@ -64,7 +64,7 @@ def test_every_tested_clause_has_its_kinds_of_fault() -> None:
             ways[clause].add(fault.way)
     short = [
         f"{clause.id} ({clause.level}): {', '.join(sorted(ways[clause.id])) or 'no fault'}"
-        for clause in load_catalogue(PROTOCOL).clauses()
+        for clause in load_catalogue(PROTOCOL).for_target(is_client=False).clauses()
         if clause.status == "tested"
         and NOT_PUBLISHED.isdisjoint(clause.needs)
         and len(ways[clause.id]) < KINDS.get(clause.level, 0)

@@ -136,10 +136,10 @@ def test_missing_compilers_are_named_and_no_failure(
     monkeypatch.setattr(setup.shutil, "which", lambda name: name if name in on_the_path else None)
     monkeypatch.setattr(setup.os, "geteuid", lambda: 0 if root else 1000)
     monkeypatch.setattr(setup.subprocess, "run", failing)
-    assert setup.report_compilers() == 0
+    assert setup.report_compilers(setup.GO, setup.RUST) == 0
     assert capsys.readouterr().out == (
-        f"Go for go-nsq: MISSING (Go was not found and could not be installed: {why})\n"
-        f"Rust for crate iggy: MISSING (Rust was not found and could not be installed: {why})\n"
+        f"Go for both go-nsq: MISSING (Go was not found and could not be installed: {why})\n"
+        f"Rust for crates iggy and tokio-nsq: MISSING (Rust was not found and could not be installed: {why})\n"
     )
     assert setup.GO.find_missing().startswith("Go was not found")
 
@@ -159,9 +159,9 @@ def test_compilers_are_installed_where_the_system_allows(
     words = saying(go="go version go1.19.8 linux/amd64", rustc="rustc 1.96.0 (x 2026-08-17)")
     monkeypatch.setattr(setup.subprocess, "run", words)
     monkeypatch.setattr(setup, "install", install)
-    assert setup.report_compilers() == 0
+    assert setup.report_compilers(setup.GO, setup.RUST) == 0
     assert capsys.readouterr().out == (
-        "Go for go-nsq: /bin/go (1.19)\nRust for crate iggy: /bin/cargo (1.96)\n"
+        "Go for both go-nsq: /bin/go (1.19)\nRust for crates iggy and tokio-nsq: /bin/cargo (1.96)\n"
     )
 
 
@@ -172,9 +172,9 @@ def test_compilers_that_are_there_are_left_alone(
     words = saying(go="go version go1.26.8 linux/amd64", rustc="rustc 1.95.0 (x 2026-03-21)")
     monkeypatch.setattr(setup.subprocess, "run", words)
     monkeypatch.setattr(setup, "install", lambda *names: pytest.fail(f"{names} were installed"))
-    assert setup.report_compilers() == 0
+    assert setup.report_compilers(setup.GO, setup.RUST) == 0
     assert capsys.readouterr().out == (
-        "Go for go-nsq: /opt/go (1.26)\nRust for crate iggy: /opt/cargo (1.95)\n"
+        "Go for both go-nsq: /opt/go (1.26)\nRust for crates iggy and tokio-nsq: /opt/cargo (1.95)\n"
     )
 
 

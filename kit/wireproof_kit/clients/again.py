@@ -37,8 +37,8 @@ def observe_again(
 def observe_recorded(
     instance: Instance | None, transcript: TranscriptRecord
 ) -> Observation | None:
-    """Return what a case with a client observes in a log; None without a case or a log."""
-    if instance is None or not transcript.steps:
+    """Return what a case with a client observes in a log; None without such a case or a log."""
+    if instance is None or not instance.is_for_clients or not transcript.steps:
         return None
     make = kit_part(protocol_of(instance.id)).recorded_arguments
     if make is None:
