@@ -139,7 +139,8 @@ def test_missing_compilers_are_named_and_no_failure(
     assert setup.report_compilers(setup.GO, setup.RUST) == 0
     assert capsys.readouterr().out == (
         f"Go for both go-nsq: MISSING (Go was not found and could not be installed: {why})\n"
-        f"Rust for crates iggy and tokio-nsq: MISSING (Rust was not found and could not be installed: {why})\n"
+        "Rust for crates iggy and tokio-nsq: "
+        f"MISSING (Rust was not found and could not be installed: {why})\n"
     )
     assert setup.GO.find_missing().startswith("Go was not found")
 
@@ -161,7 +162,8 @@ def test_compilers_are_installed_where_the_system_allows(
     monkeypatch.setattr(setup, "install", install)
     assert setup.report_compilers(setup.GO, setup.RUST) == 0
     assert capsys.readouterr().out == (
-        "Go for both go-nsq: /bin/go (1.19)\nRust for crates iggy and tokio-nsq: /bin/cargo (1.96)\n"
+        "Go for both go-nsq: /bin/go (1.19)\n"
+        "Rust for crates iggy and tokio-nsq: /bin/cargo (1.96)\n"
     )
 
 
@@ -174,7 +176,8 @@ def test_compilers_that_are_there_are_left_alone(
     monkeypatch.setattr(setup, "install", lambda *names: pytest.fail(f"{names} were installed"))
     assert setup.report_compilers(setup.GO, setup.RUST) == 0
     assert capsys.readouterr().out == (
-        "Go for both go-nsq: /opt/go (1.26)\nRust for crates iggy and tokio-nsq: /opt/cargo (1.95)\n"
+        "Go for both go-nsq: /opt/go (1.26)\n"
+        "Rust for crates iggy and tokio-nsq: /opt/cargo (1.95)\n"
     )
 
 
