@@ -7,7 +7,7 @@ from pathlib import Path
 from wireproof_reports.bundle_file import BundleFault
 
 ENDINGS = (".jsonl", ".jsonl.gz")
-FEW_BYTES = 256 * 1024 * 1024
+FEW_BYTES = 1024 * 1024 * 1024
 """Up to so many an ingest is over before Java's second compiler has paid for itself."""
 _PACKED = 8
 """A bundle packed with gzip stands for so many times its bytes."""
