@@ -97,7 +97,7 @@ def segments(exchange: Exchange, ports: Iterator[int] | None = None) -> Iterator
 
 
 def kit_ports() -> Iterator[int]:
-    """Return local ports of the kit, one for each connection in a file."""
+    """Return made-up ports of the kit's side, one for each connection written to a capture."""
     return (FIRST_PORT + number % PORTS for number in itertools.count())
 
 

@@ -20,7 +20,8 @@ class ProxyPart:
 
     ``list_services`` returns the services that a target's URL names; the first one is the main
     one. ``watch`` makes the watcher of a connection, given its name. ``tell`` returns an event as
-    text, or None if it is not worth a line. ``clauses`` are all that traffic may show.
+    text, or None if it is not worth a line. ``clauses`` are the ids of the
+    clauses that passing traffic can show to be kept or broken.
     """
 
     list_services: Callable[[Target], Sequence[Service]]

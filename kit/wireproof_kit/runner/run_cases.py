@@ -24,7 +24,7 @@ class Listener(Protocol):
     """Receives the events of a run."""
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
-        """Tell that the target is open, claims are probed and the cases are chosen."""
+        """Tell that the target is connected, its capabilities are probed, and cases are chosen."""
         ...
 
     def case(self, record: CaseRecord) -> None:

@@ -91,7 +91,7 @@ TOTAL = Position("total", 0)
 
 
 class DecoderBuilder:
-    """A decoder being generated, from the first part to the last."""
+    """Generates the source of a decoder, one part of a layout after another."""
 
     def __init__(self, code: Source) -> None:
         self.code = code

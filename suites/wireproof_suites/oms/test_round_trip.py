@@ -148,7 +148,7 @@ CLAIMED: dict[str, tuple[str, JsonValue]] = {
 )
 @pytest.mark.parametrize(("name", "value"), CLAIMED.values(), ids=CLAIMED)
 def test_claimed(system: System, name: str, value: JsonValue) -> Observation:
-    """A consumer is given each attribute that is claimed: what was sent, or what a server sets."""
+    """A consumer gets each attribute that the system claims, as sent or as the server sets it."""
     trip = travel(system, {} if value is None else {name: value})
     if trip.delivery is None:
         return trip.failure() or missing()

@@ -54,7 +54,7 @@ def is_pipeable(case: Case, expected: Expectation) -> bool:
 
 @dataclass(slots=True)
 class Pipeline:
-    """A connection in one state that is used for many cases."""
+    """A connection that is put into one protocol state and then sent many cases in a row."""
 
     oracle: Oracle
     patience_s: float

@@ -80,28 +80,28 @@ def _survival(client: Client, transport: Transport, reply: Reply) -> Observation
 @client_case("hostile/body", "survives", "consumer", "driver", "tcp")
 @pytest.mark.parametrize("change", BROKEN_BODIES)
 def test_body(client: Client, change: str) -> Observation:
-    """A client that polls a body like this goes on, or reports errors."""
+    """A client that polls a malformed TCP body keeps working, or reports an error to its user."""
     return _survival(client, "tcp", Messages(SENT, change))
 
 
 @client_case("hostile/json", "survives", "consumer", "driver", "http")
 @pytest.mark.parametrize("change", BROKEN_OBJECTS)
 def test_json(client: Client, change: str) -> Observation:
-    """A client that polls JSON like this goes on, or reports errors."""
+    """A client that polls malformed JSON over HTTP keeps working, or reports an error."""
     return _survival(client, "http", Messages(SENT, change))
 
 
 @client_case("hostile/frame", "survives", "consumer", "driver", "tcp")
 @pytest.mark.parametrize("frame", FRAMES)
 def test_frame(client: Client, frame: str) -> Observation:
-    """A client that gets an answer like this over TCP goes on, or reports errors."""
+    """A client that gets a malformed answer over TCP keeps working, or reports an error."""
     return _survival(client, "tcp", FRAMES[frame])
 
 
 @client_case("hostile/head", "survives", "consumer", "driver", "http")
 @pytest.mark.parametrize("head", HEADS)
 def test_head(client: Client, head: str) -> Observation:
-    """A client that gets an answer like this over HTTP goes on, or reports errors."""
+    """A client that gets a malformed answer over HTTP keeps working, or reports an error."""
     return _survival(client, "http", HEADS[head])
 
 

@@ -150,7 +150,7 @@ def test_json_changed_later(server: Server, topic: Topic) -> Observation:
     waiting=True,
 )
 def test_json_unknown_state_later(server: Server, topic: Topic) -> Observation:
-    """Repeated HTTP polls return the same messages, also where a state is an undefined number."""
+    """Repeated HTTP polls return the same messages, also those whose state byte is undefined."""
     server.send_accepted(topic, *make_numbered(5))
     fewer = observe_fewer_json(server.get_until(topic, 5), 5)
     if fewer is not None:

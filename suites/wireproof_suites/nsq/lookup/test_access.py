@@ -155,7 +155,7 @@ def test_ordered_writable_again(
 def test_no_meta_unasked(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, kind: str, access: str
 ) -> Observation:
-    """While writing is disabled, other lookups without metainfo return no meta."""
+    """A lookup that does not ask for metainfo returns no meta, also while writing is disabled."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
     with writes_disabled(lookup, kind):

@@ -50,7 +50,7 @@ def test_refused_on_plain_topic_for_long(
 def test_refused_on_upgraded_topic_for_long(
     broker: Broker, upgradable_topic: Topic, identify: Identify
 ) -> Observation:
-    """On an upgraded topic, a refused client takes no messages seconds later either."""
+    """A client refused for lack of extend_support takes no later message of an upgraded topic."""
     topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED

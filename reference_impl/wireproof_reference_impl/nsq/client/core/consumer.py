@@ -145,7 +145,10 @@ def places_of(topology: Topology) -> tuple[Place, ...]:
 
 
 def is_given_up(wants: Subscribing, message: Message) -> bool:
-    """Return True if a message is finished unseen; in order none is, for that would skip it."""
+    """Return True if a message had too many attempts and is finished without its handler.
+
+    An ordered consumer gives no message up: that would skip one.
+    """
     return 0 < wants.max_attempts < message.attempts and not wants.ordered
 
 
