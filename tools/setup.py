@@ -222,6 +222,7 @@ MAVEN = Compiler(
     oldest=(3, 6),
     packages=("maven", "openjdk-17-jdk-headless"),
 )
+COMPILERS = (GO, RUST, NODE, MAVEN)
 
 
 def report_compilers(*compilers: Compiler) -> int:

@@ -57,7 +57,7 @@ def test_a_finding_is_small_named_and_shown_by_its_script_and_by_replay(tmp_path
         (["--exec", "x", "--reference"], "found --reference, too"),
         (["--exec", "x", "--pid", "1"], "found --pid, too"),
         (["--exec", "x {topc}"], "{topc} is unknown"),
-        (["--exec", "x", "--protocol", "iggy"], "protocol expected to be one of"),
+        (["--exec", "x", "--protocol", "iggy"], "clients of protocol iggy cannot be fuzzed"),
         (["--exec", "/no/such/client"], "cannot be started"),
         (["--exec", f"{sys.executable} -c pass", "--time", "60"], "before it connected"),
     ],

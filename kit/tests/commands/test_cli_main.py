@@ -179,7 +179,7 @@ def test_version_names_kit_and_spec() -> None:
     [
         (["rnu"], "did you mean 'run'?"),
         (["explian", "x"], "did you mean 'explain'?"),
-        (["xyzzy"], "known: run, client, adapter, judge"),
+        (["xyzzy"], "known: run, client, proxy, adapter, judge"),
         (["nsq://127.0.0.1:4150"], "did you mean `wireproof run nsq://127.0.0.1:4150`?"),
         (["run", "--profle", "must"], "Did you mean '--profile'?"),
         (["--jsn"], "Did you mean '--json'?"),

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.process
 
 SOON = 8.0
 OPTIONS = SessionOptions(seed=1, run_token="token", timeout=0.2)
-CATALOGUE = load_catalogue("iggy")
+CATALOGUE = load_catalogue("iggy").for_target(is_client=False)
 MESSAGES = (SentMessage(1, (), b"one"), SentMessage(2, (), b"two"))
 
 
