@@ -311,7 +311,8 @@ class Triage:
             self._keep(anomaly, anomaly.suspects, shown=0, why=NO_TIME)
         elif violated == DEAD:
             return  # the campaign tells at its end of all deaths that no case explains
-        elif violated in LATE or anomaly.case is None:
+        elif violated in LATE or anomaly.case is None or self.campaign.died:
+            # What a target did once before it stayed dead belongs to its death.
             self.campaign.findings.not_again += 1
         else:
             self._keep(anomaly, (anomaly.case,), shown=0)
