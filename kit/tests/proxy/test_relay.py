@@ -209,6 +209,7 @@ def test_a_flood_passes_whole_and_takes_bounded_memory() -> None:
             proxied(("nsqd", broker.address), most=1 << 20) as proxy,
             proxy.connect() as sock,
         ):
+            proxy.seen.keeps_events = False  # each holds a body; the proxy itself keeps none
             tracemalloc.reset_peak()
             before = tracemalloc.get_traced_memory()[0]
             sock.sendall(b"  V2")
@@ -222,5 +223,5 @@ def test_a_flood_passes_whole_and_takes_bounded_memory() -> None:
         tracemalloc.stop()
     assert total == 4 + count * (8 + len(frame))
     assert proxy.tap.most_waiting <= 1 << 20
-    assert peak < total // 2  # 5 to 7 MB, whatever the flood's size
+    assert peak < total // 2
     assert proxy.seen.counts.total() + proxy.tap.lost_bytes == total + len(OK)

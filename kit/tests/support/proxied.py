@@ -39,6 +39,7 @@ class Seen:
     """The first bytes by connection and kind of step."""
     counts: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     """The number of bytes likewise."""
+    keeps_events: bool = True
 
     def step(self, step: Step) -> None:
         key = step.connection, step.kind
@@ -47,7 +48,8 @@ class Seen:
         self.counts[key] += len(step.data)
 
     def event(self, event: Event) -> None:
-        self.events.put(event)
+        if self.keeps_events:
+            self.events.put(event)
 
     def deviation(self, entry: Entry) -> None:
         self.deviations.append(entry)

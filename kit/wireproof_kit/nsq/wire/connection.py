@@ -12,6 +12,7 @@ from socket import socket
 from types import TracebackType
 from typing import Final, Self
 
+from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.topics.topic import Address, Topic
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.answers import (
@@ -188,11 +189,18 @@ class Connection:
 
         ``broken`` means that the answer is not one to the frame just sent. If the partition is not
         writable for a while, the publish is repeated, as the published text expects of clients.
+
+        Raises:
+            ArrangementFailed: the partition was not writable all that time, as on a busy cluster.
         """
         deadline = time.monotonic() + WRITABLE_SECONDS
         answer = self._one_more(topic)
         while _is_not_writable(answer) and self._pause(deadline):
             answer = self._one_more(topic)
+        if _is_not_writable(answer):
+            raise ArrangementFailed(
+                f"the partition was not writable for {WRITABLE_SECONDS:g} s after the answer"
+            )
         if isinstance(answer, Response):
             return "open" if answer.data == OK else "broken"
         states = {"closed": "closed", "silent": "stuck"}
