@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -20,13 +21,17 @@ README = ROOT / "README.md"
 WIREPROOF = str(ROOT / ".venv" / "bin" / "wireproof")
 SHOWN_URL = "nsq://127.0.0.1:4150"
 FAULT = "trace-little-endian"
+CLIENT = "python -m wireproof_reference_impl.nsq.drive --fault client-trace-id-little-endian"
 SIZE = struct.pack("HHHH", 200, 80, 0, 0)
+PARAGRAPH = "\n\n"
 REDRAWN = re.compile(r"\x1b\[\d+F\x1b\[J")
 
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
+        os.environ["PATH"] = f"{Path(WIREPROOF).parent}{os.pathsep}{os.environ['PATH']}"
+        write("client", ["client", "--exec", CLIENT, "nsq/client-trace", "--failures-only"])
         write("run", ["run", "--reference", "nsq", "--timeout", "3", "--failures-only"])
         addresses = ("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", f"{folder}/data")
         serve = [WIREPROOF, "serve", "nsq", "--json", "--fault", FAULT, *addresses]
@@ -42,7 +47,7 @@ def main() -> int:
 def write(mark: str, command: list[str], url: str = SHOWN_URL) -> None:
     """Put the command and what it shows behind a mark of the README."""
     words = [word for word in command if word not in ("--bundle", "out/fault.jsonl")]
-    sample = f"$ wireproof {' '.join(words)}\n{shown(command)}".replace(url, SHOWN_URL)
+    sample = f"$ wireproof {shlex.join(words)}\n{shown(command)}".replace(url, SHOWN_URL)
     text = README.read_text("utf-8")
     block = re.compile(rf"(<!-- {mark} -->\n```\n).*?(```\n)", re.DOTALL)
     assert block.search(text), f"README.md has no sample {mark!r}"
@@ -61,8 +66,8 @@ def shown(command: list[str]) -> str:
         written += piece
     os.waitpid(pid, 0)
     text = written.decode().replace("\r\n", "\n")
-    banner = text.partition("\n\n")[0]
-    return f"{banner}\n\n{REDRAWN.split(text)[-1]}"
+    before, *redrawn = REDRAWN.split(text)
+    return f"{before.partition(PARAGRAPH)[0]}{PARAGRAPH}{redrawn[-1]}" if redrawn else text
 
 
 def read(terminal: int) -> bytes:
