@@ -81,7 +81,8 @@ def _without_a_word(code: str, text: str) -> str:
 
 
 def _far_up(partition: int) -> int:
-    return 1 << 56
+    # Not 1 << 56 itself: alone it is also the number 1 in the other byte order.
+    return (1 << 56) + 2
 
 
 def _above_the_partition(partition: int) -> int:

@@ -326,7 +326,7 @@ FAULTS: tuple[Preset, ...] = (
         "leave-loses-messages",
         "messages in flight to a client are lost when it disconnects",
         breaks=_LEAVE,
-        may_break="upgrade.old-messages",
+        may_break="upgrade.old-messages dispatch.to-matching",
         settings={"dispatch.given_back": _nothing_given_back},
     ),
     condition(

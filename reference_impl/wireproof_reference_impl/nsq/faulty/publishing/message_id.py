@@ -309,7 +309,7 @@ FAULTS: tuple[Preset, ...] = (
         "ids-fall",
         "internal ids decrease from message to message",
         breaks=f"{_GROW} smart.order.increasing",
-        may_break="disk.layout smart.trace.internal-id smart.trace.offset",
+        may_break="disk.layout smart.trace.any-id smart.trace.internal-id smart.trace.offset",
         settings={"publish.first_id": _far_up, "publish.id_step": -1},
     ),
     condition(

@@ -158,7 +158,8 @@ _PUBLISH = "smart.partition.publish"
 _STRAYED = (
     f"{_OWN} {_TRACE} {_ORDER} {_SUBSCRIBE} {_PUBLISH} smart.partition.required "
     "smart.partition.stored-once smart.partition.subscribe-blank smart.trace.layout "
-    "smart.history.kept smart.history.order"
+    "smart.history.kept smart.history.order smart.order.again smart.order.in-order "
+    "smart.order.is-must smart.order.layout smart.order.left smart.order.rdy"
 )
 _TRACED_STRAYED = f"{_STRAYED} {TRACED} smart.trace.offset smart.connection.ready-again"
 
