@@ -274,12 +274,14 @@ FAULTS: tuple[Preset, ...] = (
         "the qos is 3",
         _header(names.QOS, 3),
         breaks="message.qos",
+        may_break="message.qos-default",
     ),
     wrong_value(
         "qos-as-text",
         "the qos is a string",
         _header(names.QOS, "0"),
         breaks="message.qos",
+        may_break="message.qos-default",
     ),
     wrong_value(
         "destination-as-number",

@@ -129,7 +129,7 @@ FAULTS: tuple[Preset, ...] = (
         "a message of a priority from 8 to 10 is refused",
         _refuse(lambda value: 7 < value <= HIGHEST_PRIORITY),
         breaks=RANGE,
-        may_break=f"{ORDER} {ANY}",
+        may_break=f"{ORDER} {ANY} priority.default",
     ),
     condition(
         "priority-of-three-levels",
