@@ -241,7 +241,7 @@ panic: runtime error: slice bounds out of range [:8] with capacity 2
 goroutine 121 [running]:
 runtime.gopanic({0x1, 0x2})
 github.com/youzan/go-nsq.(*Consumer).onConnMessage(0xd99fc3ae008?, 0xd99fc414ea8?)
-\t/root/consumer.go:865 +0x170
+\t/x/consumer.go:865 +0x170
 """
 PYTHON = """Traceback (most recent call last):
   File "/x/nsq/reader.py", line 12, in run
