@@ -27,10 +27,10 @@ class Trial(msgspec.Struct, frozen=True):
     """A broker with some switches on, and the clauses that these break or may break.
 
     ``kind`` is fault, variant, alternative or mix; ``way`` in what way a fault is wrong;
-    ``not_with`` which variants a variant is never mixed with. Cases that must not fail are all run
-    if ``every`` is true; otherwise one set of parameters of each case function, another one in
-    each trial. ``candidates`` are the faults of a corner, tried in turn until one does something
-    there.
+    ``not_with`` which variants a variant is never mixed with; ``lacks`` which capabilities an
+    alternative lacks. Cases that must not fail are all run if ``every`` is true; otherwise one set
+    of parameters of each case function, another one in each trial. ``candidates`` are the faults
+    of a corner, tried in turn until one does something there.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Trial(msgspec.Struct, frozen=True):
     text: str = ""
     way: str = ""
     not_with: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
     every: bool = True
     candidates: tuple[str, ...] = ()
 
@@ -68,7 +69,8 @@ class TrialResult(msgspec.Struct, frozen=True):
     their clause had failed already. ``trouble`` says why the trial could not be run. ``idle`` is
     True if the fault was limited to circumstances (such as one partition) that no case brought
     about. ``shown`` are, for a legal variant, the readings that it follows and the accepted
-    observations of must cases that it showed.
+    observations of must cases that it showed. ``lacking`` are, by capability, the
+    first case that a legal variant kept from being run.
     """
 
     trial: Trial
@@ -81,6 +83,7 @@ class TrialResult(msgspec.Struct, frozen=True):
     trouble: str = ""
     idle: bool = False
     shown: tuple[str, ...] = ()
+    lacking: dict[str, RedCase] = {}
 
     @property
     def verdict(self) -> str:
@@ -122,9 +125,12 @@ def random_mixes(variants: Sequence[Trial], *, seed: int, count: int = MIXES) ->
 
 
 def joint_trials(alternatives: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Return the fewest trials found in which all alternatives are on, as many as can together."""
+    """Return the fewest trials found in which all alternatives are on, as many as can together.
+
+    An alternative that lacks a capability stays alone: it would hide cases from the others.
+    """
     groups: list[list[Trial]] = []
-    for each in alternatives:
+    for each in (trial for trial in alternatives if not trial.lacks):
         fitting = (g for g in groups if not any(_are_apart(each, other) for other in g))
         group = next(fitting, None)
         if group is None:
@@ -212,9 +218,10 @@ def _trial(line: str, kind: str) -> Trial:
         name,
         kind,
         (name,),
-        breaks=tuple(word for word in words if not word.endswith("?")),
+        breaks=tuple(word for word in words if not word.endswith("?") and kind == FAULT),
         may_break=tuple(word.removesuffix("?") for word in words if word.endswith("?")),
         text=text,
         way=last if kind == FAULT else "",
         not_with=tuple(last.split(",")) if kind != FAULT and last else (),
+        lacks=() if kind == FAULT else tuple(words),
     )
