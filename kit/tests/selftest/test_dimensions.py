@@ -28,6 +28,7 @@ from wireproof_reference_impl.iggy.faulty.corners import CORNERS as IGGY_CORNERS
 from wireproof_reference_impl.iggy.presets import VARIANTS as IGGY_VARIANTS
 from wireproof_reference_impl.nsq.faulty.corners import CORNERS
 from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS
+from wireproof_reference_impl.oms.faulty.corners import CORNERS as OMS_CORNERS
 from wireproof_reference_impl.preset import ALTERNATIVE as LISTED_ALTERNATIVE
 from wireproof_spec.catalogue import Level
 from wireproof_spec.record import CaseRecord, Verdict
@@ -42,7 +43,7 @@ def as_trial(name: str, *, way: str) -> Trial:
     return Trial(name, FAULT, (name,), breaks=("ext.http.accept",), way=way)
 
 
-KNOWN = {"nsq": CORNERS.keys(), "iggy": IGGY_CORNERS.keys()}
+KNOWN = {"nsq": CORNERS.keys(), "iggy": IGGY_CORNERS.keys(), "oms": OMS_CORNERS.keys()}
 
 
 @pytest.mark.parametrize("protocol", KNOWN)

@@ -59,7 +59,7 @@ class System:
         self.exchange = exchange
         self.patience = patience
         self.clock = clock
-        self._naming = naming
+        self.naming = naming
         self._idle: Consumer | None = None
 
     def claims(self, word: str) -> bool:
@@ -72,7 +72,7 @@ class System:
         Raises:
             ArrangementFailed: it could not be created.
         """
-        name = self._naming.next()
+        name = self.naming.next()
         fields: dict[str, JsonValue] = {"destination": name}
         if partitions is not None:
             fields["partitions"] = partitions
@@ -116,7 +116,7 @@ class System:
 
     def next_body(self) -> bytes:
         """Return a body that no other message of the run has."""
-        return self._naming.next().encode()
+        return self.naming.next().encode()
 
 
 @dataclass(frozen=True, slots=True)
