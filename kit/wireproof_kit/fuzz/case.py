@@ -110,6 +110,8 @@ RETURNED: Final = "returned messages"
 CROWD: Final = "many publishers"
 EXERCISES: Final = (RETURNED, CROWD)
 """Fields of cases that send nothing: the bystanders do something by themselves instead."""
+RESTART: Final = "restart of the target"
+"""The field of a case that sends nothing: the target is restarted, and keeps its data."""
 
 WriteStyle: TypeAlias = Whole | SplitAt | ByteByByte | Together | HalfClose | Slow | Hold
 """How the bytes of a step are divided into writes."""
@@ -153,6 +155,11 @@ class Case:
     def exercise(self) -> str:
         """What the bystanders do by themselves because of the case; empty if nothing."""
         return self.field if self.field in EXERCISES else ""
+
+    @property
+    def is_restart(self) -> bool:
+        """Whether the case is a restart of the target."""
+        return self.field == RESTART
 
     @property
     def is_slow(self) -> bool:

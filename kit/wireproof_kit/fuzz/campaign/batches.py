@@ -7,11 +7,15 @@ from typing import Final, TypeAlias
 from wireproof_kit.fuzz.campaign.blocklist import Blocklist
 from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
-from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.case import RESTART, WHOLE, Case
 from wireproof_kit.fuzz.driver import Generation
+from wireproof_kit.fuzz.generate.held_cases import nothing_in
 from wireproof_kit.fuzz.send.batch_order import SortedBatch, Sorter
 
 BATCH: Final = 256
+FIRST_RESTART: Final = 16
+"""Batches before the first restart of the target. Each time twice as many lie before the next
+one: some brokers die of a long past, which a restart ends."""
 PIECE: Final = 16
 """The number of cases made between two reads from the target.
 
@@ -40,10 +44,11 @@ class Batches:
     """The batches of this worker, and the outcome of their cases.
 
     `left_out` counts those that may touch what is not the kit's own, `skipped` those like one
-    that was found to cost much.
+    that was found to cost much. `restarts`: the target may be restarted as one of the inputs.
     """
 
     plan: WorkerPlan
+    restarts: bool = False
     generation: Generation | None = None
     blocklist: Blocklist = field(default_factory=Blocklist)
     coverage: Coverage = field(default_factory=Coverage)
@@ -63,6 +68,18 @@ class Batches:
     def is_behind(self, batch: int) -> bool:
         """Return True if a batch lies behind the last case of the campaign."""
         return self.plan.cases is not None and batch * BATCH >= self.plan.cases
+
+    def restart_after(self, batch: int) -> Case | None:
+        """Return the restart of the target that follows a batch; None if none does."""
+        chosen = self.plan.choice.frames or self.plan.choice.states
+        if chosen or not self.restarts or self.generation is None:
+            return None
+        rounds, rest = divmod(batch // self.step + 1 + FIRST_RESTART, FIRST_RESTART)
+        if rest or rounds < 2 or rounds & (rounds - 1):
+            return None
+        case = self.generation.case(batch * BATCH)
+        state = self.generation.start(case.state) or case.state
+        return nothing_in(case, state, RESTART, WHOLE)
 
     def is_quiet(self, batch: int) -> bool:
         """Return True if the cases of a batch must run alone."""
@@ -109,6 +126,8 @@ class Batches:
     def make_again(self, batches: Iterable[int]) -> Sequence[Case]:
         """Return the cases of earlier batches that may be sent, without counting any.
 
+        The restarts of the target that followed batches are among them.
+
         An exercise of the bystanders is none of them: it takes seconds, and a death that one
         causes is told of it at once.
         """
@@ -118,6 +137,8 @@ class Batches:
             for _ in self.make(made):
                 pass
             found += [case for case in made.cases if self._is_sent(case) and not case.exercise]
+            restart = self.restart_after(batch)
+            found += [restart] if restart is not None else []
         return found
 
     def select_allowed(self, cases: Sequence[Case]) -> Sequence[Case]:
