@@ -25,7 +25,8 @@ from wireproof_suites.nsq.client.seen import commands, publishes, subscriptions
 MANY = 1000
 LATER = After(0.3, (Beat(),))
 """nsqjs answers a heartbeat that comes with a short message, and then ends at the message."""
-LONG = 10.0
+LONG = 15.0
+"""pynsq tries a node again ten seconds after the last attempt, and not earlier."""
 HOT = 20
 
 
