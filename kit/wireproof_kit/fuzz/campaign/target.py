@@ -25,7 +25,7 @@ CONNECT_S = 2.0
 
 @dataclass(slots=True)
 class AddressTarget:
-    """A target at an address; `restart` restarts it and returns True if that worked."""
+    """A fuzz target at an address; `restart` restarts it and returns True if that worked."""
 
     target: Target
     options: FuzzSessionOptions
@@ -41,12 +41,12 @@ class AddressTarget:
 
     @property
     def can_restart(self) -> bool:
-        """Whether the user gave a command to restart it."""
+        """Whether the user gave a command to restart the target."""
         return self.restart is not None
 
     @property
     def pid(self) -> int | None:
-        """The process id the user gave, while it still is that process."""
+        """The process id that the user gave; None once the process has ended."""
         if (
             self.process is None
             or self._born is None
@@ -56,7 +56,7 @@ class AddressTarget:
         return self.process
 
     def open(self) -> FuzzSession:
-        """Open a session; the patience measured for the first one holds for all."""
+        """Open a session; time limits are measured for the first session only."""
         options = replace(self.options, opening=self._openings, patience=self._patience)
         self._openings += 1
         fuzz_session = open_fuzz_session(self.target, options)
@@ -74,7 +74,7 @@ class AddressTarget:
 
 @dataclass(slots=True)
 class ReferenceTarget:
-    """A reference that is started again whenever it has ended."""
+    """A fuzz target that is the kit's own reference, started again whenever it has ended."""
 
     protocol: str
     options: FuzzSessionOptions
@@ -87,7 +87,7 @@ class ReferenceTarget:
 
     @property
     def can_restart(self) -> bool:
-        """A reference can always be restarted."""
+        """True: the kit can always restart the reference."""
         return True
 
     @property
@@ -121,7 +121,7 @@ class ReferenceTarget:
 def start_alone(
     protocol: str, extra: Sequence[str] = (), *, brokers: BrokerClient | None = None
 ) -> EmbeddedReference:
-    """Start a reference without a cluster around it, over TCP and HTTP.
+    """Start a reference without a cluster, over TCP and HTTP.
 
     It is forked by the fork server of ``brokers``, or else a new process.
 

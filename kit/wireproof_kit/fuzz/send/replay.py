@@ -23,9 +23,9 @@ def replay(
     wait_s: float,
     is_over: Callable[[], bool],
 ) -> list[Anomaly]:
-    """Send cases until the target dies, then wait; return the anomalies of the last batch.
+    """Send cases until the target dies, then wait `wait_s`; return the last batch's anomalies.
 
-    A death that comes while nothing is sent has an empty batch.
+    If the target dies while nothing is sent, the batch of the anomaly is empty.
     """
     for start in range(0, len(cases), BATCH):
         ready = engine.sort_batch(cases[start : start + BATCH], watch=watch)
