@@ -49,12 +49,12 @@ from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import FindingRecord
 
 RECORD_S: Final = 10.0
-"""Seconds at most for recording an exchange of many cases."""
+"""The most seconds for recording the transcript of many cases."""
 
 
 @dataclass(slots=True)
 class Campaign:
-    """The running campaign of one worker."""
+    """The running fuzz campaign of one worker against a broker."""
 
     plan: WorkerPlan
     fuzz_target: FuzzTarget
@@ -103,7 +103,7 @@ class Campaign:
             self.close(leave=engine is not None and engine.was_cut and not engine.is_well())
 
     def cases_of(self, record: FindingRecord) -> tuple[Case, ...]:
-        """Return the cases of a finding, with the names of this session.
+        """Return the cases of a recorded finding, with the names that exist in this session.
 
         Raises:
             UsageFault: the record is damaged, or has a state of another protocol.
@@ -114,26 +114,29 @@ class Campaign:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the start."""
+        """Seconds since the campaign's start."""
         return time.monotonic() - self._started
 
     @property
     def left_s(self) -> float:
-        """Seconds until the end."""
+        """Seconds until the campaign's end."""
         return self._ends_at - time.monotonic()
 
     @property
     def hunting_s(self) -> float:
-        """The seconds spent on anomalies."""
+        """The seconds spent on confirming and minimizing anomalies."""
         return self._triage.spent_s
 
     @property
     def names(self) -> Mapping[str, str]:
-        """The names on the target that cases use."""
+        """The names on the target that cases use, such as topics, by purpose."""
         return self._names
 
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Perform cases on fresh connections; return the anomaly of this rule that they cause."""
+        """Send cases on fresh connections.
+
+        Return the anomaly with the rule `violated`, or None.
+        """
         engine, watch = self._engine, self._watch
         if engine is None:
             return None
@@ -156,7 +159,10 @@ class Campaign:
         return _alike(found, violated)
 
     def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
-        """Send cases to a target that was just started, then wait; return the death they cause."""
+        """Send cases to a newly started target, then wait.
+
+        Return the death they cause, or None.
+        """
         if not self.fuzz_target.can_restart:
             return None
         if (self._engine is None or not self._engine.is_unused) and not self._revive(stuck=True):
@@ -185,11 +191,11 @@ class Campaign:
         return [not_started(case)]
 
     def recent_past(self) -> Sequence[Case]:
-        """Return the cases that were sent to the target before its latest death, made again."""
+        """Generate again the cases sent to the target before its latest death, and return them."""
         return self.batches.make_again(self.history.past)
 
     def probe_apart(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Perform each case on its own connections, followed by a sentinel; return the anomaly.
+        """Send each case on its own connections, then a sentinel; return the anomaly, or None.
 
         Some faults show only in the request after the case. The campaign that recorded the finding
         may also have known that a case closes its connection; whoever repeats it does not know
@@ -203,7 +209,7 @@ class Campaign:
         return _alike(found, violated)
 
     def shows(self, cases: Sequence[Case], violated: str) -> bool:
-        """Send cases on fresh connections; return True if they violate the rule."""
+        """Send cases on fresh connections; return True if they violate the rule `violated`."""
         if self.probe(cases, violated) is not None:
             return True
         # What is wrong with the request of somebody else shows with that of whoever comes next.
@@ -213,7 +219,10 @@ class Campaign:
         )
 
     def disturbs(self, cases: Sequence[Case]) -> bool:
-        """Perform cases one by one; return True if a bystander misses something afterwards."""
+        """Send cases one by one.
+
+        Return True if the kit's other clients are disturbed afterwards.
+        """
         engine = self._engine
         if engine is None:
             return False
@@ -297,10 +306,10 @@ class Campaign:
         self.listener.on_finding(self, finding)
 
     def record_exchange(self, cases: Sequence[Case], violated: str) -> Transcript:
-        """Return the exchange of cases sent once more, one by one, while there is time.
+        """Send cases once more, one by one, while there is time; return the transcript.
 
-        An exchange that contains the answer must not be shown for a finding that says it is
-        missing: where one connection shows the finding, the cases are sent until they show it.
+        A finding that says an answer is missing must not show a transcript that contains it. So,
+        if one connection can show the finding, the cases are sent until they show it.
         """
         return record_until_shown(
             lambda: self._record_once(cases),
@@ -336,7 +345,7 @@ class Campaign:
         return self.batches.is_behind(self.batch)
 
     def heal(self, found: Sequence[Anomaly]) -> bool:
-        """Restart the target if it ended or is stuck; return True if it is healthy."""
+        """Restart the target if it ended or is stuck; return True if it works."""
         kinds = {each.trouble.violated for each in found}
         if DEAD in kinds:
             return self._revive()

@@ -56,7 +56,7 @@ class AddressTarget:
 
     @property
     def pid(self) -> int | None:
-        """The process id the user gave, while it still is that process."""
+        """The process id that the user gave; None once the process has ended."""
         if (
             self.process is None
             or self._born is None
@@ -66,7 +66,7 @@ class AddressTarget:
         return self.process
 
     def open(self) -> FuzzSession:
-        """Open a session; the patience measured for the first one holds for all."""
+        """Open a session; time limits are measured for the first session only."""
         options = replace(self.options, opening=self._openings, patience=self._patience)
         self._openings += 1
         fuzz_session = open_fuzz_session(self.target, options)
@@ -86,7 +86,7 @@ class AddressTarget:
 
 @dataclass(slots=True)
 class ReferenceTarget:
-    """A reference that is started again whenever it has ended."""
+    """A fuzz target that is the kit's own reference, started again whenever it has ended."""
 
     protocol: str
     options: FuzzSessionOptions
@@ -99,7 +99,7 @@ class ReferenceTarget:
 
     @property
     def can_restart(self) -> bool:
-        """A reference can always be restarted."""
+        """True: the kit can always restart the reference."""
         return True
 
     may_restart = can_restart
@@ -151,7 +151,7 @@ def start_alone(
     brokers: BrokerClient | None = None,
     folder: tempfile.TemporaryDirectory[str] | None = None,
 ) -> EmbeddedReference:
-    """Start a reference without a cluster around it, over TCP and HTTP.
+    """Start a reference without a cluster, over TCP and HTTP.
 
     It is forked by the fork server of ``brokers``, or else a new process. It reads the data of an
     earlier reference in ``folder``, if one is given.

@@ -24,9 +24,9 @@ def replay(
     wait_s: float,
     is_over: Callable[[], bool],
 ) -> list[Anomaly]:
-    """Send cases until the target dies, then wait; return the anomalies of the last batch.
+    """Send cases until the target dies, then wait `wait_s`; return the last batch's anomalies.
 
-    A death that comes while nothing is sent has an empty batch.
+    If the target dies while nothing is sent, the batch of the anomaly is empty.
     """
     # On a busy machine three answers are late soon; then the sixtieth case was never sent.
     engine.is_brief, engine.most_silences = True, math.inf

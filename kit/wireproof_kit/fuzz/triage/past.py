@@ -16,16 +16,16 @@ from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 
 MOST_CULPRITS: Final = 256
-"""Cases at most that explain a death; of more nobody can tell which of them do."""
+"""The most cases that explain a death; among more, nobody can tell which ones do."""
 LEAST_SENT: Final = 512
-"""Cases that are sent at least, however few kinds of them are left."""
+"""The fewest cases that are sent, even if few kinds of them remain."""
 
 
 class FreshProber(Protocol):
     """Sends cases to a target that was just started."""
 
     def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
-        """Return the death of a target that was started for these cases, if it dies in time."""
+        """Send cases to a newly started target; return its death if it dies within `wait_s`."""
         ...
 
     def out_of_time(self) -> bool:
@@ -35,9 +35,10 @@ class FreshProber(Protocol):
 
 @dataclass(slots=True)
 class PastSearch:
-    """The search in the past of one death; `last` is the latest death that a probe caused.
+    """Searches the cases that killed the target among all that were sent before its death.
 
-    `wait_s` is how long a target may take to die when all is sent.
+    `wait_s` is how long a target may take to die after the last case. `last` is the latest death
+    that a probe caused.
     """
 
     prober: FreshProber
@@ -122,7 +123,7 @@ class PastSearch:
         return list(islice(cycle(cases), total))
 
     def kills(self, cases: Sequence[Case]) -> bool:
-        """Return True if a fresh target dies of the cases, and there was time to try."""
+        """Return True if a newly started target dies of the cases, and there was time to try."""
         if self.prober.out_of_time():
             return False
         found = self.prober.probe_fresh(cases, self.wait_s)
