@@ -10,7 +10,7 @@ _OF_HOSTS = re.compile("host|address|listen|pid|path|dir", re.IGNORECASE)
 
 
 def target_facts(target: TargetRecord) -> Iterator[tuple[str, str]]:
-    """Yield the target's address, then the properties it reports, as ``target.NAME``."""
+    """Yield names and values: the target's URL, and what it reports as ``target.NAME``."""
     yield "target", target.url
     for name, value in target.fingerprint.items():
         if not _OF_HOSTS.search(name):
