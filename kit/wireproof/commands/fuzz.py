@@ -69,7 +69,7 @@ EXAMPLES = (
 
 
 class FuzzOptions(TypedDict):
-    """What the command line may say beside the target."""
+    """The options of ``wireproof fuzz``, by parameter name; the target is not among them."""
 
     reference: str | None
     command: str | None

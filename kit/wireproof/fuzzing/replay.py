@@ -24,7 +24,7 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """The settings for repeating a finding: what, where and how often."""
+    """The settings for sending a finding again: which one, to what target, and how often."""
 
     bundle: Bundle
     finding: FindingRecord
@@ -36,7 +36,7 @@ class Repetition:
 
 
 def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord] | None:
-    """Return the finding whose id begins with the given text; None if there is none.
+    """Return the fuzz finding whose id begins with `what`, with its bundle; None if there is none.
 
     Raises:
         UsageFault: several findings match.
@@ -58,7 +58,7 @@ def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord]
 
 
 def replay_finding(repetition: Repetition) -> int:
-    """Send a finding's cases again; return 0 if the finding shows every time, else 1."""
+    """Send the cases of a fuzz finding again; return 0 if it shows every time, else 1."""
     done = repeat_finding(_place(repetition), repetition.finding, repetition.times)
     return _report(repetition, done)
 
