@@ -31,7 +31,7 @@ TOP_BYTE_ALONE = 1 << 56
 
 @dataclass(frozen=True, slots=True)
 class TraceLayout:
-    """One possible layout of the four numbers in a trace response."""
+    """One possible order and encoding of the four numbers in the response to a traced publish."""
 
     order: tuple[str, ...] = FIELDS
     big_endian: bool = True
@@ -45,7 +45,7 @@ class TraceLayout:
 
     @property
     def name(self) -> str:
-        """Return the difference to the published layout, the most visible part first."""
+        """Return the differences from the published layout, the most visible first."""
         differences = [
             "" if self.leads_with_ok else "without-ok",
             "" if self.size_length == 4 else "size-8-bytes",
@@ -55,7 +55,7 @@ class TraceLayout:
         return "+".join(word for word in differences if word)
 
     def read(self, data: bytes) -> dict[str, int] | None:
-        """Return the numbers by field name; None when the bytes do not fit the layout."""
+        """Return the numbers of a response by field name; None when the bytes do not fit."""
         if len(data) != self.length or data.startswith(OK) != self.leads_with_ok:
             return None
         at = len(OK) if self.leads_with_ok else 0
@@ -68,7 +68,7 @@ class TraceLayout:
 
 
 def looks_like_trace(data: bytes, trace_id: int | None) -> bool:
-    """Return True if a response can only be a trace response."""
+    """Return True if the bytes can only be the response to a publish with a trace id."""
     if len(data) in LENGTHS and data.startswith(OK):
         return True
     if trace_id is None or data == OK:
@@ -78,7 +78,7 @@ def looks_like_trace(data: bytes, trace_id: int | None) -> bool:
 
 
 def observe_trace(data: bytes, trace_id: int | None) -> Observation:
-    """Return ``trace``, or ``trace:`` and the defect, with the first difference."""
+    """Return ``trace``, or ``trace:`` and a response's defect, with its first difference."""
     try:
         response = decode(TRACE_RESPONSE, data)
     except WireError as error:

@@ -217,7 +217,7 @@ def test_traced_for_long(broker: Broker, partitioned_topic: Topic) -> Observatio
 
 @case("nsq/trace/partition-position", clause="smart.trace.offset", needs=("partition",))
 def test_traced_positions(broker: Broker, partitioned_topic: Topic) -> Observation:
-    """In each partition, the offset in the next PUB_TRACE answer is greater."""
+    """In each partition, the offset in PUB_TRACE answers increases from message to message."""
     first, second = _both(partitioned_topic)
     one = broker.publish_accepted(first, b"x" * 100, trace_id=1)
     other = broker.publish_accepted(second, b"x", trace_id=2)
