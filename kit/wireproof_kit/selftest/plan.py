@@ -69,8 +69,8 @@ class TrialResult(msgspec.Struct, frozen=True):
     clause had failed already. ``trouble`` says why the trial could not be run. ``idle`` is True if
     the fault was limited to circumstances (such as one partition) that no case brought about.
     ``shown`` are, for a legal variant, the readings that it follows and the accepted observations
-    of must cases that it showed. ``lacking`` maps each capability that a legal variant lacks to the
-    first case that was not run for this reason.
+    of must cases that it showed. ``lacking`` maps each capability that a legal variant lacks to
+    the first case that was not run for this reason.
     """
 
     trial: Trial

@@ -1,5 +1,7 @@
 """Cornered faults of OpenMessaging: wrong in the corner, right everywhere else."""
 
+from typing import NamedTuple
+
 import pytest
 from oms_bench import Bench, attributes
 
@@ -9,44 +11,41 @@ from wireproof_reference_impl.overrides import apply_overrides
 SENT = {"traceId": "t"}
 
 
-def keeps_trace_id(corner: str, *, partition: int, group: str, rejections: int) -> bool:
+class Place(NamedTuple):
+    """Where a message is stored, who receives it, and how many times it is rejected before."""
+
+    partition: int = 0
+    group: str = "first"
+    rejections: int = 0
+
+
+def keeps_trace_id(corner: str, place: Place) -> bool:
     """Return True if a message arrives with its traceId, though a fault drops it in a corner."""
     with apply_overrides(overrides([f"trace-id-dropped@{corner}"], [])):
         bench = Bench(partitions=2)
         bench.receive("first")
         bench.receive("second")
-        bench.send({**SENT, "partition": partition})
-        for _ in range(rejections):
-            bench.reject(bench.receive(group)[0])
+        bench.send({**SENT, "partition": place.partition})
+        for _ in range(place.rejections):
+            bench.reject(bench.receive(place.group)[0])
             bench.broker.advance(bench.now)
-        return "traceId" in attributes(bench.receive(group)[0].document)
+        return "traceId" in attributes(bench.receive(place.group)[0].document)
+
+
+HOME = Place()
 
 
 @pytest.mark.parametrize(
-    ("corner", "partition", "group", "rejections"),
+    ("corner", "inside", "outside"),
     [
-        ("partition=first", 0, "first", 0),
-        ("partition=last", 1, "first", 0),
-        ("delivery=first", 0, "first", 0),
-        ("delivery=again", 0, "first", 1),
-        ("group=first", 0, "first", 0),
-        ("group=second", 0, "second", 0),
+        ("partition=first", HOME, Place(partition=1)),
+        ("partition=last", Place(partition=1), HOME),
+        ("delivery=first", HOME, Place(rejections=1)),
+        ("delivery=again", Place(rejections=1), HOME),
+        ("group=first", HOME, Place(group="second")),
+        ("group=second", Place(group="second"), HOME),
     ],
 )
-def test_a_cornered_fault_is_wrong_there_only(
-    corner: str, partition: int, group: str, rejections: int
-) -> None:
-    assert not keeps_trace_id(corner, partition=partition, group=group, rejections=rejections)
-    dimension = corner.partition("=")[0]
-    elsewhere = {
-        "partition": {"partition": 1 - partition},
-        "delivery": {"rejections": 1 - rejections},
-        "group": {"group": {"first": "second", "second": "first"}[group]},
-    }[dimension]
-    place = {"partition": partition, "group": group, "rejections": rejections, **elsewhere}
-    assert keeps_trace_id(
-        corner,
-        partition=int(place["partition"]),
-        group=str(place["group"]),
-        rejections=int(place["rejections"]),
-    )
+def test_a_cornered_fault_is_wrong_there_only(corner: str, inside: Place, outside: Place) -> None:
+    assert not keeps_trace_id(corner, inside)
+    assert keeps_trace_id(corner, outside)
