@@ -96,7 +96,7 @@ connections:
 edges:
 	@$(PYTHON) tools/setup.py dev
 	@WIREPROOF_BAD_LINE=ext $(BIN)/python -m pytest -q -s -o timeout=1200 kit/tests/run/test_never_green.py -k "lies or bad_line"
-	@WIREPROOF_HOSTILE=whole $(BIN)/python -m pytest -q -o timeout=1200 kit/tests/commands/test_hostile_bundles.py
+	@WIREPROOF_HOSTILE=whole $(BIN)/python -m pytest -q -o timeout=1200 kit/tests/commands/bundles/test_hostile_bundles.py
 	@WIREPROOF_INTERRUPTS=20 WIREPROOF_DEATHS=10 WIREPROOF_SELECTIONS=10 $(BIN)/python -m pytest -q -o timeout=600 kit/tests/edges
 
 hostile:

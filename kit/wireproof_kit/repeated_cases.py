@@ -10,7 +10,7 @@ import pytest
 
 from wireproof_kit.case import MARK, case_mark
 from wireproof_kit.observation import Observation
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 Experiment = Callable[..., Observation]
 

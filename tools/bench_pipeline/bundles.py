@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import (
     CaseRecord,
     FooterRecord,

@@ -19,7 +19,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from wireproof_spec.catalogue import is_below, load_catalogue
+from wireproof_spec.clauses.catalogue import is_below
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import protocols
 
 LEVELS = ("must", "should", "may", "none")

@@ -14,7 +14,7 @@ from wireproof_kit.runner.engine import Engine, RunOptions, judge_record
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.run import REFERENCE, Run, RunPlan
 from wireproof_kit.verdicts.judge import JudgeContext, claim_state
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import BindingRecord, CaseRecord, ClaimRecord
 
 MODES = {
@@ -60,8 +60,8 @@ def open_run(mode: str, clean: Clean | None, *, seconds: float = PATIENCE_S) -> 
     if clean is None:
         return Run.open(plan)
     with (
-        mock.patch("wireproof_kit.runner.run._probe_claims", return_value=clean.claims),
-        mock.patch("wireproof_kit.runner.run._bind_readings", return_value=clean.readings),
+        mock.patch("wireproof_kit.runner.run.probe_claims", return_value=clean.claims),
+        mock.patch("wireproof_kit.runner.run.bind_readings", return_value=clean.readings),
     ):
         run = Run.open(plan)
     run.session.bind({name: bound.reading for name, bound in clean.readings.items()})

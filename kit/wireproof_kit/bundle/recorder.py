@@ -8,7 +8,7 @@ from pathlib import Path
 from wireproof_kit.bundle.file import BundleWriter
 from wireproof_kit.verdicts.deviations import Deviation, apply
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 

@@ -16,7 +16,7 @@ from wireproof_kit.runner.engine import difference_record, judge_record, steps_r
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.verdicts.judge import CONFORMING, JudgeContext
 from wireproof_kit.wire.transcript import Step
-from wireproof_spec.catalogue import CLIENT, PASSING, Catalogue, Clause
+from wireproof_spec.clauses.catalogue import CLIENT, PASSING, Catalogue, Clause
 from wireproof_spec.record import CaseRecord, ClaimRecord
 
 CONFORMS, DEVIATES = "conforms", "deviates"

@@ -7,7 +7,8 @@ wrongly without anybody noticing.
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 
-from wireproof_spec.catalogue import Law, load_catalogue
+from wireproof_spec.clauses.catalogue import Law
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import find_protocol
 
 REASONS = "unshown.toml"

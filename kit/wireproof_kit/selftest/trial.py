@@ -28,7 +28,7 @@ from wireproof_kit.selftest.plan import (
     TrialResult,
 )
 from wireproof_kit.selftest.shown import accepted_patterns, pattern_shown, reading_shown
-from wireproof_spec.catalogue import Catalogue, matches
+from wireproof_spec.clauses.catalogue import Catalogue, matches
 from wireproof_spec.record import CaseRecord
 
 # Late twins of faults act after 3 s; a case must still be waiting then.

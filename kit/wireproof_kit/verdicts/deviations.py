@@ -14,7 +14,8 @@ from pathlib import Path
 import msgspec
 
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.catalogue import is_below, load_catalogue, named_fault
+from wireproof_spec.clauses.catalogue import is_below
+from wireproof_spec.clauses.loading import load_catalogue, named_fault
 from wireproof_spec.protocol import protocols
 from wireproof_spec.record import CaseRecord, DeviationRecord
 

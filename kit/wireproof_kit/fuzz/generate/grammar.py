@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hypothesis.strategies import SearchStrategy
 
 from wireproof_kit.fuzz.case import Frame, Step
-from wireproof_kit.fuzz.generate.text_traps import Trap, Traps
+from wireproof_kit.fuzz.generate.traps.text_traps import Trap, Traps
 
 
 def never(frame: Frame) -> bool:

@@ -12,21 +12,14 @@ from functools import cache
 from itertools import accumulate
 from typing import Literal, NamedTuple, TypeAlias
 
-from wireproof_kit.fuzz.case import (
-    GRAMMAR,
-    HALF_CLOSE,
-    WHOLE,
-    Field,
-    Role,
-    Slow,
-    WriteStyle,
-)
-from wireproof_kit.fuzz.generate import http_traps, json_traps, numbers, structure, text_traps
+from wireproof_kit.fuzz.case import GRAMMAR, HALF_CLOSE, WHOLE, Field, Role, Slow, WriteStyle
+from wireproof_kit.fuzz.generate import structure
 from wireproof_kit.fuzz.generate.edits import Edits, FieldIndex, apply_edits, growth
 from wireproof_kit.fuzz.generate.field_map import pattern
 from wireproof_kit.fuzz.generate.http_frames import END_OF_HEAD, METHOD, VERSION
 from wireproof_kit.fuzz.generate.random_source import RandomSource
-from wireproof_kit.fuzz.generate.text_traps import NO_TRAPS, Trap, Traps
+from wireproof_kit.fuzz.generate.traps import http_traps, json_traps, numbers, text_traps
+from wireproof_kit.fuzz.generate.traps.text_traps import NO_TRAPS, Trap, Traps
 from wireproof_kit.fuzz.send import write_styles
 
 Change: TypeAlias = Callable[[FieldIndex, Field, RandomSource], Edits | None]

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.mutations import IN_QUERY
-from wireproof_kit.fuzz.generate.text_traps import Traps, instead, make_append_trap
+from wireproof_kit.fuzz.generate.traps.text_traps import Traps, instead, make_append_trap
 from wireproof_kit.iggy.fuzz import frames, http, states
 from wireproof_kit.iggy.fuzz.names import CASES_PREFIX, Names
 from wireproof_kit.iggy.wire import requests

@@ -13,7 +13,7 @@ from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.observation import Observation
-from wireproof_spec.catalogue import matches
+from wireproof_spec.clauses.catalogue import matches
 
 ACCESS = ("r", "w")
 STYLES = {"old": False, "v1": True}

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TypeAlias, cast
 
 from wireproof_kit.fuzz.generate.random_source import RandomSource
-from wireproof_kit.fuzz.generate.text_traps import Trap
+from wireproof_kit.fuzz.generate.traps.text_traps import Trap
 
 Members: TypeAlias = dict[str, object]
 
