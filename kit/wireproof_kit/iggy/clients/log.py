@@ -23,7 +23,7 @@ def make_message(
     id: int | None = None,
     timestamp: int | None = None,
 ) -> Message:
-    """Return a message; what is not given is right for its offset and payload."""
+    """Return a message; fields not given are right for its offset and payload."""
     payload = payload or b"wireproof-%06d" % offset
     return Message(
         offset=offset,
@@ -40,7 +40,10 @@ LOG: Sequence[Message] = [make_message(offset) for offset in range(LOG_SIZE)]
 
 
 def find(poll: PollMessages, log: Sequence[Message], stored: int | None) -> tuple[Message, ...]:
-    """Return the messages that a poll asks for; ``stored`` is the consumer's stored offset."""
+    """Return the messages of the log that a poll asks for.
+
+    ``stored`` is the consumer's stored offset.
+    """
     if poll.strategy == kinds.LAST:
         return tuple(log[max(LOG_SIZE - poll.count, 0) :])
     if poll.strategy == kinds.TIMESTAMP:
