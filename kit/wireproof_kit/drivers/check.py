@@ -15,7 +15,10 @@ END_WITHIN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One rule of the protocol; ``wrong`` says how the driver breaks it, or is empty."""
+    """One checked rule of the driver protocol.
+
+    ``wrong`` says how a driver breaks it, or is empty.
+    """
 
     rule: str
     wrong: str = ""

@@ -17,11 +17,11 @@ from wireproof_kit.wire.transcript import Step as Recorded
 from wireproof_kit.wire.transcript import Transcript
 
 Ends: TypeAlias = Literal["no", "may", "must"]
-"""One end of a connection: the target's address, and the kit's local port."""
+"""Whether a request makes the target close the connection: never, perhaps, or always."""
 
 
 End: TypeAlias = tuple[Address, int]
-"""A connection by the target's address and our local port."""
+"""The kit's end of a connection: the target's address, and the local port."""
 
 
 class Answer(NamedTuple):

@@ -18,7 +18,10 @@ _EMPTY = "CASE: dict[str, Any] = {}\n"
 
 
 def write_script(finding: FindingRecord, command: str) -> str:
-    """Return the script; all that comes from the finding is written as literals."""
+    """Return a Python script that sends a finding's cases to the client that a command starts.
+
+    All values from the finding are literals in it.
+    """
     cases = read_cases(finding)
     situation = STATES[cases[-1].state].client
     told: dict[str, JsonValue] = {
