@@ -40,7 +40,7 @@ Probe = Callable[[Server], Observation]
 
 
 def poll(server: Server) -> Observation:
-    """Send and poll a message: ``ok``, ``missing`` without its payload, or the observed token.
+    """Send and poll a message: ``ok``, ``missing`` (no payload), or the observed token.
 
     A server that answers both requests is judged; cases check whether the answers are right.
     """

@@ -123,7 +123,7 @@ def random_mixes(variants: Sequence[Trial], *, seed: int, count: int = MIXES) ->
 
 
 def joint_trials(alternatives: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Return trials that together turn on all alternatives, as many in each as can be combined."""
+    """Return trials that turn on several alternatives each, as many as can be combined."""
     groups: list[list[Trial]] = []
     for each in alternatives:
         fitting = (g for g in groups if not any(_are_apart(each, other) for other in g))

@@ -14,7 +14,7 @@ REASONS = "unshown.toml"
 
 
 def accepted_patterns(law: Law) -> tuple[str, ...]:
-    """Return the patterns of observations that conform under any reading."""
+    """Return the patterns of observations that conform under at least one reading."""
     of_readings = (each for options in law.reading.values() for each in options.values())
     return (*law.accept, *(pattern for patterns in of_readings for pattern in patterns))
 

@@ -116,10 +116,10 @@ def start_child(
 ) -> subprocess.Popen[bytes]:
     """Start a reference that exits when this process exits, for whatever reason.
 
-    Its own module is run, since `wireproof serve` takes a fifth longer to start. It runs in its
-    own session, since Ctrl-C goes to every process of a terminal's session: a reference in the
-    kit's own would end before the kit does, and three of five interrupted runs reported that as
-    the broker's death.
+    Its own module is run: what `wireproof serve` does around it takes a fifth of the start. It
+    runs in its own session, since Ctrl-C goes to every process of a terminal's session: a
+    reference in the kit's own would end before the kit does, and three of five interrupted runs
+    reported that as the broker's death.
     """
     module = entry_point(Group.SERVERS, protocol).module
     return subprocess.Popen(

@@ -34,7 +34,7 @@ class StoredFile:
     queue: QueueFile
 
     def offset_meta(self) -> OffsetMeta | None:
-        """Return the metadata that the broker wrote when it completed the file.
+        """Return the metadata that the broker wrote when it completed the file; None without any.
 
         Raises:
             WireError: the metadata have another format.

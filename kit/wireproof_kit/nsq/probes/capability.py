@@ -38,7 +38,7 @@ def trace(bench: ProbeContext) -> Observation:
 
 
 def order(bench: ProbeContext) -> Observation:
-    """Subscribe with SUB_ORDER to an ordered topic; return the answer's token."""
+    """Subscribe in order to an ordered topic by either command; return the answer's token."""
     topic = bench.topic("fresh_ordered_topic")
     seen = observed(UNAVAILABLE)
     for command in (names.SUB_ORDERED, names.SUB_ORDER):

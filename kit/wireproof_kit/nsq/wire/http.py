@@ -56,7 +56,7 @@ class HttpAnswer:
 
     @property
     def is_ok(self) -> bool:
-        """Return True if the body is OK, with or without quotes or envelope."""
+        """Return True if the status is 200 and the body is OK, a trace response or empty."""
         return self.status == 200 and self.word in ("ok", "trace", "empty")
 
     @property
