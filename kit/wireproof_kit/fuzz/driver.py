@@ -187,10 +187,10 @@ class Oracle(Listener, Protocol):
 
 
 class Health(Protocol):
-    """Clients of the kit beside the fuzz cases, which no case may disturb."""
+    """The kit's own clients during fuzz cases, which no case may disturb."""
 
     def check(self, *, patient: bool = True) -> Trouble | None:
-        """Let these clients and a new connection each complete a round trip.
+        """Let the kit's own clients and a new connection each complete a round trip.
 
         Return what went wrong, or None. If not `patient`, a slow delivery is left to a later
         check.
@@ -202,7 +202,10 @@ class Health(Protocol):
         return ()
 
     def exercise(self, what: str, until: float) -> Trouble | None:
-        """Let the clients do one of `EXERCISES`, until a time at most; return what went wrong."""
+        """Let the kit's own clients do one of `EXERCISES`, until a time at most.
+
+        Return what went wrong.
+        """
         return None
 
     def begin_watch(self) -> Trouble | None:
@@ -214,7 +217,7 @@ class Health(Protocol):
         return None
 
     def close(self) -> None:
-        """Close the connections of the clients beside the cases."""
+        """Close the connections of the kit's own clients."""
         ...
 
 
@@ -222,11 +225,11 @@ class Generation(Protocol):
     """Fuzz cases generated from a grammar: each depends only on the seed and its index."""
 
     def case(self, index: int) -> Case:
-        """Return the case with this index."""
+        """Return the fuzz case with this index."""
         ...
 
     def cases(self, first: int = 0) -> Iterator[Case]:
-        """Yield the cases from the index `first` on, without end."""
+        """Yield the fuzz cases from the index `first` on, without end."""
         ...
 
     def enter(self, state: str) -> tuple[Step, ...]:
@@ -270,7 +273,7 @@ class FuzzSession(Protocol):
 
     @property
     def health(self) -> Health:
-        """The health check with clients beside the cases."""
+        """The health check: whether fuzz cases disturbed the kit's own clients."""
         ...
 
     @property

@@ -137,9 +137,9 @@ class Campaign:
         return self._names
 
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Send cases on fresh connections.
+        """Send fuzz cases on fresh connections.
 
-        Return the anomaly with the rule `violated`, or None.
+        Return the anomaly of the rule `violated`, or None.
         """
         engine, watch = self._engine, self._watch
         if engine is None:
@@ -211,10 +211,7 @@ class Campaign:
         )
 
     def disturbs(self, cases: Sequence[Case]) -> bool:
-        """Send cases one by one.
-
-        Return True if the kit's other clients are disturbed afterwards.
-        """
+        """Send cases one by one; return True if the kit's own clients are disturbed afterwards."""
         engine = self._engine
         if engine is None:
             return False

@@ -52,7 +52,7 @@ REPEATED = int.from_bytes(b"wireproof")
 
 @dataclass(frozen=True, slots=True)
 class BystanderSettings:
-    """The address and topics of the clients beside fuzz cases, and time limits in seconds.
+    """Address and topics of the kit's own clients during fuzz cases, time limits in seconds.
 
     ``neighbour`` is a topic of their own; from ``watched`` the kit consumes stored messages.
     """
@@ -105,7 +105,7 @@ class _Due:
 
 @dataclass(slots=True)
 class Bystanders(Health):
-    """Clients beside fuzz cases, which no case may disturb.
+    """The kit's own clients during fuzz cases, which no case may disturb.
 
     They connect on first use and after each disturbance.
     """
@@ -119,7 +119,7 @@ class Bystanders(Health):
     _drops: bool | None = None
 
     def check(self, *, patient: bool = True) -> Trouble | None:
-        """Let these clients and a new connection each complete a round trip.
+        """Let the kit's own clients and a new connection each complete a round trip.
 
         Return what went wrong.
         """
@@ -248,7 +248,7 @@ class Bystanders(Health):
         return found
 
     def close(self) -> None:
-        """Close the connections of the clients beside the cases."""
+        """Close the connections of the kit's own clients, which fuzz cases must not disturb."""
         if self._neighbour is not None:
             self._neighbour.close()
         self._neighbour = None

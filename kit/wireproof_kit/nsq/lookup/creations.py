@@ -38,7 +38,7 @@ class Creations:
             self._asked.pop(name, None)
 
     def remind(self, name: str) -> None:
-        """Repeat the request that creates a topic, or the latest request if this one is unknown.
+        """Repeat the request that created a topic; without one, the latest such request.
 
         Do nothing if a request was sent a moment ago.
         """
