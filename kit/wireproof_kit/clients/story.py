@@ -65,7 +65,7 @@ class Story:
     def __init__(self, decoder: Decoder) -> None:
         self.events: list[Event] = []
         self.conversation = Conversation()
-        """What was said between the kit and the client's driver."""
+        """The requests to the client's driver, and the driver's answers."""
         self._decoder = decoder
         self._asked: dict[int, str] = {}
 

@@ -43,7 +43,7 @@ class Kept:
         self._tail: deque[bytes] = deque()
         self._tail_size = 0
         self.size = 0
-        """How many bytes were written in all."""
+        """How many bytes the program has written."""
 
     def add(self, data: bytes) -> None:
         """Append bytes of the output."""

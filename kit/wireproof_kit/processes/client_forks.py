@@ -89,7 +89,7 @@ class Forks:
         self._run = run
         self._listener = listener
         self._launchers: dict[int, tuple[socket.socket, int, int]] = {}
-        """By the number of the connection: it, the client's process, and what tells its end."""
+        """By file number: a connection, its client's process, and the file that shows its end."""
 
     def serve(self) -> None:
         """Fork a program for each launcher that connects, until standard input ends."""

@@ -16,7 +16,7 @@ class Asking:
 
     def __init__(self, script: Script, *, topic: str, channel: str) -> None:
         self.settings: Fields = {}
-        """What the driver is told with open: the addresses, known once the peers listen."""
+        """Fields of the request that opens the driver, known once the servers listen."""
         self._script = script
         self._topic = topic
         self._channel = channel
