@@ -189,9 +189,8 @@ class Campaign:
     def probe_apart(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
         """Send each case on its own connections, then a sentinel; return the anomaly, or None.
 
-        Some faults show only in the request after the case. The campaign that recorded the finding
-        may also have known that a case closes its connection; whoever repeats it does not know
-        that.
+        Some faults show only in the request after the case. Also, the campaign that recorded the
+        finding may have known that a case closes its connection, which a repetition does not know.
         """
         engine = self._engine
         if engine is None:
