@@ -37,10 +37,7 @@ def observe_again(
 def observe_recorded(
     instance: Instance | None, transcript: TranscriptRecord
 ) -> Observation | None:
-    """Return what a case for clients observes in a transcript.
-
-    Return None if the case is not for clients, or if there is no transcript.
-    """
+    """Return what a case for clients observes in a transcript; None if either is missing."""
     if instance is None or not instance.is_for_clients or not transcript.steps:
         return None
     make = kit_part(protocol_of(instance.id)).recorded_arguments

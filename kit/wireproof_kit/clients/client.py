@@ -35,10 +35,7 @@ class Client(Protocol[S_contra]):
 
 @dataclass(frozen=True, slots=True)
 class StartedClient(Generic[S]):
-    """A client under test that is started for one case.
-
-    ``names`` are what the case works with, such as a topic.
-    """
+    """A client under test, started for one case; ``names`` has the case's topic and the like."""
 
     part: ClientPart[S]
     command: str

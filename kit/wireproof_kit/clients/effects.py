@@ -88,8 +88,5 @@ class Peers(Protocol):
         ...
 
     def react_to_timer(self, token: object) -> Iterable[Effect]:
-        """Return what the servers do because a timer has expired.
-
-        ``token`` identifies the timer.
-        """
+        """Return what the servers do because the timer with this token has expired."""
         ...

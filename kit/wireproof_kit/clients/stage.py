@@ -74,10 +74,7 @@ class Limits:
 
 
 class Stage:
-    """Runs one client case: listens for the servers, starts the client, moves the bytes.
-
-    `close` must always be called.
-    """
+    """Runs one client case: its servers, the client's process and their bytes, until `close`."""
 
     def __init__(self, peers: Peers, story: Story, transcript: Transcript) -> None:
         self._peers = peers

@@ -63,10 +63,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """Write style: all bytes in one write.
-
-    The next step is sent once the answers have come, or when patience ends.
-    """
+    """Write style: all bytes in one write; the next step waits for the answers or patience."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +152,7 @@ class Case:
 
     @property
     def exercise(self) -> str:
-        """What other clients of the kit do during the case, one of `EXERCISES`.
-
-        Empty if nothing.
-        """
+        """What other clients of the kit do during the case, one of `EXERCISES`, or empty."""
         return self.field if self.field in EXERCISES else ""
 
     @property

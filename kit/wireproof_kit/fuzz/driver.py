@@ -25,10 +25,7 @@ End: TypeAlias = tuple[Address, int]
 
 
 class Answer(NamedTuple):
-    """One complete answer from the target.
-
-    `kind` is its class, such as ``ok`` or ``E_BAD_BODY``; `data` are its bytes.
-    """
+    """One complete answer from the target; `kind` is such as ``ok`` or ``E_BAD_BODY``."""
 
     kind: str
     data: bytes
@@ -89,10 +86,7 @@ class AnswerReader(Protocol):
     """Splits the bytes received on a connection into answers, wherever they are cut."""
 
     def feed(self, data: bytes) -> Sequence[Answer]:
-        """Add received bytes.
-
-        Empty bytes are the end of the stream. Return the complete answers.
-        """
+        """Add received bytes, empty at the end of the stream; return the complete answers."""
         ...
 
     @property
@@ -108,10 +102,7 @@ class AnswerReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A rule that a broker or client violated, and in words how.
-
-    `lost` is the message that was not delivered, if there is one.
-    """
+    """A rule that was violated, and in words how; `lost` is the undelivered message, if any."""
 
     violated: str
     words: str
@@ -202,10 +193,7 @@ class Health(Protocol):
         return ()
 
     def exercise(self, what: str, until: float) -> Trouble | None:
-        """Let the kit's own clients do one of `EXERCISES`, until a time at most.
-
-        Return what went wrong.
-        """
+        """Let the kit's own clients do one of `EXERCISES` for a time; return what went wrong."""
         return None
 
     def begin_watch(self) -> Trouble | None:
@@ -237,10 +225,7 @@ class Generation(Protocol):
         ...
 
     def start(self, state: str) -> str | None:
-        """Return the initial state of connections on the interface to which `state` belongs.
-
-        None if the interface has no state that a new connection is in.
-        """
+        """Return the initial state on the interface of `state`, if a new connection has one."""
         ...
 
     def right(self, case: Case) -> Case | None:

@@ -99,10 +99,7 @@ class Server:
         return self.client.ask(self.request(code, payload), wait)
 
     def others(self) -> str:
-        """Check that a new connection is served.
-
-        Return ``others-open``, or ``others-`` and what failed.
-        """
+        """Check that a new connection is served: ``others-open``, or ``others-`` and a failure."""
         with self.connect(enter=False) as other:
             login = self.access.login.enter(other, PREPARING)
             if login is None or isinstance(login, Done):
@@ -112,10 +109,7 @@ class Server:
         )
 
     def refusal(self, outgoing: Outgoing) -> Observation:
-        """Send a request on a new connection.
-
-        Observe the response, and whether others are served.
-        """
+        """Send a request on a new connection; observe the answer, and if others are served."""
         with self.connect() as connection:
             answer = connection.ask(outgoing)
         observation = observe(answer)
@@ -310,10 +304,7 @@ class Server:
     def stored_offset(
         self, topic: Topic, *, consumer: int = 1, partition: int | None = None
     ) -> int | None:
-        """Return a consumer's stored offset.
-
-        None when the target has none or its answer is unreadable.
-        """
+        """Return a consumer's stored offset; None without one or with an unreadable answer."""
         answer = self.ask_offset(topic, consumer=consumer, partition=partition)
         if not isinstance(answer, Done):
             return None
@@ -346,10 +337,7 @@ class Server:
         return self.http.post(f"{topic.path}/messages", body)
 
     def get(self, topic: Topic, **query: object) -> JsonPolled:
-        """Poll over HTTP.
-
-        ``query`` overrides the parameters for the first hundred messages of the case.
-        """
+        """Poll over HTTP, by default the first hundred messages; ``query`` overrides that."""
         whole = {
             "partition_id": topic.partition,
             "kind": "offset",
@@ -371,10 +359,7 @@ class Server:
         return {**who, "partition_id": topic.partition, "offset": offset}
 
     def get_until(self, topic: Topic, due: int, **query: object) -> JsonPolled:
-        """Poll over HTTP until ``due`` messages arrive or patience has passed.
-
-        Return the last response.
-        """
+        """Poll over HTTP until ``due`` messages arrive or patience ends; return the response."""
 
         def look() -> JsonPolled | None:
             polled = self._get_on(topic, due, query)

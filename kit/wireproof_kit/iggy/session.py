@@ -168,10 +168,7 @@ class IggySession:
             self._head = PARTITION_OFFSET_COUNT
 
     def prepare(self, kinds: Counter[str]) -> None:
-        """Measure the target's time limits.
-
-        Topics are not prepared, since the cases create them.
-        """
+        """Measure the target's time limits; the cases create their topics themselves."""
         self._measure()
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:

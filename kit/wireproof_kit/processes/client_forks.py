@@ -159,10 +159,7 @@ class Forks:
 
 
 def main(protocol: str, path: str) -> None:
-    """Run the fork server of a protocol's example client, on the socket ``path``.
-
-    It ends at the end of standard input.
-    """
+    """Run the fork server of an example client on the socket ``path``, until stdin ends."""
     run = cast(Main, entry_point(Group.CLIENTS, protocol).load())
     with redirect_stdout(io.StringIO()):
         run(["--list-faults"])  # imports all, so that the forks share it

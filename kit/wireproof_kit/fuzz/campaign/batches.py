@@ -69,10 +69,7 @@ class Batches:
         return batch // self.step % QUIET == 1
 
     def begin(self, batch: int, sorter: Sorter | None) -> BatchInProgress:
-        """Start a batch without cases.
-
-        Without a sorter, its cases are not prepared for sending.
-        """
+        """Start a batch without cases; they are prepared for sending only with a sorter."""
         watch = batch // self.step % WATCHED == 0
         return BatchInProgress(
             batch, sorter.sort_cases((), watch=watch) if sorter is not None else None
@@ -93,9 +90,9 @@ class Batches:
                 yield
 
     def drop_blocked(self, made: BatchInProgress, sorter: Sorter | None) -> SortedBatch | None:
-        """Return the batch prepared without the cases that were blocked since they were made.
+        """Return the batch without the cases blocked since they were made.
 
-        The result is None if there is no sorter.
+        None without a sorter.
         """
         kept = self.keep_sent(made.cases)
         ready = made.ready
@@ -104,10 +101,7 @@ class Batches:
         return sorter.sort_cases(kept, watch=ready.is_watched)
 
     def keep_sent(self, cases: Sequence[Case]) -> list[Case]:
-        """Return the cases that may be sent and count their coverage.
-
-        Count the others as skipped.
-        """
+        """Return the cases that may be sent; count their coverage, and the others as skipped."""
         allowed = self.select_allowed(cases)
         kept = [case for case in allowed if self._is_sent(case)]
         self.skipped += len(allowed) - len(kept)

@@ -137,10 +137,7 @@ class Campaign:
         return self._names
 
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Send fuzz cases on fresh connections.
-
-        Return the anomaly of the rule `violated`, or None.
-        """
+        """Send cases on fresh connections; return the anomaly of the rule `violated`, or None."""
         engine, watch = self._engine, self._watch
         if engine is None:
             return None
@@ -161,10 +158,7 @@ class Campaign:
         return _alike(found, violated)
 
     def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
-        """Send cases to a newly started target, then wait.
-
-        Return the death they cause, or None.
-        """
+        """Send cases to a newly started target and wait; return the death they cause, or None."""
         if not self.fuzz_target.can_restart:
             return None
         if (self._engine is None or not self._engine.is_unused) and not self._revive(stuck=True):
@@ -302,10 +296,7 @@ class Campaign:
         return transcript
 
     def plan_exchange(self, cases: Sequence[Case]) -> Transcript:
-        """Return a transcript of the bytes that cases would send.
-
-        The target may be gone for good.
-        """
+        """Return a transcript of the bytes that cases would send, as the target may be gone."""
         transcript = Transcript()
         generation = self.batches.generation
         for case in cases:

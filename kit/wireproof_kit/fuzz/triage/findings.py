@@ -62,10 +62,7 @@ class Findings:
         return self.is_seen_again(signature_of(anomaly, case))
 
     def count_like(self, anomaly: Anomaly) -> bool:
-        """Return True if a confirmed finding has its rule and frame kind.
-
-        If so, count the anomaly.
-        """
+        """Return True if a confirmed finding has its rule and frame kind; if so, count it."""
         case = anomaly.case
         there = (anomaly.trouble.violated, case.frame_kind if case is not None else "")
         for each in self.by_id.values():

@@ -53,7 +53,7 @@ class Prober(Protocol):
     """Sends cases on fresh connections to a healthy target."""
 
     def probe(self, cases: Cases, violated: str) -> Anomaly | None:
-        """Send cases; return the anomaly with the rule `violated` that they cause, or None."""
+        """Send cases; return the anomaly of the rule `violated` that they cause, or None."""
         ...
 
     def out_of_time(self) -> bool:
@@ -63,10 +63,7 @@ class Prober(Protocol):
 
 @dataclass(slots=True)
 class CulpritSearch:
-    """Searches the cases that cause an anomaly, and minimizes them.
-
-    `again` are the anomalies of runs that showed it again.
-    """
+    """Searches and minimizes the cases of an anomaly; `again` are the anomalies seen in it."""
 
     prober: Prober
     violated: str

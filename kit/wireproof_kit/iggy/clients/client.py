@@ -20,7 +20,7 @@ SETTINGS = ("tcp", "http", "transport", "stream", "topic", "partition", "role")
 def start_client(
     command: str, role: Role, *, start_s: float, transcript: Transcript
 ) -> StartedClient[Script]:
-    """Return an Iggy client that `play` starts for one case."""
+    """Return an Iggy client for one case, which `play` starts."""
     return StartedClient(IGGY_CLIENTS, command, {}, role, start_s, transcript)
 
 

@@ -40,10 +40,7 @@ LOG: Sequence[Message] = [make_message(offset) for offset in range(LOG_SIZE)]
 
 
 def find(poll: PollMessages, log: Sequence[Message], stored: int | None) -> tuple[Message, ...]:
-    """Return the messages of the log that a poll asks for.
-
-    ``stored`` is the consumer's stored offset.
-    """
+    """Return the messages that a poll asks for; ``stored`` is the consumer's stored offset."""
     if poll.strategy == kinds.LAST:
         return tuple(log[max(LOG_SIZE - poll.count, 0) :])
     if poll.strategy == kinds.TIMESTAMP:

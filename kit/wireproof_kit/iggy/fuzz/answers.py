@@ -19,10 +19,7 @@ _HEAD = Struct("<II")
 
 
 class ResponseReader:
-    """Splits the bytes received from a server into responses.
-
-    ``volume`` counts the bytes sent so far, all of which one response may contain.
-    """
+    """Splits received bytes into responses; one may hold all the bytes that ``volume`` counts."""
 
     def __init__(self, volume: Volume | None = None) -> None:
         self._volume = volume or Volume()
@@ -58,10 +55,7 @@ def body(answer: Answer) -> bytes:
 
 
 def fingerprint_stored(number: int, headers: Sequence[Header], payload: bytes) -> bytes:
-    """Return the bytes that identify a stored message.
-
-    Id 0 stands for any id made by the server.
-    """
+    """Return the bytes that identify a stored message; id 0 is any id made by the server."""
     told = sorted((each.key, each.kind, each.value) for each in headers)
     return repr((number, told)).encode() + b"\0" + payload
 

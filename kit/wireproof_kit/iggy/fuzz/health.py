@@ -119,10 +119,7 @@ class Bystanders(Health):
     _drops: bool | None = None
 
     def check(self, *, patient: bool = True) -> Trouble | None:
-        """Let the kit's own clients and a new connection each complete a round trip.
-
-        Return what went wrong.
-        """
+        """Let the kit's own clients and a new one make a round trip; return what went wrong."""
         trouble = self._round_trip()
         if trouble is None:
             return None

@@ -43,10 +43,7 @@ MSG_TIMEOUT_MS = 60_000
 def start_client(
     command: str, names: Values, role: Role, *, start_s: float, transcript: Transcript
 ) -> StartedClient[Script]:
-    """Return an NSQ client that `play` starts for one case.
-
-    ``names`` has its topic and channel.
-    """
+    """Return an NSQ client for one case, which `play` starts; ``names`` has topic and channel."""
     return StartedClient(NSQ_CLIENTS, command, names, role, start_s, transcript)
 
 

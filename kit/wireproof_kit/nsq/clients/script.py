@@ -21,10 +21,7 @@ Shape: TypeAlias = Literal["redesigned", "original"]
 
 @dataclass(frozen=True, slots=True)
 class Respond:
-    """Script step: answer an HTTP request with this status.
-
-    A ``body`` of None is the usual body.
-    """
+    """Script step: answer an HTTP request with this status, by default with the usual body."""
 
     status: int = 200
     body: bytes | None = None

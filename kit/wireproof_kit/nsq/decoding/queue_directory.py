@@ -24,10 +24,7 @@ LAYOUT = "<topic>-<partition>.diskqueue.<number>.dat"
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """One file of a message queue on disk.
-
-    ``name`` is its path relative to the given directory.
-    """
+    """One file of a message queue on disk; ``name`` is relative to the given directory."""
 
     path: Path
     name: str

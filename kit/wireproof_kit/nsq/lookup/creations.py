@@ -30,10 +30,7 @@ class Creations:
         self._last = time.monotonic()
 
     def forget(self, name: str) -> None:
-        """Stop repeating the request for a topic, since it will be deleted.
-
-        Wait for a request that is being sent.
-        """
+        """Never request a topic again, as it will be deleted; wait for a request being sent."""
         with self._asking:
             self._asked.pop(name, None)
 

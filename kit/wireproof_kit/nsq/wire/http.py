@@ -31,10 +31,7 @@ class HttpAnswer:
 
     @property
     def code(self) -> str:
-        """Return the error code in the body, with or without an envelope.
-
-        Empty when there is none.
-        """
+        """Return the error code in the body, inside an envelope or not; empty without one."""
         value = self.json.value if self.json else None
         if not isinstance(value, dict):
             return ""

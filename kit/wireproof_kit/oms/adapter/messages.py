@@ -90,10 +90,7 @@ def attributes_of(document: Attributes) -> Attributes:
 def make_document(
     destination: str, attributes: Attributes | None, header: Attributes, data: bytes
 ) -> dict[str, JsonValue]:
-    """Return a message in its document form.
-
-    Without extension header if ``attributes`` is None.
-    """
+    """Return a message in its document form; None means without an extension header."""
     message: dict[str, JsonValue] = {
         names.VERSION: VERSION,
         names.HEADER: {names.DESTINATION: destination, **header},

@@ -99,10 +99,7 @@ class AdapterSession:
         """Do nothing: each case creates its destinations."""
 
     def probe_capability(self, name: str) -> Probe:
-        """Return whether the adapter claims a capability.
-
-        For documents, what the first message shows.
-        """
+        """Return whether the adapter claims a capability, or the first message shows it."""
         return Probe(self._probe(name), Transcript())
 
     def probe_reading(self, name: str) -> Probe:

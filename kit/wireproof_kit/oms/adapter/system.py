@@ -204,10 +204,7 @@ class Consumer:
         return self._about("ack", delivery)
 
     def reject(self, delivery: Delivery) -> bool:
-        """Report that a message could not be consumed.
-
-        Return True if the adapter accepted that.
-        """
+        """Report that a message could not be consumed; return True if the adapter succeeded."""
         return self._about("nack", delivery)
 
     def take(

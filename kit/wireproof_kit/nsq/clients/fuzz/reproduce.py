@@ -18,10 +18,7 @@ _EMPTY = "CASE: dict[str, Any] = {}\n"
 
 
 def write_script(finding: FindingRecord, command: str) -> str:
-    """Return a Python script that sends a finding's cases to the client that a command starts.
-
-    All values from the finding are literals in it.
-    """
+    """Return a Python script, with the finding as literals, that sends its cases to a client."""
     cases = read_cases(finding)
     situation = STATES[cases[-1].state].client
     told: dict[str, JsonValue] = {
