@@ -110,7 +110,9 @@ class Hold:
 RETURNED: Final = "returned messages"
 CROWD: Final = "many publishers"
 EXERCISES: Final = (RETURNED, CROWD)
-"""Cases with these fields send nothing; instead other clients of the kit do something."""
+"""Fields of cases that send nothing: the bystanders do something by themselves instead."""
+RESTART: Final = "restart of the target"
+"""The field of a case that sends nothing: the target is restarted, and keeps its data."""
 
 WriteStyle: TypeAlias = Whole | SplitAt | ByteByByte | Together | HalfClose | Slow | Hold
 """How the bytes of a step are divided into writes."""
@@ -154,6 +156,11 @@ class Case:
     def exercise(self) -> str:
         """What other clients of the kit do during the case, one of `EXERCISES`, or empty."""
         return self.field if self.field in EXERCISES else ""
+
+    @property
+    def is_restart(self) -> bool:
+        """Whether the case is a restart of the target."""
+        return self.field == RESTART
 
     @property
     def is_slow(self) -> bool:

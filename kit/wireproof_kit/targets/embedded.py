@@ -58,7 +58,12 @@ class EmbeddedReference:
     folder: tempfile.TemporaryDirectory[str]
 
     def close(self) -> None:
-        """End the reference's process and remove its data."""
+        """End the process and remove its data."""
+        self.end()
+        self.folder.cleanup()
+
+    def end(self) -> None:
+        """End the process and keep its data."""
         if self.process.stdin:
             self.process.stdin.close()
         self.process.terminate()
@@ -69,7 +74,6 @@ class EmbeddedReference:
             self.process.wait(END_WITHIN_S)
         if self.process.stdout:
             self.process.stdout.close()
-        self.folder.cleanup()
 
 
 def start_reference(

@@ -7,11 +7,15 @@ from typing import Final, TypeAlias
 from wireproof_kit.fuzz.campaign.blocklist import Blocklist
 from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
-from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.case import RESTART, WHOLE, Case
 from wireproof_kit.fuzz.driver import Generation
+from wireproof_kit.fuzz.generate.held_cases import nothing_in
 from wireproof_kit.fuzz.send.batch_order import SortedBatch, Sorter
 
 BATCH: Final = 256
+FIRST_RESTART: Final = 16
+"""Batches before the first restart of the target. Each time twice as many lie before the next
+one: some brokers die of a long past, which a restart ends."""
 PIECE: Final = 16
 """How many cases are made before the kit reads from the target again.
 
@@ -39,11 +43,12 @@ class BatchInProgress:
 class Batches:
     """Makes the batches of one worker, and counts what became of their cases.
 
-    `left_out` counts cases that may affect objects that the kit did not create, `skipped` cases
-    like one that was found to cost much.
+    `left_out` counts those that may touch what is not the kit's own, `skipped` those like one
+    that was found to cost much. `restarts`: the target may be restarted as one of the inputs.
     """
 
     plan: WorkerPlan
+    restarts: bool = False
     generation: Generation | None = None
     blocklist: Blocklist = field(default_factory=Blocklist)
     coverage: Coverage = field(default_factory=Coverage)
@@ -63,6 +68,18 @@ class Batches:
     def is_behind(self, batch: int) -> bool:
         """Return True if a batch number comes after the campaign's last case."""
         return self.plan.cases is not None and batch * BATCH >= self.plan.cases
+
+    def restart_after(self, batch: int) -> Case | None:
+        """Return the restart of the target that follows a batch; None if none does."""
+        chosen = self.plan.choice.frames or self.plan.choice.states
+        if chosen or not self.restarts or self.generation is None:
+            return None
+        rounds, rest = divmod(batch // self.step + 1 + FIRST_RESTART, FIRST_RESTART)
+        if rest or rounds < 2 or rounds & (rounds - 1):
+            return None
+        case = self.generation.case(batch * BATCH)
+        state = self.generation.start(case.state) or case.state
+        return nothing_in(case, state, RESTART, WHOLE)
 
     def is_quiet(self, batch: int) -> bool:
         """Return True if the cases of a batch must run alone."""
@@ -112,8 +129,10 @@ class Batches:
     def make_again(self, batches: Iterable[int]) -> Sequence[Case]:
         """Return the cases of earlier batches that may be sent, without counting them.
 
-        Cases with an exercise of the kit's other clients are left out: an exercise takes seconds,
-        and a death that it causes is attributed to it at once.
+        The restarts of the target that followed batches are among them.
+
+        An exercise of the bystanders is none of them: it takes seconds, and a death that one
+        causes is told of it at once.
         """
         found: list[Case] = []
         for batch in batches:
@@ -121,6 +140,8 @@ class Batches:
             for _ in self.make(made):
                 pass
             found += [case for case in made.cases if self._is_sent(case) and not case.exercise]
+            restart = self.restart_after(batch)
+            found += [restart] if restart is not None else []
         return found
 
     def select_allowed(self, cases: Sequence[Case]) -> Sequence[Case]:

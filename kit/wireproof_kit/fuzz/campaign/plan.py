@@ -19,9 +19,18 @@ class FuzzTarget(Protocol):
         """Restart the target if it ended or is stuck; return True if it runs."""
         ...
 
+    def restart(self) -> bool:
+        """Restart a healthy target, which keeps its data; return True if it runs."""
+        ...
+
     @property
     def can_restart(self) -> bool:
         """Whether a stuck target can be restarted."""
+        ...
+
+    @property
+    def may_restart(self) -> bool:
+        """Whether a campaign may restart a healthy target, as one of its inputs."""
         ...
 
     @property

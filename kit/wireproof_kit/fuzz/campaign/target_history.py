@@ -54,11 +54,12 @@ class TargetHistory:
     _batches: deque[int] = field(default_factory=lambda: deque[int](maxlen=MOST_BATCHES))
     _cases: int = 0
 
-    def begin(self) -> None:
-        """Record that the target was started again."""
+    def begin(self, *, has_data: bool) -> None:
+        """Take note that the target was started; one that has its data also has its past."""
         self.started = time.monotonic()
-        self._batches.clear()
         self._cases = 0
+        if not has_data:
+            self._batches.clear()
 
     def add(self, batch: int, cases: int) -> None:
         """Record that a batch was sent, with its number of cases."""

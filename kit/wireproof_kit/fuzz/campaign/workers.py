@@ -34,9 +34,9 @@ LOST = "worker {} ended without a last word: what it covered is not counted"
 
 @dataclass(frozen=True, slots=True)
 class TargetChoice:
-    """The target of a campaign as the user chose it, in a form that workers can receive.
+    """The target: a URL with keys, or the reference of a protocol with further options.
 
-    It is a URL with keys, or the reference of a protocol with further options.
+    `is_shared`: several workers use the target at that URL.
     """
 
     url: str = ""
@@ -49,6 +49,7 @@ class TargetChoice:
     log_command: str | None = None
     token: str = "fuzz"
     timeout_s: float | None = None
+    is_shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,10 @@ def run_workers(
 def _jobs(place: TargetChoice, plan: WorkerPlan, count: int) -> Iterator[Job]:
     for number in range(count):
         token = f"{place.token}{chr(ord('a') + number)}"
-        yield replace(place, token=token), replace(plan, worker=number, workers=count)
+        yield (
+            replace(place, token=token, is_shared=True),
+            replace(plan, worker=number, workers=count),
+        )
 
 
 def listen(news: Iterable[tuple[Job, News | JobLost]], report: Report) -> None:
@@ -209,7 +213,7 @@ def fuzz_target_at(
     restart = restart_with(place.restart) if place.restart else None
     target = read_target(place.url, place.keys)
     with read_last_words(place.log, place.log_command) as last_words:
-        yield AddressTarget(target, options, restart, place.pid, last_words)
+        yield AddressTarget(target, options, restart, place.pid, last_words, place.is_shared)
 
 
 @dataclass(slots=True)

@@ -3,10 +3,11 @@
 A broker may die of the sixtieth connection, not of one frame. The recent past of the campaign is
 sent to a fresh target for each probe. Leaving cases out, as for other anomalies, would find
 nothing: where sixty alike are needed, neither half has them. So a half of the cases is sent again
-and again, until as many were sent as before.
+and again, until as many were sent as before. Of what was sent before and after a restart, halves
+are left out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Final, Protocol
@@ -45,10 +46,37 @@ class PastSearch:
     last: Anomaly | None = None
 
     def culprits(self, past: Sequence[Case]) -> tuple[Case, ...]:
-        """Return few cases that kill a newly started target, in order of sending, or none.
+        """Return few cases that kill a fresh target, in the order of sending; none if none do."""
+        restarts = [at for at, case in enumerate(past) if case.is_restart]
+        if not restarts:
+            return self._few_alike(past)
+        after = past[restarts[-1] + 1 :]
+        return self._few_alike(after) or self._across(past[: restarts[-1]], past[restarts[-1] :])
 
-        `past` are the cases sent before the death.
-        """
+    def _across(self, before: Sequence[Case], after: Sequence[Case]) -> tuple[Case, ...]:
+        """Return few cases before and after a restart, which `after` begins with, that kill."""
+        if not self.kills((*before, *after)):
+            return ()
+        before = self._fewest(before, lambda part: (*part, *after))
+        few = self._fewest(after[1:], lambda part: (*before, after[0], *part))
+        found = (*before, after[0], *few)
+        return found if len(found) <= MOST_CULPRITS else ()
+
+    def _fewest(
+        self, cases: Sequence[Case], within: Callable[[Sequence[Case]], Sequence[Case]]
+    ) -> Sequence[Case]:
+        """Return a part of the cases that kills a target within others, by halves."""
+        while cases:
+            middle = len(cases) // 2
+            halves = (cases[middle:], cases[:middle]) if middle else ((),)
+            shown = next((half for half in halves if self.kills(within(half))), None)
+            if shown is None:
+                break
+            cases = shown
+        return cases
+
+    def _few_alike(self, past: Sequence[Case]) -> tuple[Case, ...]:
+        """Return few cases that kill a target when they are sent often enough."""
         if not past or not self.kills(past):
             return ()
         few = self._latest(list(past))

@@ -182,7 +182,9 @@ class Triage:
 
     def _search(self, anomaly: Anomaly) -> bool:
         search = CulpritSearch(self, anomaly.trouble.violated)
-        cases = search.culprits(anomaly)
+        # What did not start again did so because of its past.
+        is_restart = anomaly.case is not None and anomaly.case.is_restart
+        cases = () if is_restart else search.culprits(anomaly)
         if cases and search.violated == DEAD and not self._kill_again(search, cases):
             cases = ()
         if cases:
