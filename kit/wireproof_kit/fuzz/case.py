@@ -159,7 +159,7 @@ class Case:
 
     @property
     def is_restart(self) -> bool:
-        """Whether the case is a restart of the target."""
+        """Whether the case restarts the target instead of sending bytes."""
         return self.field == RESTART
 
     @property

@@ -58,12 +58,12 @@ class EmbeddedReference:
     folder: tempfile.TemporaryDirectory[str]
 
     def close(self) -> None:
-        """End the process and remove its data."""
+        """End the reference's process and remove its data."""
         self.end()
         self.folder.cleanup()
 
     def end(self) -> None:
-        """End the process and keep its data."""
+        """End the reference's process and keep its data."""
         if self.process.stdin:
             self.process.stdin.close()
         self.process.terminate()

@@ -43,8 +43,9 @@ class BatchInProgress:
 class Batches:
     """Makes the batches of one worker, and counts what became of their cases.
 
-    `left_out` counts those that may touch what is not the kit's own, `skipped` those like one
-    that was found to cost much. `restarts`: the target may be restarted as one of the inputs.
+    `left_out` counts cases that may affect objects that the kit did not create, `skipped` cases
+    like one that was found to cost much. `restarts`: the target may be restarted as one of the
+    inputs.
     """
 
     plan: WorkerPlan
@@ -70,7 +71,7 @@ class Batches:
         return self.plan.cases is not None and batch * BATCH >= self.plan.cases
 
     def restart_after(self, batch: int) -> Case | None:
-        """Return the restart of the target that follows a batch; None if none does."""
+        """Return the case that restarts the target after a batch; None for most batches."""
         chosen = self.plan.choice.frames or self.plan.choice.states
         if chosen or not self.restarts or self.generation is None:
             return None
@@ -129,10 +130,9 @@ class Batches:
     def make_again(self, batches: Iterable[int]) -> Sequence[Case]:
         """Return the cases of earlier batches that may be sent, without counting them.
 
-        The restarts of the target that followed batches are among them.
-
-        An exercise of the bystanders is none of them: it takes seconds, and a death that one
-        causes is told of it at once.
+        These include the restarts of the target after a batch. Cases with an exercise of the kit's
+        other clients are left out: an exercise takes seconds, and a death that it causes is
+        attributed to it at once.
         """
         found: list[Case] = []
         for batch in batches:

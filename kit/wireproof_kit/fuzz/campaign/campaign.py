@@ -176,7 +176,10 @@ class Campaign:
         return _alike(found, DEAD)
 
     def restart(self, case: Case) -> list[Anomaly]:
-        """Restart the target, which keeps its data; return its death if it stays dead."""
+        """Restart the target with its data.
+
+        Return the anomaly if it does not start, or nothing.
+        """
         self.close(leave=True)
         if self.fuzz_target.restart():
             with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
@@ -360,9 +363,9 @@ class Campaign:
         return False
 
     def open(self, *, has_data: bool = False) -> None:
-        """Open a session on the target and make the cases for its names.
+        """Open a session on the target and make the generator of cases for its names.
 
-        `has_data`: the target was restarted and has the data of before.
+        `has_data`: the target was restarted and still has its earlier data.
         """
         fuzz_session = self.fuzz_target.open()
         self.fingerprint = fuzz_session.fingerprint

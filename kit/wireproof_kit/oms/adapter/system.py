@@ -156,7 +156,7 @@ class Destination:
         op: str = "send",
         hold_ms: int | None = None,
     ) -> Sent:
-        """Send a message, by default with a body of its own and the system's plain header.
+        """Send a message, by default with a unique body and the system's plain extension header.
 
         Raises:
             TargetUnreachable, TargetSilent: the adapter does not answer as it should.
