@@ -63,7 +63,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """Write style: all bytes in one write; the next step waits for the answers or patience."""
+    """Write style: one write of all bytes; the next step waits for answers or a time-out."""
 
 
 @dataclass(frozen=True, slots=True)

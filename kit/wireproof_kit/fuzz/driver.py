@@ -25,7 +25,7 @@ End: TypeAlias = tuple[Address, int]
 
 
 class Answer(NamedTuple):
-    """One complete answer from the target; `kind` is such as ``ok`` or ``E_BAD_BODY``."""
+    """One complete answer from the target: its kind, such as ``E_BAD_BODY``, and its bytes."""
 
     kind: str
     data: bytes

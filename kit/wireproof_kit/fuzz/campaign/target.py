@@ -126,7 +126,7 @@ class ReferenceTarget:
         return True
 
     def restart(self) -> bool:
-        """End the reference and start it again with its data; return True."""
+        """End the reference and start it again with its data; return True if it runs again."""
         if self._running is None:
             return False
         self._running.end()

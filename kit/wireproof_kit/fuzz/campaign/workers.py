@@ -55,7 +55,7 @@ class TargetChoice:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The progress of a worker."""
+    """The progress of one worker of a fuzz campaign, as reported by the worker."""
 
     worker: int
     batch: int = 0

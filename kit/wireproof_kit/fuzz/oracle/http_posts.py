@@ -45,7 +45,7 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """The messages that a request stores if accepted, and if the server must accept it."""
+    """The messages that a request stores if accepted, and whether it must be accepted."""
 
     stored: tuple[bytes, ...] = ()
     is_right: bool = False

@@ -63,7 +63,7 @@ class Prober(Protocol):
 
 @dataclass(slots=True)
 class CulpritSearch:
-    """Searches and minimizes the cases of an anomaly; `again` are the anomalies seen in it."""
+    """Searches and minimizes the cases that cause an anomaly; `again` are its repetitions."""
 
     prober: Prober
     violated: str
