@@ -79,7 +79,7 @@ class Deaths:
         return not is_suspect or self.session.is_alive()
 
     def make_undecided(self, seen: str = "") -> SeenRecord:
-        """Return the observation of a case that another case prevented by killing the target.
+        """Return ``undecided`` for a case that another case prevented by killing the target.
 
         ``seen`` is what the case itself had observed.
         """
