@@ -11,7 +11,7 @@ _WINDOW = 2000
 
 
 class Backlog:
-    """The messages a channel has not delivered yet, in queue order; few of them are in memory."""
+    """The undelivered messages of a channel in queue order; memory holds at most a window."""
 
     def __init__(
         self, log: Log, *, offset: int, number: int, read: Callable[[bytes, int, int], Message]

@@ -14,7 +14,7 @@ from wireproof_spec.nsq.limits import MAX_ATTEMPTS
 
 
 class Channel:
-    """One channel of one partition: its clients, its messages in flight, and those that wait."""
+    """One channel of one partition; only it knows which client holds which message."""
 
     def __init__(
         self,
