@@ -15,6 +15,7 @@ from wireproof_kit.errors import KitError
 from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.records import finding_case
 from wireproof_kit.fuzz.campaign.workers import Ended, News, Opened, Status
+from wireproof_kit.fuzz.case import RESTART
 from wireproof_kit.protocols import kit_part, read_target
 from wireproof_kit.verdicts.deviations import Deviation
 from wireproof_kit.version import KIT_VERSION
@@ -31,6 +32,8 @@ from wireproof_spec.record import (
     HeaderRecord,
     TargetRecord,
 )
+
+NO_SCRIPT = "{0}: no script can restart the target; `wireproof replay {0} --restart CMD` does"
 
 
 def folder_of(bundle: Path) -> Path:
@@ -52,8 +55,12 @@ def write_files(bundle: Path, finding: FindingRecord, header: HeaderRecord) -> t
         return (f"{finding.id}: no exchange could be recorded, so there is no script",)
     streams = [f"# connection {name}\n{data.hex()}\n" for name, data in sent.items()]
     (folder / f"{finding.id}.hex").write_text("".join(streams))
-    (folder / f"{finding.id}.py").write_text(_write_script(finding, header))
-    return _write_capture(folder / f"{finding.id}.pcapng", finding, header)
+    left_out: tuple[str, ...] = ()
+    if any(case.field == RESTART for case in finding.cases):
+        left_out = (NO_SCRIPT.format(finding.id),)
+    else:
+        (folder / f"{finding.id}.py").write_text(_write_script(finding, header))
+    return left_out + _write_capture(folder / f"{finding.id}.pcapng", finding, header)
 
 
 def _write_script(finding: FindingRecord, header: HeaderRecord) -> str:

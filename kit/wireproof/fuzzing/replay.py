@@ -12,6 +12,7 @@ from wireproof.view.output import echo
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.fuzz.campaign.workers import TargetChoice
+from wireproof_kit.fuzz.case import RESTART
 from wireproof_kit.fuzz.triage.confirm import Repetitions, repeat_finding
 from wireproof_kit.protocols import read_target
 from wireproof_kit.runner.engine import transcript_record
@@ -31,6 +32,7 @@ class Repetition:
     keys: tuple[tuple[str, str], ...]
     times: int
     hazardous: bool
+    restart: str | None = None
 
 
 def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord] | None:
@@ -76,7 +78,10 @@ def _place(repetition: Repetition) -> TargetChoice:
         raise UsageFault(
             f"finding {repetition.finding.id} may kill {url}; give --hazardous to send it"
         )
-    return TargetChoice(url=url, keys=keys, token=token)
+    finding = repetition.finding
+    if repetition.restart is None and any(case.field == RESTART for case in finding.cases):
+        raise UsageFault(f"finding {finding.id} restarts the target; give --restart CMD to do so")
+    return TargetChoice(url=url, keys=keys, token=token, restart=repetition.restart)
 
 
 def _report(repetition: Repetition, done: Repetitions) -> int:

@@ -161,7 +161,7 @@ def _case_facts(case: CaseRecord) -> dict[str, str]:
 def _run_facts(bundle: Bundle) -> dict[str, str]:
     header = bundle.header
     return {
-        **dict(target_facts(header.target)),
+        **dict(target_facts(header)),
         "kit": header.kit,
         "seed": str(header.seed),
         "profile": header.profile,

@@ -12,6 +12,7 @@ from wireproof_reports.exchange.reproducer import named_target
 from wireproof_reports.render.choices import ClaimView, ReadingView, claim_views, reading_views
 from wireproof_reports.render.clauses import CaseView, ClauseView, GroupView, group_views
 from wireproof_reports.render.findings import CauseView, Lack, cause_views, lacks, with_verdict
+from wireproof_reports.render.fingerprint import client_facts
 from wireproof_reports.render.level_reached import LevelReached, levels_reached
 from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word, count_noun
 from wireproof_spec.origin import BINDING, ORIGIN_MEANINGS
@@ -212,8 +213,10 @@ def _facts(bundle: Bundle) -> list[Fact]:
         f"{kind} {seconds:g} s" for kind, seconds in header.patience.items() if seconds
     )
     revisions = ", ".join(f"{name} revision {number}" for name, number in header.spec.items())
+    of_client = client_facts(header)
     facts = [
-        Fact("Target", header.target.url),
+        *(Fact(f"Client's {name}", value) for name, value in of_client.items()),
+        Fact("Target", "" if of_client else header.target.url),
         Fact("Name", _name(bundle)),
         Fact("Version", header.target.fingerprint.get("version", "")),
         Fact("Kit", f"wireproof {header.kit}"),

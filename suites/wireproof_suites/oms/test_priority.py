@@ -6,6 +6,7 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.observation import Observation, observed
+from wireproof_kit.oms.adapter.messages import NOTHING
 from wireproof_kit.oms.adapter.system import System
 from wireproof_kit.runner.patience import PUSH
 from wireproof_spec.oms import names
@@ -100,7 +101,7 @@ def _take_backlog(system: System, priorities: Sequence[int]) -> list[int] | Obse
     sent_as: dict[str, int] = {}
     for number in range(count):
         priority = priorities[number * STEP % count // OF_EACH]
-        sent = destination.send({} if priority == UNSET else {names.PRIORITY: priority})
+        sent = destination.send(NOTHING if priority == UNSET else {names.PRIORITY: priority})
         if not sent.is_accepted:
             return observed("refused", note=sent.why)
         sent_as[sent.key] = priority

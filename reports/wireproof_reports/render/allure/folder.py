@@ -74,7 +74,7 @@ def began(header: HeaderRecord) -> int:
 
 
 def _facts(header: HeaderRecord, whole: Bundle | None) -> Iterator[tuple[str, str]]:
-    yield from target_facts(header.target)
+    yield from target_facts(header)
     for name, claim in header.claims.items():
         yield f"claim.{name}", claim.state
     for name, binding in header.readings.items():
