@@ -69,7 +69,7 @@ class Client:
         return True
 
     def forget(self) -> None:
-        """Forget the deliveries so far, and which messages are held."""
+        """Forget the client's deliveries so far, and which messages it must hold."""
         self.got.clear()
         self.held.clear()
 

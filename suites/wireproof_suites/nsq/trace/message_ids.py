@@ -51,7 +51,7 @@ def high_half(delivery: Delivery | None, answer: Answer) -> Observation:
 
 
 def observe_increase(numbers: Sequence[int]) -> Observation:
-    """Return whether each internal id is greater than the one before.
+    """Observe whether each internal id is greater than the one before.
 
     ``little-endian``: all of them are small numbers in the other byte order.
     """
