@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from bad_line import BadLine
-from cli_process import Done, wireproof_within
+from cli_forks import run_forked
+from cli_process import Done, clean_environment
 from liars import LIARS
 from scripted_peer import Script, ScriptedPeer
 
@@ -32,7 +33,8 @@ MEMORY_BYTES = 3 * 1024**3
 
 
 def wireproof(*arguments: str, folder: Path) -> Done:
-    done = wireproof_within(GIVEN_UP_AFTER_S, *arguments, cwd=folder, memory_bytes=MEMORY_BYTES)
+    limits = (GIVEN_UP_AFTER_S, MEMORY_BYTES)
+    done = Done(*run_forked(arguments, folder, clean_environment(), *limits))
     assert "Traceback" not in done.err + done.out
     return done
 

@@ -32,14 +32,10 @@ def wireproof(*arguments: str, cwd: Path | None = None, **variables: str) -> Don
 
 
 def wireproof_within(
-    deadline_s: float,
-    *arguments: str,
-    cwd: Path | None = None,
-    memory_bytes: int = 0,
-    **variables: str,
+    deadline_s: float, *arguments: str, cwd: Path | None = None, **variables: str
 ) -> Done:
     environment = {**clean_environment(), **variables}
-    return Done(*run_forked(arguments, cwd, environment, deadline_s, memory_bytes))
+    return Done(*run_forked(arguments, cwd, environment, deadline_s))
 
 
 def clean_environment() -> dict[str, str]:
