@@ -13,7 +13,7 @@ CLIENTS ?= all
 PYTHON_CLIENTS := pynsq gnsq ansq iggy_py
 SPACE := $(subst ,, )
 
-.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients
+.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types mypy pyright imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -132,17 +132,18 @@ mutation:
 setup:
 	@$(PYTHON) tools/setup.py all
 
-check: lint types imports
+check: lint mypy pyright imports
 
 lint:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
-types:
+types: mypy pyright
+
+mypy pyright:
 	@$(PYTHON) tools/setup.py dev
-	@$(BIN)/mypy
-	@$(BIN)/pyright
+	@$(BIN)/$@
 
 imports:
 	@$(PYTHON) tools/setup.py dev
