@@ -13,7 +13,7 @@ from itertools import zip_longest
 from zlib import crc32
 
 from wireproof_kit.protocols import read_target
-from wireproof_kit.runner.engine import RunOptions
+from wireproof_kit.runner.engine import RunOptions, record_unsupported
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run import RunPlan
@@ -28,6 +28,7 @@ from wireproof_kit.selftest.plan import (
     TrialResult,
 )
 from wireproof_kit.selftest.shown import accepted_patterns, pattern_shown, reading_shown
+from wireproof_kit.verdicts.judge import missing_capability
 from wireproof_spec.clauses.catalogue import Catalogue, matches
 from wireproof_spec.record import CaseRecord
 
@@ -107,10 +108,28 @@ def run_trial(trial: Trial, url: str, protocol: str, instances: Sequence[Instanc
     plan = RunPlan(url=url, protocol=protocol, seed=seed, timeout=patience, passing=True)
     options = RunOptions(repeats=1, waiters=waiters, transcripts=False, patient=True)
     request = RunRequest(plan, options)
-    with closing(OpenRun.open(request, cases_of(trial, instances))) as opened:
+    chosen = cases_of(trial, instances)
+    with closing(OpenRun.open(request, chosen)) as opened:
         cases = _TrialRun(trial, opened, waiters)
         cases.run(opened.supported)
         return cases.result()
+
+
+def find_lacking(url: str, protocol: str, instances: Sequence[Instance]) -> dict[str, RedCase]:
+    """Return the capabilities that a reference lacks, each with the first case that needs it."""
+    plan = RunPlan(url=url, protocol=protocol, timeout=LEGAL_PATIENCE_S)
+    with closing(OpenRun.open(RunRequest(plan, RunOptions()), instances)) as opened:
+        return _lacking(opened)
+
+
+def _lacking(opened: OpenRun) -> dict[str, RedCase]:
+    supported = {item.id for item in opened.supported}
+    found: dict[str, RedCase] = {}
+    for item in opened.cases:
+        need = missing_capability(item.needs, opened.run.bench)
+        if need is not None and item.id not in supported:
+            found.setdefault(need, _red_case(record_unsupported(item, opened.run.bench)))
+    return found
 
 
 class _TrialRun:
@@ -153,6 +172,7 @@ class _TrialRun:
             cases=len(self._records),
             spared=self._spared,
             shown=() if trial.kind == FAULT else tuple(sorted(self._shown)),
+            lacking={} if trial.kind == FAULT else _lacking(self._opened),
         )
 
     @staticmethod

@@ -68,7 +68,7 @@ class System:
         self.plain = plain
         self.patience = patience
         self.clock = clock
-        self._naming = naming
+        self.naming = naming
         self._idle: Consumer | None = None
 
     def claims(self, word: str) -> bool:
@@ -81,7 +81,7 @@ class System:
         Raises:
             ArrangementFailed: it could not be created.
         """
-        name = self._naming.next()
+        name = self.naming.next()
         fields: dict[str, JsonValue] = {"destination": name}
         if partitions is not None:
             fields["partitions"] = partitions
@@ -127,7 +127,7 @@ class System:
 
     def next_body(self) -> bytes:
         """Return a message body that no other message of the run has."""
-        return self._naming.next().encode()
+        return self.naming.next().encode()
 
 
 @dataclass(frozen=True, slots=True)

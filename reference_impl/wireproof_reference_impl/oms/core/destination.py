@@ -25,6 +25,11 @@ class Destination:
         times = [self._waiting.next_due, *(each.next_due for each in self._groups.values())]
         return min((time for time in times if time is not None), default=None)
 
+    @property
+    def group_count(self) -> int:
+        """Return the number of groups."""
+        return len(self._groups)
+
     def next_turn(self) -> int:
         """Return a number that grows with each call, to spread messages over partitions."""
         self._turn += 1

@@ -114,7 +114,7 @@ HTTP_NEEDED = {
 
 def receive(broker: Broker, wide: Topic, corner: Corner, *, command: str = "SUB") -> Received:
     """Publish one message and let a consumer receive it, all in the given circumstances."""
-    topic = wide.at(sorted(place.partition for place in wide.places)[corner.partition])
+    topic = wide.at_rank(corner.partition)
     header = dict(HEADER) if topic.extend else None
     trace_id = TRACE if corner.traced and (topic.extend or corner.path == "tcp") else 0
     if header is not None and trace_id:

@@ -45,7 +45,8 @@ class VisitedTopic(Topic):
 def repeat_elsewhere(*modules: ModuleType) -> Mapping[str, Experiment]:
     """Return the must cases of some modules that use one topic, repeated on other topics.
 
-    Each is repeated in the third partition of a topic, and one of a shared ext topic also on a
+    Each is repeated in the third partition of a topic (or in the last one, where a target allows
+    no three), and one of a shared ext topic also on a
     topic that was upgraded to ext. Of a case with a topic of its own, only the first parameters
     are repeated: clusters take long to make topics.
     """
@@ -92,7 +93,9 @@ def _place(
     broker = given["broker"]
     assert isinstance(broker, Broker)
     return {
-        name: _visited(value.at(partition), broker, visit) if isinstance(value, Topic) else value
+        name: _visited(value.at_rank(partition), broker, visit)
+        if isinstance(value, Topic)
+        else value
         for name, value in given.items()
     }
 
