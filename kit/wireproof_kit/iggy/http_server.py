@@ -21,7 +21,7 @@ from wireproof_spec.iggy.bodies.send_messages import SentMessage
 class HttpServer:
     """One case's access to the target's HTTP API, its control API and its data directory.
 
-    If ``polls_again``, what was polled is polled a second time, and that is what the case sees.
+    If ``polls_again``, each poll is repeated, and the case sees the second response.
     """
 
     def __init__(self, access: Access, *, transcript: Transcript, patience: Patience) -> None:
@@ -49,12 +49,15 @@ class HttpServer:
         partition: int | None = None,
         partitioning: Partitioning | None = None,
     ) -> TransferResult:
-        """Send messages over HTTP; a case may give its own JSON objects."""
+        """Send messages over HTTP and return the response; a message may be any JSON object."""
         body = messages_body(messages, partitioning or partition_of(topic, partition))
         return self.http.post(f"{topic.path}/messages", body)
 
     def get(self, topic: Topic, **query: object) -> JsonPolled:
-        """Poll over HTTP; by default the first hundred messages of the case."""
+        """Poll over HTTP.
+
+        ``query`` overrides the parameters for the first hundred messages of the case.
+        """
         whole = {
             "partition_id": topic.partition,
             "kind": "offset",
@@ -64,19 +67,22 @@ class HttpServer:
         return self.get_by(topic, {**whole, **query})
 
     def get_by(self, topic: Topic, query: Query | str) -> JsonPolled:
-        """Poll over HTTP with exactly this query."""
+        """Poll over HTTP with exactly this query and no default parameters."""
         return json_polled(self.http.get(f"{topic.path}/messages", query))
 
     def offset_body(self, topic: Topic, offset: int, *, consumer: int = 1) -> dict[str, object]:
-        """Return the JSON body that stores an offset of a consumer.
+        """Return the JSON body of the HTTP request that stores a consumer's offset.
 
-        The consumer goes by both names it has had; the one that is not known means nothing.
+        The consumer's number has both of the names that servers use; a server ignores the other.
         """
         who = {"id": str(consumer), "consumer_id": str(consumer)}
         return {**who, "partition_id": topic.partition, "offset": offset}
 
     def get_until(self, topic: Topic, due: int, **query: object) -> JsonPolled:
-        """Poll over HTTP until enough messages arrive or patience has passed."""
+        """Poll over HTTP until ``due`` messages arrive or patience has passed.
+
+        Return the last response.
+        """
 
         def look() -> JsonPolled | None:
             polled = self._get_on(topic, due, query)

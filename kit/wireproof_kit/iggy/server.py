@@ -37,7 +37,7 @@ PREPARING = PUSH
 class Server(HttpServer):
     """One case's access to the target; not thread-safe; closing it deletes its topics.
 
-    What a case sends to prepare itself goes over TCP, or over HTTP if ``over_http``.
+    A case's preparing requests go over TCP, or over HTTP if ``over_http``.
     """
 
     def __init__(self, access: Access, *, transcript: Transcript, patience: Patience) -> None:
@@ -50,11 +50,11 @@ class Server(HttpServer):
         self._streams: list[Stream] = []
 
     def connect(self, *, enter: bool = True) -> Connection:
-        """Open a connection and log in if requested.
+        """Open a connection; log in on it if ``enter``.
 
         Raises:
             TargetUnreachable: the target accepts no connection.
-            ArrangementFailed: the server does not let the kit in.
+            ArrangementFailed: the login failed.
         """
         connection = Connection(
             connect_socket(self.access.address),
@@ -71,13 +71,13 @@ class Server(HttpServer):
 
     @property
     def client(self) -> Connection:
-        """Return the connection on which the case sends its ordinary requests."""
+        """Return the connection for the case's ordinary requests; open one if there is none."""
         if self._own is None or self._own.has_ended:
             self._own = self.connect()
         return self._own
 
     def request(self, code: int, payload: Payload) -> Outgoing:
-        """Return the request of a command in the generation that the target speaks."""
+        """Return the bytes of a request in the protocol generation that the target speaks."""
         return requests.request(code, payload, self.generation)
 
     def ask(self, code: int, payload: Payload, wait: Wait = ANSWER) -> Answer:
@@ -85,7 +85,10 @@ class Server(HttpServer):
         return self.client.ask(self.request(code, payload), wait)
 
     def others(self) -> str:
-        """Check that a new connection is served: ``others-open``, or the observed failure."""
+        """Check that a new connection is served.
+
+        Return ``others-open``, or ``others-`` and what failed.
+        """
         with self.connect(enter=False) as other:
             login = self.access.login.enter(other, PREPARING)
             if login is None or isinstance(login, Done):
@@ -95,7 +98,10 @@ class Server(HttpServer):
         )
 
     def refusal(self, outgoing: Outgoing) -> Observation:
-        """Send a request on a new connection; return the answer and whether others are served."""
+        """Send a request on a new connection.
+
+        Observe the response, and whether others are served.
+        """
         with self.connect() as connection:
             answer = connection.ask(outgoing)
         observation = observe(answer)
@@ -107,7 +113,7 @@ class Server(HttpServer):
     def new_stream(self, *, apart: bool = False) -> Stream:
         """Create a stream that is deleted at the end of the case.
 
-        `apart`: no other stream has a name that differs from its name in one character.
+        `apart`: the name differs from every other stream's name in more than one character.
 
         Raises:
             ArrangementFailed: the stream could not be created.
@@ -133,7 +139,7 @@ class Server(HttpServer):
         return topic
 
     def topic_to_create(self, topic: Topic) -> CreateTopic:
-        """Return the request that creates a topic."""
+        """Return the payload of the request that creates a topic."""
         return payloads.topic_to_create(topic, self.generation)
 
     def will_delete(self, *made: Stream | Topic) -> None:
@@ -152,7 +158,11 @@ class Server(HttpServer):
         partitioning: Partitioning | None = None,
         by: tuple[Identifier, Identifier] | None = None,
     ) -> Outgoing:
-        """Return the request that sends messages; ``partitioning`` overrides ``partition``."""
+        """Return the request that sends messages to a topic.
+
+        ``partitioning`` overrides ``partition``. ``by`` identifies stream and topic otherwise than
+        by number.
+        """
         stream, name = by or (topic.stream.id, topic.id)
         where = partitioning or partition_of(topic, partition)
         return self.request(
@@ -203,7 +213,10 @@ class Server(HttpServer):
         *,
         by: tuple[Identifier, Identifier] | None = None,
     ) -> Outgoing:
-        """Return the request that polls messages."""
+        """Return the request that polls messages of a topic.
+
+        ``by`` identifies stream and topic otherwise than by number.
+        """
         payload = payloads.poll_payload(topic, polling, self.generation, by=by)
         return self.request(commands.POLL_MESSAGES, payload)
 
@@ -222,7 +235,7 @@ class Server(HttpServer):
         )
 
     def poll_until(self, topic: Topic, due: int, polling: Polling = POLLING) -> Polled:
-        """Poll until enough messages arrive or patience has passed; return the last response.
+        """Poll until ``due`` messages arrive or patience has passed; return the last response.
 
         A server may take a moment between its answer to a send and the next poll.
         """
@@ -251,14 +264,14 @@ class Server(HttpServer):
         return polled
 
     def sent_and_polled(self, topic: Topic, *messages: SentMessage) -> Polled:
-        """Send messages in one request, which must succeed, and poll them."""
+        """Send messages in one request, which must succeed; poll them and return the response."""
         self.send_accepted(topic, *messages)
         return self.poll_until(topic, len(messages), Polling(count=len(messages) + 1))
 
     def store_offset(
         self, topic: Topic, offset: int, *, consumer: int = 1, partition: int | None = None
     ) -> Answer:
-        """Store a consumer's offset."""
+        """Store a consumer's offset and return the response."""
         payload = StoreConsumerOffset(
             generations.consumer(consumer, self.generation),
             topic.stream.id,
@@ -283,7 +296,10 @@ class Server(HttpServer):
     def stored_offset(
         self, topic: Topic, *, consumer: int = 1, partition: int | None = None
     ) -> int | None:
-        """Return a consumer's stored offset; None when the target has none."""
+        """Return a consumer's stored offset.
+
+        None when the target has none or its answer is unreadable.
+        """
         answer = self.ask_offset(topic, consumer=consumer, partition=partition)
         if not isinstance(answer, Done):
             return None
@@ -300,11 +316,11 @@ class Server(HttpServer):
             self._delete()
 
     def delete_stream(self, stream: Stream) -> Answer:
-        """Delete a stream."""
+        """Delete a stream and return the response."""
         return self.ask(commands.DELETE_STREAM, StreamRequest(stream.id))
 
     def delete_topic(self, topic: Topic) -> Answer:
-        """Delete a topic."""
+        """Delete a topic and return the response."""
         return self.ask(commands.DELETE_TOPIC, TopicRequest(topic.stream.id, topic.id))
 
     def _delete(self) -> None:

@@ -30,9 +30,10 @@ _UNSPECIFIC = frozenset({"wrong", "undecodable", "other-layout"})
 
 
 class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The accept sets of one case, or of all cases whose ids begin with its id.
+    """The accept sets of one case, or of all cases whose ids begin with the `id` of the law.
 
-    ``sends`` and ``expects`` say what the title of the case and the accept sets do not.
+    Observations that match ``accept`` conform; ``undecided`` ones are inconclusive. ``sends`` and
+    ``expects`` say what the title of the case and the accept sets do not.
     ``reading`` maps decision → reading → patterns that conform under that reading only.
     """
 
@@ -45,7 +46,7 @@ class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One sentence of law, its level, what that rests on, and the accept sets of its cases.
+    """One sentence of law with its level, its origin, and the accept sets of its cases.
 
     ``words`` are literal quotations from a section of a document, which is that of the group
     unless the origin is ``base``. A clause that quotes nothing names the section it is about.
@@ -72,7 +73,7 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def group(self) -> str:
-        """The first two words of the id: document and subject."""
+        """The first two words of the clause id: document and subject, such as ``ext.publish``."""
         return ".".join(self.id.split(".")[:2])
 
 
@@ -86,7 +87,7 @@ class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One legal reading of a sentence, and the probe results that show it."""
+    """One permitted reading of an ambiguous sentence, and the probe observations that show it."""
 
     name: str
     meaning: str
@@ -95,7 +96,7 @@ class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A sentence with several readings; each run binds one reading for its target."""
+    """An ambiguous sentence and its permitted readings; each run binds one for its target."""
 
     id: str
     text: str
@@ -105,12 +106,12 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def published(self) -> str:
-        """The reading of the text itself: `published`, or else the first."""
+        """The name of the reading that the text itself has: `published`, or else the first one."""
         names = [option.name for option in self.option]
         return "published" if "published" in names else names[0]
 
     def find_shown(self, observation: str) -> str | None:
-        """Return the reading that a probe's observation shows, or None."""
+        """Return the name of the reading that a probe's observation shows, or None."""
         for option in self.option:
             if matches(observation, option.shown_by):
                 return option.name
@@ -118,9 +119,9 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something a target may offer, the probe that shows it, and what the user must provide.
+    """A capability a target may have, the probe that shows it, and what the user must provide.
 
-    It is absent only if none of the ``witnesses``, other probes of the same thing, shows it: a
+    The capability is absent only if none of the ``witnesses``, other probes of it, shows it: a
     target must not hide a fault with one wrong answer. If it is not shown, the cases that need it
     are unsupported. They are left out instead if ``left_out`` gives a reason, or if the user did
     not provide ``given_by``. Observations in ``small_by`` only mean that the deployment is too
@@ -141,10 +142,10 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Catalogue(msgspec.Struct, frozen=True, dict=True):
-    """The complete law of one protocol.
+    """All clauses, decisions and capabilities of one protocol.
 
-    ``revisions`` has the revision of each document's law. Revisions up to ``withdrawn`` have been
-    withdrawn.
+    ``revisions`` maps each document to the revision of its clauses. Revisions up to ``withdrawn``
+    have been withdrawn.
     """
 
     protocol: str
@@ -164,9 +165,9 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         return self._by_id.get(clause_id)
 
     def clause_of(self, case_id: str) -> Clause | None:
-        """Return the clause that a case belongs to, whichever clause it once belonged to.
+        """Return the clause of a case by the case id alone, even if the case had another one once.
 
-        It is the one with the longest id of a law that begins the id of the case.
+        This is the clause with the longest law id that begins the case id.
         """
         _, is_passing, clause_id = case_id.partition(PASSING)
         if is_passing:
@@ -184,7 +185,7 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         return {law.id: clause for clause in self.clauses() for law in clause.case}
 
     def for_target(self, *, is_client: bool) -> "Catalogue":
-        """Return the law for clients, or the law for all others."""
+        """Return the catalogue with only the clauses for clients, or only all other clauses."""
         return self._for_clients if is_client else self._for_others
 
     @functools.cached_property
@@ -217,7 +218,7 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         return _with_id(self.capabilities, capability_id)
 
     def law(self, clause_id: str, case_id: str) -> Law | None:
-        """Return the accept sets of a case: those of the longest id that is a prefix of its id."""
+        """Return the accept sets of a case: the law of the clause with the longest matching id."""
         clause = self.clause(clause_id)
         if clause is None:
             return None
@@ -227,7 +228,7 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         return max(fitting, key=lambda law: len(law.id), default=None)
 
     def flaw(self, observation: str) -> str:
-        """Return the part of an observation that names a fault and conforms nowhere; else "".
+        """Return the part of an observation that names a fault and conforms in no case; else "".
 
         ``trace:little-endian`` is the same fault of a target whichever clause it breaks, whereas
         ``error:E_INVALID`` is right in one case and wrong in another.
@@ -268,13 +269,13 @@ def matches(observation: str, patterns: Iterable[str]) -> bool:
 
 
 def level_rank(level: str) -> int:
-    """Return the position of a level, the strictest first; an unknown one is last."""
+    """Return the rank of a level: 0 for must, then should, may, observed, and unknown ones."""
     names: tuple[str, ...] = LEVELS
     return names.index(level) if level in names else len(names)
 
 
 def is_below(identifier: str, prefix: str) -> bool:
-    """Return True if an id equals a prefix or continues it after a separator (`/` or `.`)."""
+    """Return True if an id equals a prefix, or continues it after a separator (`/` or `.`)."""
     if identifier == prefix or not prefix:
         return True
     return identifier.startswith(prefix) and identifier[len(prefix)] in "/."
