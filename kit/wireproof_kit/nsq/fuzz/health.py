@@ -57,8 +57,7 @@ RETURNS_S = 0.5
 class BystanderSettings:
     """Topics of the clients beside fuzz cases, and their time limits in seconds.
 
-    ``neighbour`` is a plain topic; from ``watched``, an ext topic, the kit consumes stored
-    messages.
+    ``neighbour`` is a plain topic, ``watched`` the ext topic whose messages the kit consumes.
     """
 
     neighbour: Topic
@@ -73,10 +72,7 @@ class BystanderSettings:
 
 @dataclass(slots=True)
 class Bystanders(Health):
-    """Clients beside fuzz cases, which no case may disturb: publisher, subscriber, idle client.
-
-    They connect on first use and after each disturbance.
-    """
+    """Clients beside fuzz cases; they connect on first use and after each disturbance."""
 
     places: BystanderSettings
     token: str
@@ -391,9 +387,8 @@ class Bystanders(Health):
 
 
 def _close(*clients: CaseConnection | None) -> None:
-    for client in clients:
-        if client is not None:
-            client.close()
+    for client in filter(None, clients):
+        client.close()
 
 
 class _Disturbed(Exception):
