@@ -54,10 +54,6 @@ class Conversation:
         """Return the id and the bytes of the first request."""
         return self.request(OPEN, {"version": VERSION, "settings": dict(settings)})
 
-    def list_owed(self) -> Mapping[int, str]:
-        """Return the operations that are not answered yet, by the id of their request."""
-        return self._asked
-
     def _check(self, line: Line) -> None:
         if isinstance(line, Hello):
             self._greet(line)
