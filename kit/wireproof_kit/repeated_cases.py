@@ -62,10 +62,7 @@ def elsewhere(
 
 
 def keep_values(repeated: Experiment, start: int, step: int) -> None:
-    """Keep only every `step`-th value of a case's longest parameter, from `start`.
-
-    At least one.
-    """
+    """Keep every `step`-th value of a case's longest parameter from `start`; at least one."""
     marks = [each for each in getattr(repeated, "pytestmark", []) if isinstance(each, pytest.Mark)]
     longest = max(marks, key=_count_values, default=None)
     kept = [_keep(each, start, step) if each is longest else each for each in marks]

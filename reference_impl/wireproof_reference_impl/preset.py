@@ -55,7 +55,7 @@ class Preset(Struct, frozen=True):
 
 
 def variant(name: str, text: str, settings: Settings, *, not_with: str = "") -> Preset:
-    """Return a legal variant; the string `not_with` names those it cannot be combined with."""
+    """Return a legal variant; `not_with` names, in one string, what it cannot be combined with."""
     return Preset(name, VARIANT, text, settings, not_with=tuple(not_with.split()))
 
 
@@ -67,7 +67,7 @@ def alternative(
     overrides: Sequence[Override] = (),
     not_with: str = "",
 ) -> Preset:
-    """Return a permitted alternative; `not_with` names the variants it excludes, as above."""
+    """Return a permitted alternative; `not_with` names, in one string, variants it excludes."""
     excluded = tuple(not_with.split())
     return Preset(
         name, ALTERNATIVE, text, settings or {}, not_with=excluded, overrides=tuple(overrides)
@@ -82,7 +82,10 @@ def parser_fault(
 
 
 def conflicts(preset: Preset, variants: Mapping[str, Preset]) -> tuple[str, ...]:
-    """Return the variants that cannot be combined with one: declared, or with the same setting."""
+    """Return the names of variants that cannot be combined with a preset.
+
+    They are declared, or have the same setting.
+    """
     return tuple(
         other.name
         for other in variants.values()

@@ -284,7 +284,7 @@ class Restricted(Wrapping):
 
 
 class Ranged(Restricted):
-    """The layout of an integer whose value must lie in a range."""
+    """An integer whose value must lie in a range."""
 
     def __init__(self, integer: Integer, lowest: int, highest: int) -> None:
         super().__init__(integer, range(lowest, highest + 1), f"{lowest} to {highest}")
@@ -293,7 +293,7 @@ class Ranged(Restricted):
 
 
 class OneOf(Restricted):
-    """The layout of an integer whose value must be in a list."""
+    """An integer whose value must be in a list."""
 
     def __init__(self, integer: Integer, values: Iterable[int]) -> None:
         self.values = tuple(values)

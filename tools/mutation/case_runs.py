@@ -34,7 +34,7 @@ CONFORMING = ("pass", "reading")
 
 @contextmanager
 def fork_brokers(brokers: Brokers, mode: str) -> Iterator[None]:
-    """Let the kit's embedded reference be a forked broker."""
+    """Let the kit start forked brokers as its local reference as long as the context lasts."""
     brokers.memory = MODES[mode][1]
     with (
         mock.patch("wireproof_kit.targets.embedded.start_child", brokers.start),
@@ -58,13 +58,13 @@ def open_run(mode: str, clean: Probed | None, *, seconds: float = PATIENCE_S) ->
 
 
 def engine(run: Run) -> Engine:
-    """Return an engine that runs each case once and is never in a hurry."""
+    """Return an engine that runs each case once, with long patience."""
     options = RunOptions(repeats=1, waiters=WAITERS, patient=True, case_timeout_s=CASE_TIMEOUT_S)
     return Engine(run.session, run.bench, options)
 
 
 def cases() -> tuple[Instance, ...]:
-    """Return every case of the suites; what may kill a broker comes last."""
+    """Return every case of the suites; those that may kill a broker come last."""
     return tuple(sorted(collect(PROTOCOL), key=lambda item: item.mark.hazard))
 
 
@@ -92,12 +92,12 @@ def judged_under_own_readings(run: Run, item: Instance, record: CaseRecord) -> C
 
 
 def replace_claim(claim: ClaimRecord, state: str, seen: str) -> ClaimRecord:
-    """Return the claim as another probe showed it."""
+    """Return a claim with the state and observation of another probe."""
     return ClaimRecord(state, seen, claim.claimed)  # type: ignore[arg-type]  # one of the states
 
 
 def patient(run: Run, seconds: float) -> None:
-    """Wait longer from now on."""
+    """Set how long the run waits for answers from now on."""
     run.session.patience = patience.make_fixed(seconds)
 
 
@@ -121,7 +121,7 @@ def ran(
 
 
 def time_case(machine: Engine, item: Instance) -> tuple[CaseRecord, float]:
-    """Run a case and return its seconds as well."""
+    """Run a case; return its record and its seconds."""
     started = time.monotonic()
     record = machine.run(item)
     return record, time.monotonic() - started

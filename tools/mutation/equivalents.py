@@ -44,7 +44,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def read(path: Path = LIST) -> tuple[KnownMutants, ...]:
-    """Read the list: a table by reason, in it a table by function of changed lines.
+    """Read the list of mutants that do not count: by reason, then function, the changed lines.
 
     Raises:
         ValueError: a reason is blank or without mutants.
@@ -67,7 +67,7 @@ def read(path: Path = LIST) -> tuple[KnownMutants, ...]:
 def split(
     mutants: Iterable[Mutant], entries: Sequence[KnownMutants]
 ) -> tuple[list[Mutant], dict[str, KnownMutants]]:
-    """Return the mutants that count, and those that do not by key."""
+    """Return the mutants that count, and by key the entries for those that do not."""
     count: list[Mutant] = []
     excused: dict[str, KnownMutants] = {}
     for mutant in mutants:
@@ -80,5 +80,5 @@ def split(
 
 
 def idle(mutants: Sequence[Mutant], entries: Sequence[KnownMutants]) -> list[KnownMutants]:
-    """Return the entries that match no mutant, since the sources have changed."""
+    """Return the entries of the list that match no mutant, since the sources have changed."""
     return [each for each in entries if not any(each.is_about(mutant) for mutant in mutants)]

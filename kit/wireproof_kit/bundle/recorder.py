@@ -14,10 +14,7 @@ from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 @dataclass(slots=True)
 class Ledger:
-    """Collects the judged records of a run and writes them to its bundle, if it has one.
-
-    Records may arrive before the header.
-    """
+    """Collects the judged records of a run, and writes them to its bundle if it has one."""
 
     bundle: Path | None
     deviations: Sequence[Deviation] = ()

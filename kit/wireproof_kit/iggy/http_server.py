@@ -54,10 +54,7 @@ class HttpServer:
         return self.http.post(f"{topic.path}/messages", body)
 
     def get(self, topic: Topic, **query: object) -> JsonPolled:
-        """Poll over HTTP.
-
-        ``query`` overrides the parameters for the first hundred messages of the case.
-        """
+        """Poll over HTTP, by default the first hundred messages; ``query`` overrides that."""
         whole = {
             "partition_id": topic.partition,
             "kind": "offset",
@@ -79,10 +76,7 @@ class HttpServer:
         return {**who, "partition_id": topic.partition, "offset": offset}
 
     def get_until(self, topic: Topic, due: int, **query: object) -> JsonPolled:
-        """Poll over HTTP until ``due`` messages arrive or patience has passed.
-
-        Return the last response.
-        """
+        """Poll over HTTP until ``due`` messages arrive or patience ends; return the response."""
 
         def look() -> JsonPolled | None:
             polled = self._get_on(topic, due, query)

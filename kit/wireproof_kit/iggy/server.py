@@ -85,10 +85,7 @@ class Server(HttpServer):
         return self.client.ask(self.request(code, payload), wait)
 
     def others(self) -> str:
-        """Check that a new connection is served.
-
-        Return ``others-open``, or ``others-`` and what failed.
-        """
+        """Check that a new connection is served: ``others-open``, or ``others-`` and a failure."""
         with self.connect(enter=False) as other:
             login = self.access.login.enter(other, PREPARING)
             if login is None or isinstance(login, Done):
@@ -98,10 +95,7 @@ class Server(HttpServer):
         )
 
     def refusal(self, outgoing: Outgoing) -> Observation:
-        """Send a request on a new connection.
-
-        Observe the response, and whether others are served.
-        """
+        """Send a request on a new connection; observe the answer, and if others are served."""
         with self.connect() as connection:
             answer = connection.ask(outgoing)
         observation = observe(answer)
@@ -296,10 +290,7 @@ class Server(HttpServer):
     def stored_offset(
         self, topic: Topic, *, consumer: int = 1, partition: int | None = None
     ) -> int | None:
-        """Return a consumer's stored offset.
-
-        None when the target has none or its answer is unreadable.
-        """
+        """Return a consumer's stored offset; None without one or with an unreadable answer."""
         answer = self.ask_offset(topic, consumer=consumer, partition=partition)
         if not isinstance(answer, Done):
             return None

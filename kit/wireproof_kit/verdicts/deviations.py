@@ -60,7 +60,9 @@ class AppliedDeviations:
 def read_deviations(
     path: Path, *, known_ids: Iterable[str] | None, today: date
 ) -> tuple[Deviation, ...]:
-    """Read and check a deviations file; ids are checked against the known ones, if given.
+    """Read and check a deviations file, and return its entries.
+
+    Ids are checked against the known ones, if these are given.
 
     Raises:
         UsageFault: the file is missing or no TOML of this shape, an id is unknown, or an entry
@@ -78,7 +80,14 @@ def read_deviations(
 def parse_deviations(
     text: str, path: Path, *, known_ids: Iterable[str] | None, today: date
 ) -> tuple[Deviation, ...]:
-    """Check the content of a deviations file; raises the same errors as `read_deviations`."""
+    """Return the entries in the text of a deviations file, after checking them.
+
+    ``path`` is for error messages.
+
+    Raises:
+        UsageFault: the text is no TOML of this shape, an id is unknown, or an entry lasts
+            longer than twelve months.
+    """
     try:
         entries = msgspec.convert(tomllib.loads(text), _File).deviation
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:

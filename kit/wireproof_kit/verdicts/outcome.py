@@ -71,7 +71,7 @@ def exit_code(
     groups: Sequence[GroupRecord],
     standing: RunFactors,
 ) -> int:
-    """Return the exit code: 0 good, 1 failed, 2 not run, 3 undecided, 130 interrupted."""
+    """Return the exit code: 0 good, 1 failed, 2 not done, 3 undecided, 130 interrupted."""
     if standing.interrupted:
         return EXIT_INTERRUPTED
     counted = [record for record in records if header.counts(record.level, record.origin)]

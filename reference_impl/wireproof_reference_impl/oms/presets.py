@@ -42,7 +42,7 @@ VARIANTS: Mapping[str, Preset] = {preset.name: preset for preset in choices.VARI
 
 
 def build(*, fault_names: Sequence[str], variant_names: Sequence[str]) -> Behaviour:
-    """Return the behaviour that faults and variants make.
+    """Return the server's behaviour with these faults and variants.
 
     Raises:
         BadOption: a name that does not exist.

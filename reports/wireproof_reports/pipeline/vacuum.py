@@ -34,7 +34,7 @@ class Vacuumed:
 
 
 def unreachable(spark: SparkSession, history: str, keep_days: float) -> list[Published]:
-    """Return the states of a history whose files a vacuum would remove now, newest first.
+    """Return the states whose files a vacuum removes now, the newest first.
 
     A state needs the files of each table's version in it. A vacuum removes a file that a later
     commit replaced before the retention period began.

@@ -16,7 +16,7 @@ KEYS = (*TARGET, "interface")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Return percentiles of case durations, read off counts of rounded durations."""
+    """Count durations in steps, and read the percentiles off the counts."""
     counted = tables.steps.groupBy(*KEYS, "step").agg(F.sum("cases").alias("cases"))
     growing, whole = Window.partitionBy(*KEYS).orderBy("step"), Window.partitionBy(*KEYS)
     ranked = counted.select(

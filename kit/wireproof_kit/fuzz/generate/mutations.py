@@ -38,9 +38,9 @@ class Mutation:
     """A way to make a field wrong, or to send a frame in an unusual way.
 
     The `lengths` around the field ``follow`` the change (counts by `items`), or are ``kept`` and
-    thus wrong, or are ``seen to`` by the change itself. `copies` of the frame go out in one write.
-    With a `mate`, a valid frame of another kind follows in the same write. `heavy` mutations are
-    used less often. A `mark` is put inside the field, and the frame is cut right behind it.
+    thus wrong, or are corrected by the change itself (``seen to``). `copies` of the frame go out
+    in one write. With a `mate`, a valid frame of another kind follows in the same write. `heavy`
+    mutations are used less often. A `mark` is put inside the field, and the frame is cut after it.
     """
 
     name: str
