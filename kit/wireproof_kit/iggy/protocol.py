@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from wireproof_kit.drivers.check import Finding
     from wireproof_kit.fuzz.driver import ClientFuzzSession, FuzzSession, FuzzSessionOptions
+    from wireproof_kit.proxy.part import ProxyPart
     from wireproof_spec.record import FindingRecord, TranscriptRecord
 
 
@@ -58,6 +59,12 @@ def _recorded_arguments(transcript: "TranscriptRecord") -> "Mapping[str, object]
     return {"client": recorded_client(IGGY_CLIENTS, transcript)}
 
 
+def _proxy() -> "ProxyPart":
+    from wireproof_kit.iggy.proxy.part import make_part
+
+    return make_part()
+
+
 def _tell_course(transcript: "TranscriptRecord") -> "Iterator[str]":
     from wireproof_kit.iggy.clients.course import tell
 
@@ -79,4 +86,5 @@ KIT = KitPart(
     check_client_driver=_check_client_driver,
     recorded_arguments=_recorded_arguments,
     tell_course=_tell_course,
+    proxy=_proxy,
 )

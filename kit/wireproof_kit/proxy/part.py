@@ -19,9 +19,10 @@ class ProxyPart:
     """How a protocol's traffic is changed on its way, decoded, judged and told.
 
     ``list_services`` returns the services that a target's URL names; the first one is the main
-    one. ``watch`` makes the watcher of a connection, given its name. ``tell`` returns an event as
-    text, or None if it is not worth a line. ``clauses`` are the ids of the
-    clauses that passing traffic can show to be kept or broken.
+    one. ``opening`` are the ids of the cases for clients that are observed on the beginning of
+    connections. ``watch`` makes the watcher of a connection, given its name. ``tell`` returns an
+    event as text, or None if it is not worth a line. ``clauses`` are the ids of the clauses that
+    passing traffic can show to be kept or broken.
     """
 
     list_services: Callable[[Target], Sequence[Service]]
@@ -29,3 +30,4 @@ class ProxyPart:
     watch: Callable[[str], Watcher]
     tell: Callable[[Event], str | None]
     clauses: tuple[str, ...]
+    opening: tuple[str, ...] = ()

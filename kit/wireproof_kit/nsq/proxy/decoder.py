@@ -26,9 +26,9 @@ from wireproof_kit.nsq.clients.events import (
 )
 from wireproof_kit.nsq.decoding.client_stream import WORDS
 from wireproof_kit.nsq.proxy.gates import DECLINED
-from wireproof_kit.nsq.proxy.http_stream import HttpExchange
 from wireproof_kit.nsq.proxy.node_state import json_members
 from wireproof_kit.proxy.events import Clipped, Undecoded
+from wireproof_kit.proxy.http_stream import HttpExchange
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command_reader import CommandReader
 from wireproof_spec.nsq.frame import NEED_MORE, FrameReader
