@@ -34,13 +34,14 @@ _UNSPECIFIC = frozenset({"wrong", "undecodable", "other-layout"})
 
 
 class CatalogueFault(Exception):
-    """The catalogue contradicts itself: a mistake of ours, described in one sentence."""
+    """Raised if the catalogue contradicts itself: a mistake of ours, described in one sentence."""
 
 
 class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The accept sets of one case, or of all cases whose ids begin with its id.
+    """The accept sets of one case, or of all cases whose ids begin with the `id` of the law.
 
-    ``sends`` and ``expects`` say what the title of the case and the accept sets do not.
+    Observations that match ``accept`` conform; ``undecided`` ones are inconclusive. ``sends`` and
+    ``expects`` say what the title of the case and the accept sets do not.
     ``reading`` maps decision → reading → patterns that conform under that reading only.
     """
 
@@ -53,7 +54,7 @@ class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One sentence of law, its level, what that rests on, and the accept sets of its cases.
+    """One sentence of law with its level, its origin, and the accept sets of its cases.
 
     ``words`` are literal quotations from a section of a document, which is that of the group
     unless the origin is ``base``. A clause that quotes nothing names the section it is about.
@@ -80,7 +81,7 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def group(self) -> str:
-        """The first two words of the id: document and subject."""
+        """The first two words of the clause id: document and subject, such as ``ext.publish``."""
         return ".".join(self.id.split(".")[:2])
 
 
@@ -94,7 +95,7 @@ class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One legal reading of a sentence, and the probe results that show it."""
+    """One permitted reading of an ambiguous sentence, and the probe observations that show it."""
 
     name: str
     meaning: str
@@ -103,7 +104,7 @@ class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A sentence with several readings; each run binds one reading for its target."""
+    """An ambiguous sentence and its permitted readings; each run binds one for its target."""
 
     id: str
     text: str
@@ -113,12 +114,12 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def published(self) -> str:
-        """The reading of the text itself: `published`, or else the first."""
+        """The name of the reading that the text itself has: `published`, or else the first one."""
         names = [option.name for option in self.option]
         return "published" if "published" in names else names[0]
 
     def find_shown(self, observation: str) -> str | None:
-        """Return the reading that a probe's observation shows, or None."""
+        """Return the name of the reading that a probe's observation shows, or None."""
         for option in self.option:
             if matches(observation, option.shown_by):
                 return option.name
@@ -126,9 +127,9 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something a target may offer, the probe that shows it, and what the user must provide.
+    """A capability a target may have, the probe that shows it, and what the user must provide.
 
-    It is absent only if none of the ``witnesses``, other probes of the same thing, shows it: a
+    The capability is absent only if none of the ``witnesses``, other probes of it, shows it: a
     target must not hide a fault with one wrong answer. If it is not shown, the cases that need it
     are unsupported. They are left out instead if ``left_out`` gives a reason, or if the user did
     not provide ``given_by``. Observations in ``small_by`` only mean that the deployment is too
@@ -149,10 +150,10 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Catalogue(msgspec.Struct, frozen=True, dict=True):
-    """The complete law of one protocol.
+    """All clauses, decisions and capabilities of one protocol.
 
-    ``revisions`` has the revision of each document's law. Revisions up to ``withdrawn`` have been
-    withdrawn.
+    ``revisions`` maps each document to the revision of its clauses. Revisions up to ``withdrawn``
+    have been withdrawn.
     """
 
     protocol: str
@@ -172,9 +173,9 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         return self._by_id.get(clause_id)
 
     def clause_of(self, case_id: str) -> Clause | None:
-        """Return the clause that a case belongs to, whichever clause it once belonged to.
+        """Return the clause of a case by the case id alone, even if the case had another one once.
 
-        It is the one with the longest id of a law that begins the id of the case.
+        This is the clause with the longest law id that begins the case id.
         """
         _, is_passing, clause_id = case_id.partition(PASSING)
         if is_passing:
@@ -192,7 +193,7 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         return {law.id: clause for clause in self.clauses() for law in clause.case}
 
     def for_target(self, *, is_client: bool) -> "Catalogue":
-        """Return the law for clients, or the law for all others."""
+        """Return the catalogue with only the clauses for clients, or only all other clauses."""
         return self._for_clients if is_client else self._for_others
 
     @functools.cached_property
@@ -225,7 +226,7 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         return _with_id(self.capabilities, capability_id)
 
     def law(self, clause_id: str, case_id: str) -> Law | None:
-        """Return the accept sets of a case: those of the longest id that is a prefix of its id."""
+        """Return the accept sets of a case: the law of the clause with the longest matching id."""
         clause = self.clause(clause_id)
         if clause is None:
             return None
@@ -235,7 +236,7 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         return max(fitting, key=lambda law: len(law.id), default=None)
 
     def flaw(self, observation: str) -> str:
-        """Return the part of an observation that names a fault and conforms nowhere; else "".
+        """Return the part of an observation that names a fault and conforms in no case; else "".
 
         ``trace:little-endian`` is the same fault of a target whichever clause it breaks, whereas
         ``error:E_INVALID`` is right in one case and wrong in another.
@@ -285,7 +286,7 @@ class _Revisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @functools.cache
 def load_catalogue(protocol: str) -> Catalogue:
-    """Read and cross-check a protocol's catalogue.
+    """Read a protocol's catalogue from its TOML files and check it.
 
     Raises:
         CatalogueFault: a file does not fit its schema, or an id is unknown or duplicate.
@@ -312,7 +313,7 @@ def load_catalogue(protocol: str) -> Catalogue:
 
 
 def named_fault(case: str, observation: str) -> str:
-    """Return the fault that an observation of a case names, as `Catalogue.flaw`; else ""."""
+    """Return the fault that a case's observation names, as `Catalogue.flaw` does; else ""."""
     try:
         return load_catalogue(case.partition("/")[0]).flaw(observation)
     except UnknownProtocol:
@@ -320,7 +321,7 @@ def named_fault(case: str, observation: str) -> str:
 
 
 def faults(catalogue: Catalogue) -> Iterator[str]:
-    """Return the contradictions in a catalogue, one sentence each."""
+    """Yield the contradictions in a catalogue, one sentence each."""
     seen: set[str] = set()
     for clause in catalogue.clauses():
         yield from _clause_faults(catalogue, clause, seen)
@@ -330,7 +331,7 @@ def faults(catalogue: Catalogue) -> Iterator[str]:
 
 
 def is_above_origin(clause: Clause) -> bool:
-    """Return True if the level of a clause is higher than its origin bears.
+    """Return True if a clause has a higher level than its origin permits.
 
     Only what a text, its base or a premise says is a must. What is only seen on real peers is
     observed at most, unless each case of the clause is judged by a reading that the target binds.
@@ -347,13 +348,13 @@ def matches(observation: str, patterns: Iterable[str]) -> bool:
 
 
 def level_rank(level: str) -> int:
-    """Return the position of a level, the strictest first; an unknown one is last."""
+    """Return the rank of a level: 0 for must, then should, may, observed, and unknown ones."""
     names: tuple[str, ...] = LEVELS
     return names.index(level) if level in names else len(names)
 
 
 def is_below(identifier: str, prefix: str) -> bool:
-    """Return True if an id equals a prefix or continues it after a separator (`/` or `.`)."""
+    """Return True if an id equals a prefix, or continues it after a separator (`/` or `.`)."""
     if identifier == prefix or not prefix:
         return True
     return identifier.startswith(prefix) and identifier[len(prefix)] in "/."

@@ -46,7 +46,7 @@ OPTIONAL = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line; ``needed`` says that a run cannot do without it."""
+    """One result of ``wireproof doctor``; ``needed`` means that no run is possible without it."""
 
     name: str
     ok: bool

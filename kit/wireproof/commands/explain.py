@@ -58,7 +58,7 @@ def explain(identifier: str) -> None:
 
 
 def find(identifier: str) -> tuple[Catalogue, Subject, Clause | None]:
-    """Return what an id names; for a case also its clause.
+    """Return what an id names, and its catalogue; for a case also the clause.
 
     Raises:
         UsageFault: nothing has that id.

@@ -100,7 +100,10 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) 
 def judge_target(
     named: NamedTarget, options: RunParameters, settings: Settings, *, name: str
 ) -> int:
-    """Judge one target; ``name`` is appended to the stem of every written file."""
+    """Run the cases against one target, write bundle and reports, and return the exit code.
+
+    ``name`` is appended to the stem of every written file.
+    """
     files = {kind: _add_name(path, name) for kind, path in _files(options, settings).items()}
     refuse_unwritable(files)
     if lacking := captures.describe_missing(files):
@@ -165,7 +168,7 @@ def _add_name(path: Path, name: str) -> Path:
 
 
 def bundle_place(given: Path | None, settings: Settings, *, name: str = "") -> Path:
-    """Return where the bundle goes; a file that is no bundle is not written over.
+    """Return the path for a run's bundle; raise an error if another kind of file is there.
 
     No file is made: a run that cannot begin leaves none.
 
@@ -215,7 +218,7 @@ def _files(options: RunParameters, settings: Settings) -> dict[str, Path]:
 
 
 def list_chosen(named: NamedTarget, options: RunParameters) -> int:
-    """Write the ids of the cases that would run; return the exit code."""
+    """Print the ids of the cases that a run with these options would run; return the exit code."""
     instances = _own(named, options)
     chosen = select(instances, named.prefixes)
     select(instances, options["exclude"])

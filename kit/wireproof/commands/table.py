@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """The import path of a command (``module:name`` of a click command) and its summary."""
+    """A subcommand: the import path of its click command (``module:name``), and its summary."""
 
     command: str
     promise: str

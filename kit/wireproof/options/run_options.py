@@ -16,7 +16,7 @@ _FILE = click.Path(path_type=Path)
 
 
 def run_options() -> Iterator[click.Option]:
-    """Return the options in the order of the help."""
+    """Yield the options of ``wireproof run`` in the order of its help."""
     yield click.Option(["--reference"], is_flag=True, help="Judge the embedded reference broker.")
     yield from _judging_options()
     yield from _selecting_options()
@@ -26,7 +26,7 @@ def run_options() -> Iterator[click.Option]:
 
 
 def client_options() -> Iterator[click.Option]:
-    """Return those options that say something about a client."""
+    """Yield those options of ``wireproof run`` that also apply when a client is judged."""
     yield from _judging_options()
     yield from _selecting_options()
     yield _claim_option()

@@ -13,7 +13,7 @@ SHORTEST_SIGNATURE = 4
 
 
 def locate(what: str, bundle: Path | None) -> tuple[Bundle, CaseRecord]:
-    """Find a case by file, case id, signature or hash.
+    """Return the recorded case named by file, case id, signature or hash, and its bundle.
 
     Raises:
         UsageFault: there is no bundle, or no such case in it, or nothing was sent.

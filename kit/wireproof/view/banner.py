@@ -12,7 +12,7 @@ CLAIM_WORDS = {"shown": "yes", "absent": "no", "broken": "claimed, BROKEN", "unk
 
 
 def banner(header: HeaderRecord, *, bundle: Path | None) -> Iterator[str]:
-    """Return the header lines of a run or of a bundle."""
+    """Return the first lines of a run's output: versions, target, claims, readings."""
     catalogue = load_catalogue(header.target.protocol)
     own = header.target.narrow(catalogue)
     known = len(list(own.clauses()))

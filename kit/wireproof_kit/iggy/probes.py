@@ -40,9 +40,9 @@ Probe = Callable[[Server], Observation]
 
 
 def poll(server: Server) -> Observation:
-    """Send and poll a message: ``ok``, ``missing`` without its bytes, or the observed token.
+    """Send and poll a message: ``ok``, ``missing`` without its payload, or the observed token.
 
-    Who takes a message and answers a poll is judged; what the bytes say is the cases' matter.
+    A server that answers both requests is judged; cases check whether the answers are right.
     """
     topic = server.new_topic()
     sent = server.send(topic, MESSAGE, wait=PUSH)
@@ -55,7 +55,7 @@ def poll(server: Server) -> Observation:
 
 
 def http(server: Server) -> Observation:
-    """Post and poll a message over HTTP: ``ok``, or the observed token."""
+    """Send and poll a message over HTTP: ``ok``, or the observed token."""
     topic = server.new_topic()
     posted = server.post(topic, MESSAGE)
     if not is_success(posted):
@@ -116,9 +116,9 @@ def login(server: Server) -> Observation:
 
 
 def headers_length(server: Server) -> Observation:
-    """Poll messages with and without headers: ``length:right``, ``length:wrong``, or WORD.
+    """Poll messages with and without headers, and check the headers' length field.
 
-    WORD is that of an answer that cannot be read.
+    Return ``length:right``, ``length:wrong``, or the token of an answer that cannot be read.
     """
     topic = server.new_topic()
     header = Header("k", STRING, b"value")
@@ -134,13 +134,21 @@ def headers_length(server: Server) -> Observation:
 
 
 def poll_head(server: Server) -> Observation:
-    """Poll a message: ``head:count``, ``head:partition-offset-count``, ``head:none``, or WORD."""
+    """Poll a message to learn which fields stand before the messages in a poll's response.
+
+    Return ``head:count``, ``head:partition-offset-count``, ``head:none``, or the token of an
+    answer that cannot be read.
+    """
     polled = server.sent_and_polled(server.new_topic(), MESSAGE)
     return observe_unread(polled) or observed(f"head:{polled.head}")
 
 
 def unknown_state(server: Server) -> Observation:
-    """Poll a message of no known state: ``state:as-set``, ``state:NAME``, ``missing``, or WORD."""
+    """Set a message's state to an undefined number, and poll the message.
+
+    Return ``state:as-set``, ``state:NAME`` for another state, ``missing``, or the token of an
+    answer that cannot be read.
+    """
     api = server.control
     topic = server.new_topic()
     server.send_accepted(topic, MESSAGE)

@@ -47,8 +47,8 @@ PREPARING = PUSH
 class Server:
     """One case's access to the target; not thread-safe; closing it deletes its topics.
 
-    What a case sends to prepare itself goes over TCP, or over HTTP if ``over_http``. If
-    ``polls_again``, what was polled is polled a second time, and that is what the case sees.
+    A case's preparing requests go over TCP, or over HTTP if ``over_http``. If ``polls_again``,
+    each poll is repeated, and the case sees the second response.
     """
 
     def __init__(self, access: Access, *, transcript: Transcript, patience: Patience) -> None:
@@ -64,11 +64,11 @@ class Server:
         self._streams: list[Stream] = []
 
     def connect(self, *, enter: bool = True) -> Connection:
-        """Open a connection and log in if requested.
+        """Open a connection; log in on it if ``enter``.
 
         Raises:
             TargetUnreachable: the target accepts no connection.
-            ArrangementFailed: the server does not let the kit in.
+            ArrangementFailed: the login failed.
         """
         connection = Connection(
             connect_socket(self.access.address),
@@ -85,13 +85,13 @@ class Server:
 
     @property
     def client(self) -> Connection:
-        """Return the connection on which the case sends its ordinary requests."""
+        """Return the connection for the case's ordinary requests; open one if there is none."""
         if self._own is None or self._own.has_ended:
             self._own = self.connect()
         return self._own
 
     def request(self, code: int, payload: Payload) -> Outgoing:
-        """Return the request of a command in the generation that the target speaks."""
+        """Return the bytes of a request in the protocol generation that the target speaks."""
         return requests.request(code, payload, self.generation)
 
     def ask(self, code: int, payload: Payload, wait: Wait = ANSWER) -> Answer:
@@ -99,7 +99,10 @@ class Server:
         return self.client.ask(self.request(code, payload), wait)
 
     def others(self) -> str:
-        """Check that a new connection is served: ``others-open``, or the observed failure."""
+        """Check that a new connection is served.
+
+        Return ``others-open``, or ``others-`` and what failed.
+        """
         with self.connect(enter=False) as other:
             login = self.access.login.enter(other, PREPARING)
             if login is None or isinstance(login, Done):
@@ -109,7 +112,10 @@ class Server:
         )
 
     def refusal(self, outgoing: Outgoing) -> Observation:
-        """Send a request on a new connection; return the answer and whether others are served."""
+        """Send a request on a new connection.
+
+        Observe the response, and whether others are served.
+        """
         with self.connect() as connection:
             answer = connection.ask(outgoing)
         observation = observe(answer)
@@ -121,7 +127,7 @@ class Server:
     def new_stream(self, *, apart: bool = False) -> Stream:
         """Create a stream that is deleted at the end of the case.
 
-        `apart`: no other stream has a name that differs from its name in one character.
+        `apart`: the name differs from every other stream's name in more than one character.
 
         Raises:
             ArrangementFailed: the stream could not be created.
@@ -147,7 +153,7 @@ class Server:
         return topic
 
     def topic_to_create(self, topic: Topic) -> CreateTopic:
-        """Return the request that creates a topic."""
+        """Return the payload of the request that creates a topic."""
         return payloads.topic_to_create(topic, self.generation)
 
     def will_delete(self, *made: Stream | Topic) -> None:
@@ -166,7 +172,11 @@ class Server:
         partitioning: Partitioning | None = None,
         by: tuple[Identifier, Identifier] | None = None,
     ) -> Outgoing:
-        """Return the request that sends messages; ``partitioning`` overrides ``partition``."""
+        """Return the request that sends messages to a topic.
+
+        ``partitioning`` overrides ``partition``. ``by`` identifies stream and topic otherwise than
+        by number.
+        """
         stream, name = by or (topic.stream.id, topic.id)
         where = partitioning or _place(topic, partition)
         return self.request(
@@ -217,7 +227,10 @@ class Server:
         *,
         by: tuple[Identifier, Identifier] | None = None,
     ) -> Outgoing:
-        """Return the request that polls messages."""
+        """Return the request that polls messages of a topic.
+
+        ``by`` identifies stream and topic otherwise than by number.
+        """
         payload = payloads.poll_payload(topic, polling, self.generation, by=by)
         return self.request(commands.POLL_MESSAGES, payload)
 
@@ -236,7 +249,7 @@ class Server:
         )
 
     def poll_until(self, topic: Topic, due: int, polling: Polling = POLLING) -> Polled:
-        """Poll until enough messages arrive or patience has passed; return the last response.
+        """Poll until ``due`` messages arrive or patience has passed; return the last response.
 
         A server may take a moment between its answer to a send and the next poll.
         """
@@ -265,14 +278,14 @@ class Server:
         return polled
 
     def sent_and_polled(self, topic: Topic, *messages: SentMessage) -> Polled:
-        """Send messages in one request, which must succeed, and poll them."""
+        """Send messages in one request, which must succeed; poll them and return the response."""
         self.send_accepted(topic, *messages)
         return self.poll_until(topic, len(messages), Polling(count=len(messages) + 1))
 
     def store_offset(
         self, topic: Topic, offset: int, *, consumer: int = 1, partition: int | None = None
     ) -> Answer:
-        """Store a consumer's offset."""
+        """Store a consumer's offset and return the response."""
         payload = StoreConsumerOffset(
             generations.consumer(consumer, self.generation),
             topic.stream.id,
@@ -297,7 +310,10 @@ class Server:
     def stored_offset(
         self, topic: Topic, *, consumer: int = 1, partition: int | None = None
     ) -> int | None:
-        """Return a consumer's stored offset; None when the target has none."""
+        """Return a consumer's stored offset.
+
+        None when the target has none or its answer is unreadable.
+        """
         answer = self.ask_offset(topic, consumer=consumer, partition=partition)
         if not isinstance(answer, Done):
             return None
@@ -325,12 +341,15 @@ class Server:
         partition: int | None = None,
         partitioning: Partitioning | None = None,
     ) -> TransferResult:
-        """Send messages over HTTP; a case may give its own JSON objects."""
+        """Send messages over HTTP and return the response; a message may be any JSON object."""
         body = messages_body(messages, partitioning or _place(topic, partition))
         return self.http.post(f"{topic.path}/messages", body)
 
     def get(self, topic: Topic, **query: object) -> JsonPolled:
-        """Poll over HTTP; by default the first hundred messages of the case."""
+        """Poll over HTTP.
+
+        ``query`` overrides the parameters for the first hundred messages of the case.
+        """
         whole = {
             "partition_id": topic.partition,
             "kind": "offset",
@@ -340,19 +359,22 @@ class Server:
         return self.get_by(topic, {**whole, **query})
 
     def get_by(self, topic: Topic, query: Query | str) -> JsonPolled:
-        """Poll over HTTP with exactly this query."""
+        """Poll over HTTP with exactly this query and no default parameters."""
         return json_polled(self.http.get(f"{topic.path}/messages", query))
 
     def offset_body(self, topic: Topic, offset: int, *, consumer: int = 1) -> dict[str, object]:
-        """Return the JSON body that stores an offset of a consumer.
+        """Return the JSON body of the HTTP request that stores a consumer's offset.
 
-        The consumer goes by both names it has had; the one that is not known means nothing.
+        The consumer's number has both of the names that servers use; a server ignores the other.
         """
         who = {"id": str(consumer), "consumer_id": str(consumer)}
         return {**who, "partition_id": topic.partition, "offset": offset}
 
     def get_until(self, topic: Topic, due: int, **query: object) -> JsonPolled:
-        """Poll over HTTP until enough messages arrive or patience has passed."""
+        """Poll over HTTP until ``due`` messages arrive or patience has passed.
+
+        Return the last response.
+        """
 
         def look() -> JsonPolled | None:
             polled = self._get_on(topic, due, query)
@@ -404,11 +426,11 @@ class Server:
             self._delete()
 
     def delete_stream(self, stream: Stream) -> Answer:
-        """Delete a stream."""
+        """Delete a stream and return the response."""
         return self.ask(commands.DELETE_STREAM, StreamRequest(stream.id))
 
     def delete_topic(self, topic: Topic) -> Answer:
-        """Delete a topic."""
+        """Delete a topic and return the response."""
         return self.ask(commands.DELETE_TOPIC, TopicRequest(topic.stream.id, topic.id))
 
     def _delete(self) -> None:

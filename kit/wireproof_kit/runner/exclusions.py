@@ -13,7 +13,10 @@ from wireproof_kit.errors import KitError
 
 
 class Exclusion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A case id or prefix, why it is wrong, and the date by which it must be mended."""
+    """A case of the kit that is known to be wrong: its id or prefix, why, and until when.
+
+    After the date the case must be corrected.
+    """
 
     id: str
     why: str
@@ -25,7 +28,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_exclusions() -> tuple[Exclusion, ...]:
-    """Read the kit's own exclusions.
+    """Return the list of the kit's own wrong cases, which are not run.
 
     Raises:
         KitError: the file does not fit its schema.

@@ -50,14 +50,13 @@ REFERENCE = "reference"
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What a user asked for.
+    """What a user asked for: the target, the selection of cases, and how strictly to judge.
 
     ``url`` is a target URL or ``reference``: that of ``protocol``, or else of the first one whose
-    cases are asked for; ``keys`` are target keys given beside the URL;
-    ``claims`` are NAME → true or false; ``selection`` and ``exclude`` are prefixes of case or
-    clause ids, ``narrowed`` the options that left cases out before; ``timeout`` in seconds
-    replaces measured patience; a ``passing`` target ends with the run, as the embedded reference
-    does.
+    cases are asked for; ``keys`` are target keys given beside the URL; ``claims`` are NAME → true
+    or false; ``selection`` and ``exclude`` are prefixes of case or clause ids, ``narrowed`` the
+    options that left cases out before; ``timeout`` in seconds replaces measured patience; a
+    ``passing`` target ends with the run, as the embedded reference does.
     """
 
     url: str
@@ -82,7 +81,10 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Cases to run, cases the target does not support, clause groups left out and why."""
+    """The cases to run, those that the target does not support, and those left out.
+
+    ``not_selected`` maps clause groups to the reason why they are left out.
+    """
 
     run: tuple[Instance, ...]
     unsupported: tuple[Instance, ...]
@@ -92,7 +94,7 @@ class Choice:
 
 @dataclass(slots=True)
 class Run:
-    """An open target with its claims probed and its readings bound."""
+    """An open target with its capabilities probed and the readings it follows known."""
 
     plan: RunPlan
     seed: int
@@ -109,10 +111,10 @@ class Run:
         instances: Sequence[Instance] = (),
         activity: Activity | None = None,
     ) -> Self:
-        """Open the target, or the embedded reference.
+        """Open the target of a plan, or the embedded reference, and probe it.
 
-        What the cases among ``instances`` that are asked for need is begun before anything is
-        probed: a cluster takes a minute and more to make a topic.
+        Topics for the selected cases among ``instances`` are begun before the probes: a cluster
+        takes a minute and more to make one.
 
         Raises:
             KitError: the target cannot be reached, stays silent or is no URL, or what is asked
@@ -172,7 +174,7 @@ class Run:
         return cls(plan, seed, target, session, catalogue, bench, embedded)
 
     def choose(self, instances: Sequence[Instance]) -> Choice:
-        """Choose cases by selection, revision, hazard and what the user gave.
+        """Select the cases to run, by the user's selection, revision, hazard and capabilities.
 
         Raises:
             UsageFault: nothing is selected, or what was asked for by id cannot be run.
@@ -200,11 +202,11 @@ class Run:
         return Choice(tuple(run), tuple(unsupported), tuple(left_out), groups)
 
     def prepare(self, instances: Sequence[Instance]) -> None:
-        """Create what the chosen cases need."""
+        """Create the topics and other objects that the chosen cases need."""
         self.session.prepare(_count_needed(instances))
 
     def header(self, choice: Choice) -> HeaderRecord:
-        """Return the bundle's first record."""
+        """Return the header record, the first one in the bundle."""
         limits, shown = self.session.patience, (ANSWER, PUSH, REDELIVERY)
         patience = {wait.value: limits.seconds(wait) for wait in shown}
         return HeaderRecord(
@@ -276,7 +278,7 @@ class Run:
 
 
 def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
-    """Return the protocol whose reference to run.
+    """Return the protocol whose reference the plan runs against.
 
     Raises:
         UsageFault: the given protocol has no reference.
@@ -340,7 +342,7 @@ def _list_excluded() -> dict[str, str]:
 def describe_unmatched(
     prefix: str, instances: Sequence[Instance], catalogues: Sequence[Catalogue]
 ) -> str:
-    """Say in one sentence that a prefix selects no case, with the nearest ids."""
+    """Return a sentence that a prefix selects no case, with the nearest ids."""
     import difflib
 
     for catalogue in catalogues:

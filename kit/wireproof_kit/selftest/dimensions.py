@@ -20,14 +20,14 @@ PLAIN = ("missing", "wrong-value", "extra")
 
 
 class Dimension(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something that can differ while a rule stays the same, and its values."""
+    """Something that can differ while a rule stays the same, such as the path; with its values."""
 
     title: str
     values: tuple[str, ...]
 
 
 class Dimensions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The dimensions of a protocol, and which of them matter to the clauses with a prefix."""
+    """The dimensions of a protocol, and which of them matter to which clauses, by id prefix."""
 
     dimension: dict[str, Dimension] = {}
     matters: dict[str, tuple[str, ...]] = {}
@@ -59,7 +59,7 @@ def read_dimensions(protocol: str) -> Dimensions:
 
 
 def judged_clauses(protocol: str) -> list[Clause]:
-    """Return the must clauses of a broker that have cases."""
+    """Return the must clauses for brokers that have cases."""
     clauses = load_catalogue(protocol).clauses()
     return [
         each
@@ -69,10 +69,11 @@ def judged_clauses(protocol: str) -> list[Clause]:
 
 
 def corner_trials(protocol: str, faults: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Return a trial for each must clause of a broker and each corner that matters to it.
+    """Return a trial of each must clause under each `dimension=value` that matters to it.
 
-    The fault is one of the clause's own. The next ones are tried where it was not seen: it may
-    do nothing there, such as one that is wrong with odd bodies only.
+    The fault of a trial is one of the clause's own, limited to those circumstances. The clause's
+    next faults are tried if it was not seen there: it may do nothing, such as one that is wrong
+    with odd bodies only.
     """
     dimensions = read_dimensions(protocol)
     return tuple(

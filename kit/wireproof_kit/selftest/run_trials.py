@@ -23,17 +23,17 @@ from wireproof_kit.targets.scratch import scratch
 TRIAL_WITHIN_S = 300.0
 USUAL = "ci"
 ENTERED = "corner-entered"
-"""The file that a reference makes in its data directory when a fault is at work in its corner."""
+"""The file that a reference creates in its data directory when a limited fault takes effect."""
 
 
 def run_trials(
     protocol: str, trials: Sequence[Trial], *, workers: int, of_client: bool = False
 ) -> Generator[TrialResult, None, None]:
-    """Yield the result of each trial as it comes; leaving early ends all processes.
+    """Run the trials in worker processes; yield each result as it comes.
 
-    Cases are collected once, before the workers are forked. A trial whose worker ends or takes
-    too long is in trouble, and says so. ``of_client``: the example client is tried, not the
-    broker.
+    Cases are collected once, before the workers are forked. Leaving early ends all processes. If a
+    trial's worker ends or takes too long, the result says so in ``trouble``. ``of_client``: the
+    example client is tried, not the broker.
     """
     instances = [item for item in collect(protocol) if item.is_for_clients is of_client]
     with scratch(memory_folder()) as folder, ExitStack() as stack:
@@ -80,6 +80,6 @@ def _result(
 
 
 def was_entered(url: str) -> bool:
-    """Return True if a fault of the reference did something in its corner."""
+    """Return True if a fault limited to certain circumstances took effect in the reference."""
     data = read_target(url).data  # of a cluster the folder of one node
     return data is not None and any((each / ENTERED).exists() for each in (data, data.parent))

@@ -36,14 +36,14 @@ PATIENCE_S = {FAULT: 4.0}
 LEGAL_PATIENCE_S = 6.0
 WAITERS = 12
 CLIENT_WAITERS = 4
-"""A case for clients plays four peers and starts a process: more of them hinder each other."""
+"""The most cases for clients that run at once: each plays four servers and starts a process."""
 SEEDS = 1_000_000
 SHARE = {FAULT: 3, VARIANT: 3, MIX: 4}
 _RED = ("fail", "unstable")
 
 
 def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
-    """Return the cases of a trial, first those that must fail.
+    """Return the cases to run in a trial, first those that must fail.
 
     A fault has all cases of its clauses and the other cases of their interfaces, a variant or a
     mix the cases of all interfaces. Cases that must not fail are all taken if ``trial.every``;
@@ -184,7 +184,7 @@ class _TrialRun:
 
 
 def patterns_shown(record: CaseRecord, catalogue: Catalogue) -> Iterator[str]:
-    """Yield each pattern that a must case accepts and its observation matches."""
+    """Yield each accepted pattern of a must case that its observation matches."""
     law = catalogue.law(record.clause, record.case)
     if law is None or record.level != "must":
         return
@@ -194,7 +194,7 @@ def patterns_shown(record: CaseRecord, catalogue: Catalogue) -> Iterator[str]:
 
 
 def is_unexpected(trial: Trial, record: CaseRecord) -> bool:
-    """Return True if a case must not have this verdict under the fault or variants of a trial.
+    """Return True if a case's verdict is wrong for the fault or variants of a trial.
 
     Variants must leave no case without a verdict: `unsupported` would hide what they break. An
     alternative may lack what a case needs, but no must case may fail.

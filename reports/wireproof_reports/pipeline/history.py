@@ -58,16 +58,16 @@ STATS_COLUMNS = "delta.dataSkippingStatsColumns"
 
 
 def stats_columns(table: str) -> str:
-    """Return the columns by which a table's files can be skipped, as a property of the table."""
+    """Return a table property: the columns by whose statistics files can be skipped."""
     return _SKIPPING.get(table, "bundle,batch")
 
 
 class Conflict(Exception):
-    """Another writer wrote meanwhile; nothing of this attempt was added, so it may be repeated."""
+    """Raised if another writer wrote meanwhile; nothing was added: the batch may be repeated."""
 
 
 class Note(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The note of a commit: its writer, and for a publication the versions of all tables."""
+    """The metadata of a commit: who wrote it and, if it publishes, the versions of all tables."""
 
     wireproof: str
     attempt: int = 0
@@ -86,7 +86,7 @@ PUBLISHED, CLAIMED, FENCED = "published", "claimed", "fenced"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One commit of a table."""
+    """One commit of a Delta table: version, time, operation, and the note of its writer."""
 
     version: int
     when: datetime
@@ -97,14 +97,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The state that readers see; version -1 of ``runs`` stands for an empty history."""
+    """A published state of a history: one version of each table, which readers see together.
+
+    Version -1 of ``runs`` stands for an empty history.
+    """
 
     version: int = -1
     when: datetime | None = None
     note: Note = field(default_factory=lambda: Note(PUBLISHED))
 
     def count(self, table: str) -> int:
-        """Return the number of rows of a table."""
+        """Return the number of rows of a table in this state."""
         return self.note.rows.get(table, 0)
 
     def version_of(self, table: str) -> int | None:
@@ -116,17 +119,17 @@ NOTHING = Published()
 
 
 def path_of(history: str, table: str) -> str:
-    """Return the table's URL."""
+    """Return the URL of a table of a history."""
     return f"{root_of(history)}/{table}"
 
 
 def quote_table(history: str, table: str) -> str:
-    """Return the name of the table in SQL."""
+    """Return the name of a history's table as SQL writes it."""
     return f"delta.`{path_of(history, table).replace('`', '``')}`"
 
 
 def entries(spark: SparkSession, history: str, table: str, most: int) -> list[Entry]:
-    """Return a table's last commits, the last one first; empty if the table does not exist."""
+    """Return the last commits of a table, newest first; empty if the table does not exist."""
     try:
         rows = run_sql(
             spark, f"DESCRIBE HISTORY {quote_table(history, table)} LIMIT {most}"
@@ -147,12 +150,12 @@ _MISSING = (
 
 
 def is_missing(error: PySparkException) -> bool:
-    """Return True if the error says that a table does not exist."""
+    """Return True if an error of Spark says that a table does not exist."""
     return any(name in str(error) for name in _MISSING)
 
 
 def publications(spark: SparkSession, history: str, most: int = MOST_LOOKED_AT) -> list[Published]:
-    """Return the published states of a history, the last one first.
+    """Return the published states of a history, newest first.
 
     Raises:
         HistoryFault: a newer version wrote the history.
@@ -172,7 +175,7 @@ def _publications(history: str, commits: Sequence[Entry]) -> list[Published]:
 
 
 def read_published(spark: SparkSession, history: str) -> Published:
-    """Return the state that readers see now.
+    """Return the newest published state of a history.
 
     Raises:
         HistoryFault: a newer version wrote the history, or it is not wireproof's.
@@ -191,7 +194,7 @@ def read_published(spark: SparkSession, history: str) -> Published:
 
 
 def read_published_as_of(spark: SparkSession, history: str, wanted: str) -> Published:
-    """Return an older state: a version of ``runs``, or the last one of a day or moment.
+    """Return an older published state: by version of ``runs``, or the last of a day or moment.
 
     Raises:
         HistoryFault: no such state exists, vacuum removed its files, or the text is invalid.
@@ -217,7 +220,7 @@ def read_published_as_of(spark: SparkSession, history: str, wanted: str) -> Publ
 
 
 def read_table(spark: SparkSession, history: str, table: str, state: Published) -> DataFrame:
-    """Return a table at the version of a state; columns that it is too old to have are null."""
+    """Return a table at its version in a state; columns that are newer than the state are null."""
     schema = spark_schema(TABLES[table])
     version = state.version_of(table)
     if version is None or version < 0:
@@ -235,7 +238,7 @@ def read_table(spark: SparkSession, history: str, table: str, state: Published) 
 
 
 class Attempt:
-    """One batch being added: call `begin`, append to tables, publish last."""
+    """An attempt to add one batch to a history: `begin`, append to tables, publish last."""
 
     def __init__(self, spark: SparkSession, history: str, state: Published, kit: str) -> None:
         self.spark = spark
@@ -248,11 +251,11 @@ class Attempt:
 
     @property
     def batch(self) -> int:
-        """The number of this batch, which all its rows have."""
+        """The number of the batch that is added; all its rows have this number."""
         return self.state.note.batch + 1
 
     def append(self, table: str, rows: DataFrame, count: int) -> None:
-        """Write the batch's rows of a table in one commit.
+        """Write the batch's rows of one table in one commit; readers do not see them yet.
 
         Raises:
             Conflict: another writer has written to the table meanwhile.
@@ -309,7 +312,7 @@ class Attempt:
                 self._rewrite(table, f"DELETE FROM {name}" if base == NO_TABLE else back, head[0])
 
     def compact(self) -> None:
-        """Let Delta merge small files.
+        """Merge small files of the history's tables by Delta.
 
         Raises:
             Conflict: another writer has written meanwhile.
@@ -375,7 +378,7 @@ def begin(
     take_over: bool = False,
     wait_s: float = WAIT_S,
 ) -> Attempt:
-    """Return an attempt at the published state; the rows of a killed attempt are removed.
+    """Start to add a batch after the published state; remove the rows of a killed attempt.
 
     Raises:
         HistoryFault: another process is writing, and did not end in time.

@@ -55,7 +55,7 @@ class QuarantinedLine:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A refused bundle, and the reason."""
+    """A bundle that an ingest did not add, and the reason."""
 
     path: str
     bundle: str
@@ -64,7 +64,7 @@ class Refused:
 
 @dataclass(slots=True)
 class IngestResult:
-    """The result of an ingest."""
+    """The result of an ingest: how many bundles and rows were added, and what was not."""
 
     bundles: int = 0
     already: int = 0
@@ -76,7 +76,7 @@ class IngestResult:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """The options of an ingest."""
+    """The options of an ingest: naming of targets, strictness, and waiting for other writers."""
 
     naming: TargetNaming = NO_NAMING
     kit: str = ""
@@ -97,7 +97,7 @@ class _Seen:
 
 
 def silent(_done: int, _total: int) -> None:
-    """Report no progress."""
+    """Do nothing with the progress of an ingest."""
 
 
 def ingest(
@@ -131,7 +131,7 @@ def take(
     tell: Tell = silent,
     large: Sequence[str] = (),
 ) -> IngestResult:
-    """Take in the files of these rows.
+    """Add bundles to a history; the rows of ``frames`` name the bundle files.
 
     Raises:
         BundleFault: if strict, a bundle is damaged or foreign; nothing was added.
@@ -303,7 +303,7 @@ def _write(
 
 
 def compact(spark: SparkSession, history: str, kit: str) -> None:
-    """Have Delta merge small files, and publish the versions that have them.
+    """Merge small files of a history by Delta, and publish the merged versions of its tables.
 
     Raises:
         Conflict: another writer came between.

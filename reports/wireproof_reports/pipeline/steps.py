@@ -14,7 +14,7 @@ WIDTHS = tuple(
 
 
 def round_down(duration_us: Column) -> Column:
-    """Round down to one of 160 steps per factor of ten."""
+    """Return durations rounded down to one of 160 steps per factor of ten."""
     width = F.lit(1)
     for below, multiple in reversed(WIDTHS):
         width = F.when(duration_us < below, F.lit(multiple)).otherwise(width)

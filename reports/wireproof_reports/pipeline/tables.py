@@ -37,12 +37,12 @@ Warn = Callable[[str], None]
 
 
 def silent(_sentence: str) -> None:
-    """Report no warning."""
+    """Do nothing with a warning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The input of all questions; ``today`` is the date for which they are answered.
+    """The tables of a history that all questions read; ``today`` is the date of the answers.
 
     ``counts`` are the results counted by target, case, verdict and reading, ``days`` those by
     target, day, group and verdict, ``steps`` those by target, interface and duration; ``odd`` are
@@ -78,7 +78,7 @@ def open_tables(
     """Open the tables of a history in a folder, or at a URL that Spark can read.
 
     ``keep`` says whether counts are kept; by default that depends on the number of results.
-    ``warn`` is told what of the kept counts cannot be used.
+    ``warn`` is called with a sentence if kept counts cannot be used.
     """
     frames = {name: read_table(spark, history, name, state) for name in TABLES}
     # Rows from before version 3 of the tables have no origin, those of unknown clauses no role.
@@ -107,7 +107,7 @@ def _keep(
 
 
 def unusable(history: str, error: Exception, name: str = "") -> str:
-    """Return the sentence about kept counts that cannot be read or written."""
+    """Return the sentence that warns of kept counts that cannot be read or written."""
     where = path_of(history, f"{PARTIALS}/{name}".rstrip("/"))
     return (
         f"cannot use the counts that earlier aggregates kept in {where} ({first_line(error)}); "

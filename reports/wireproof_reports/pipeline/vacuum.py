@@ -16,7 +16,7 @@ _ALL = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Vacuumed:
-    """The result: the newest version of ``runs``, the oldest readable one, and the removed ones.
+    """The result of a vacuum: the newest and the oldest readable version of ``runs``.
 
     ``lost`` are the versions whose files were removed, with their times.
     """
@@ -27,7 +27,7 @@ class Vacuumed:
 
 
 def unreachable(spark: SparkSession, history: str, keep_days: float) -> list[h.Published]:
-    """Return the states whose files a vacuum removes now, the newest first.
+    """Return the states of a history whose files a vacuum would remove now, newest first.
 
     A state needs the files of each table's version in it. A vacuum removes a file that a later
     commit replaced before the retention period began.
@@ -52,7 +52,7 @@ def unreachable(spark: SparkSession, history: str, keep_days: float) -> list[h.P
 def vacuum(
     spark: SparkSession, history: str, *, keep_days: float = h.KEEP_DAYS, kit: str = ""
 ) -> Vacuumed:
-    """Merge small files, then remove files that no state of the last days needs.
+    """Merge a history's small files, then remove files that no state of the last days needs.
 
     Raises:
         HistoryFault: there is no history, or another ingest is writing.

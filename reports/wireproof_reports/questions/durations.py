@@ -23,7 +23,7 @@ KEYS = (*TARGET, "interface")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count durations in steps, and read the percentiles off the counts."""
+    """Return percentiles of case durations, read off counts of rounded durations."""
     count_noun = tables.steps.groupBy(*KEYS, "step").agg(F.sum("cases").alias("cases"))
     growing, whole = Window.partitionBy(*KEYS).orderBy("step"), Window.partitionBy(*KEYS)
     ranked = count_noun.select(

@@ -29,7 +29,7 @@ NOT_JUDGED, NONE = "not judged", "none"
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count conforming and asserted cases of each day and level, and the musts by origin."""
+    """Return conforming and asserted cases of each day and level, and the musts by origin."""
     days = tables.days.groupBy(*KEYS).agg(*_counts())
     joined = days.join(_not_judged(tables), _same_keys(days), "left").join(
         version_order(tables), "version"

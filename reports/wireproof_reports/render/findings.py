@@ -18,7 +18,7 @@ MOST_SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class CauseView:
-    """One root cause: the law, one complete case, three ways to reproduce it, the other cases."""
+    """A root cause as shown: clause, one complete case, how to reproduce it, other cases."""
 
     number: int
     anchor: str
@@ -60,14 +60,14 @@ def cause_views(
 
 
 def with_verdict(bundle: Bundle, *verdicts: str) -> tuple[CaseView, ...]:
-    """Return the cases with one of these verdicts, in run order."""
+    """Return the views of the cases with one of these verdicts, in run order."""
     return tuple(
         case_view(bundle, case, whole=False) for case in bundle.cases if case.verdict in verdicts
     )
 
 
 def lacks(bundle: Bundle, catalogue: Catalogue) -> tuple[Lack, ...]:
-    """Return unsupported cases grouped by the missing capability, with the probe's exchange."""
+    """Return unsupported cases grouped by the missing capability, with its probe's exchange."""
     needing: dict[str, list[CaseRecord]] = {}
     for case in bundle.cases:
         if case.verdict == "unsupported":

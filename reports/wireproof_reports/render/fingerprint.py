@@ -13,7 +13,7 @@ _OF_HOSTS = re.compile("host|address|listen|pid|path|dir", re.IGNORECASE)
 
 
 def target_facts(header: HeaderRecord) -> Iterator[tuple[str, str]]:
-    """Yield the target's address, then the properties it reports, as ``target.NAME``."""
+    """Yield names and values: the target's URL, and what it reports as ``target.NAME``."""
     target = header.target
     yield "target", target.url
     for name, value in (target.fingerprint | client_facts(header)).items():

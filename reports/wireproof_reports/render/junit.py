@@ -22,7 +22,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write(bundle: Path, out: Path) -> None:
-    """Render a bundle into one JUnit XML file.
+    """Write the report of a bundle as one JUnit XML file.
 
     Raises:
         BundleFault: the bundle cannot be read.

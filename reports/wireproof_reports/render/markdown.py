@@ -14,7 +14,7 @@ _ACTIVE = r"[\\`*_{}\[\]<>|#~&!]"
 
 
 def write(bundle: Path, out: Path) -> None:
-    """Render a bundle into a Markdown statement.
+    """Write the statement of a bundle as a Markdown file.
 
     Raises:
         BundleFault: the bundle cannot be read.

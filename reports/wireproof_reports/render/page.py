@@ -20,7 +20,7 @@ from wireproof_spec.origin import BINDING, ORIGIN_MEANINGS
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """``tone`` is good, bad or open; ``details`` are short sentences below the title."""
+    """A run's result in short: ``tone`` is good, bad or open, ``details`` are sentences."""
 
     tone: str
     title: str
@@ -28,7 +28,7 @@ class Headline:
 
 
 def headline(bundle: Bundle, causes: Sequence[Cause]) -> Headline:
-    """Return the headline for the run's profile."""
+    """Return the headline of a bundle's report, for the level that the run counted."""
     counts = bundle.header.counts
     counting = [cause for cause in causes if counts(cause.level, cause.origin)]
     tone, title = _title(bundle, counting)
@@ -86,7 +86,7 @@ COVERAGE_STATES = (
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A name and its value."""
+    """A name and a value in a report's table of facts."""
 
     name: str
     value: str
@@ -94,7 +94,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """One state of clauses, its meaning, and the clauses in this state."""
+    """The clauses in one state, such as asserted, and what that state means."""
 
     state: str
     meaning: str
@@ -103,7 +103,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The content of one report."""
+    """The content of a bundle's report, before it is rendered."""
 
     product: str
     version: str
@@ -134,7 +134,7 @@ class Page:
 
     @property
     def unsupported(self) -> int:
-        """The number of cases that the target does not support."""
+        """The number of cases that need a capability which the target does not have."""
         return sum(len(lack.cases) for lack in self.lacks)
 
 
@@ -185,7 +185,7 @@ def page_of(bundle: Bundle) -> Page:
 
 
 def run_command(bundle: Bundle) -> str:
-    """Return the exact command to repeat the run."""
+    """Return the command line that repeats the run of a bundle exactly."""
     header = bundle.header
     seed = f"--seed {header.seed}"
     if header.command:

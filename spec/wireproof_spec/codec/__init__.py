@@ -25,7 +25,9 @@ __all__ = [
 def generate_decoder(
     shape: Shape, clause: str, *, name: str, as_tuples: bool = False
 ) -> Callable[[bytes], object]:
-    """Return a decoder that must consume all of its input; it raises `WireError`.
+    """Return a function that decodes bytes of the shape; the function raises `WireError`.
+
+    The bytes must be exactly one value: remaining bytes are an error.
 
     Raises:
         NotGenerated: a part of the shape is of an unknown kind.
@@ -37,7 +39,9 @@ def generate_decoder(
 def generate_decoder_of_many(
     shape: Shape, clause: str, *, name: str
 ) -> Callable[[bytes, int, int], tuple[list[object], list[int]]]:
-    """Return a decoder of consecutive values that each begin with their size.
+    """Return a function that decodes consecutive values, each of which begins with its size.
+
+    The function is called with the data, the start and the greatest size; see `decode_many`.
 
     Raises:
         NotGenerated: the shape does not begin with its size, or has a part of an unknown kind.
@@ -52,7 +56,7 @@ def generate_decoder_of_many(
 def generate_encoder(
     shape: Shape, *, name: str, as_tuples: bool = False
 ) -> Callable[[object], bytes]:
-    """Return an encoder, which raises `Unfit`.
+    """Return a function that encodes a value of the shape; the function raises `Unfit`.
 
     Raises:
         NotGenerated: a part of the shape is of an unknown kind.

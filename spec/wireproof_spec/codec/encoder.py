@@ -34,7 +34,7 @@ Rest: TypeAlias = Callable[[EncoderPath], None]
 
 @dataclass(frozen=True, slots=True)
 class BoundPart:
-    """A part to write: the variable of its value, and the variables and shapes of its record."""
+    """A part to encode: the variable of its value, and the variables and shapes of its record."""
 
     value: str
     names: Mapping[str, str]
@@ -43,7 +43,7 @@ class BoundPart:
 
 @dataclass(slots=True)
 class Encoder:
-    """An encoder being generated; `take` writes how values are taken apart."""
+    """Generates the source of an encoder; `take` gives the code that reads a value's fields."""
 
     code: Source
     take: Taker
@@ -52,7 +52,7 @@ class Encoder:
 
 
 def write_encoder(shape: Shape, take: Taker) -> Source:
-    """Return the source of `encode(value)`, which raises `Unfit` for a value that does not fit.
+    """Return the source of a function `encode(value)`, which raises `Unfit` for a wrong value.
 
     Raises:
         NotGenerated: a part of the shape is of an unknown kind.

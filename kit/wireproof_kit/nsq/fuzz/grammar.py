@@ -38,9 +38,9 @@ LIMITS = {
 
 
 def grammar(there: Names, *, scapy: bool = False) -> Grammar:
-    """Return the kinds of requests that can be sent to a broker with these names.
+    """Return the requests that can be sent to a broker with these topics and channels.
 
-    With `scapy` also those that its `fuzz()` makes; they need the extra ``pcap``.
+    With `scapy`, include frames by its `fuzz()`; they need the optional dependency ``pcap``.
     """
     return Grammar(
         kinds=(*frames.kinds(there), *http.kinds(there), *(_by_scapy(there) if scapy else ())),

@@ -28,7 +28,7 @@ CREATING = 8
 
 @dataclass(frozen=True, slots=True)
 class TopicKind:
-    """The properties of a topic that a case needs; a ``shared`` topic serves many cases.
+    """The properties of a topic that a case needs; a ``shared`` topic is used by many cases.
 
     ``partitions`` is the least number of partitions, ``replicas`` the number of nodes for each.
     """
@@ -85,7 +85,11 @@ KINDS: Mapping[str, TopicKind] = {
 
 @dataclass(frozen=True, slots=True)
 class ReachableServices:
-    """The services reachable beside the broker's own port, and the login to that port."""
+    """The services of a target by which topics can be created.
+
+    These are the broker's port, with a function that connects and logs in, and the HTTP API and
+    the lookup servers if they are known.
+    """
 
     address: Address
     connect: Callable[[Transcript], Connection]
@@ -94,7 +98,7 @@ class ReachableServices:
     transcript: Transcript = field(default_factory=Transcript)
 
     def record_to(self, transcript: Transcript) -> "ReachableServices":
-        """Return the same services with another transcript."""
+        """Return the same services, recorded in another transcript."""
         return replace(
             self,
             http=self.http.record_to(transcript) if self.http else None,
@@ -104,7 +108,7 @@ class ReachableServices:
 
 
 class TopicMaker:
-    """Creates, upgrades and deletes topics with the first method that the target offers.
+    """Creates, upgrades and deletes topics with the first method that the target accepts.
 
     ``given`` are topics the user named, NAME or NAME:PARTITION, by the name of their kind.
 
@@ -126,11 +130,11 @@ class TopicMaker:
         self._nodes = around.lookup.node_count() if around.lookup else 1
 
     def name(self, number: int) -> str:
-        """Return the name of the run's topic of that number."""
+        """Return the name of the run's topic, by its number."""
         return f"{self._prefix}_{number}"
 
     def make(self, argument: str, name: str) -> Topic:
-        """Create or find a topic of the kind that an argument name denotes.
+        """Create or find a topic of the kind that the name of a case's argument means.
 
         Raises:
             ArrangementFailed: no method led to a topic; the message has the result of each.
@@ -173,9 +177,10 @@ class TopicMaker:
         return replace(topic, extend=True)
 
     def upgrade(self, topic: Topic, transcript: Transcript) -> HttpAnswer:
-        """Request extend support for an old topic, and wait until it is announced.
+        """Request extend support for an old topic and wait until lookups show it.
 
-        The asking is recorded in the case's transcript; the waiting is not.
+        Return the response to the request. The request is recorded in the case's transcript; the
+        wait is not.
 
         Raises:
             ArrangementFailed: neither a lookup server nor an HTTP address is known.
@@ -195,7 +200,7 @@ class TopicMaker:
         return client.request("POST", UPDATE_PATH, query=query)
 
     def future(self, name: str) -> Topic:
-        """Return a topic that a case may create itself, so that it can be deleted."""
+        """Return a topic that a case will create itself, so that the kit can delete it."""
         way = "lookupd" if self._around.lookup else "http"
         return self._topic(KINDS["plain_topic"], name, way, self._own_places(0))
 

@@ -13,6 +13,8 @@ Outcome: TypeAlias = Literal["accepted", "refused"]
 
 VERSION: Final = "1.0.0-alpha"
 NOTHING: Final[Attributes] = {}
+"""No attribute in particular: a message that has this, and not just an empty dictionary, is sent
+in a form that the system accepts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,15 @@ from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreacha
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.oms.adapter.exchange import Exchange, describe
 from wireproof_kit.oms.adapter.link import Link, open_link
-from wireproof_kit.oms.adapter.system import Naming, ServerClock, System, kit_ms
+from wireproof_kit.oms.adapter.messages import NOTHING, Attributes, Sent
+from wireproof_kit.oms.adapter.system import (
+    GROUP,
+    Destination,
+    Naming,
+    ServerClock,
+    System,
+    kit_ms,
+)
 from wireproof_kit.oms.capture import Capture
 from wireproof_kit.oms.captured import RECEIVED, CapturedDocument
 from wireproof_kit.runner.patience import Patience
@@ -70,6 +78,7 @@ class AdapterSession:
         self._naming = Naming(options.run_token)
         self._clock = ServerClock()
         self._document: CapturedDocument | None = None
+        self._plain: Attributes | None = NOTHING
         self._fixed = options.timeout
         seconds = options.timeout or WARM_UP_S
         self.patience = Patience(answer=seconds, push=seconds, redelivery=seconds)
@@ -157,7 +166,7 @@ class AdapterSession:
         self._link.close()
 
     def _system(self, exchange: Exchange) -> System:
-        return System(exchange, self.patience, self._clock, self._naming)
+        return System(exchange, self.patience, self._clock, self._naming, self._plain)
 
     def _probe(self, name: str) -> Observation:
         if name in ("adapter", "message"):
@@ -189,15 +198,15 @@ class AdapterSession:
     def _warm_up(self, exchange: Exchange) -> float:
         """Send a first message and keep it; return the seconds until it arrived.
 
-        The first one is plain: a system that refuses an attribute is judged by the cases. The
-        document that is kept has the attributes, if a message with them arrives.
+        The first one has no attribute if the system accepts that: which attributes it refuses, and
+        that it refuses a message without any, is judged by the cases. The document that is kept
+        has the attributes, if a message with them arrives.
         """
         claims = self._link.hello.claims
         destination = self._system(exchange).new_destination()
-        consumer = destination.new_consumer("wp_group")
-        sent = destination.send()
-        if not sent.is_accepted:
-            raise ArrangementFailed(f"`{self._link.name}` refuses the first message: {sent.why}")
+        consumer = destination.new_consumer(GROUP)
+        attributes = {name: SAMPLE[name] for name in SAMPLE if name in claims}
+        sent = self._send_first(destination, ({}, None, attributes))
         delivery = consumer.take([sent]).get(sent.key)
         if delivery is None:
             raise TargetSilent(
@@ -205,11 +214,22 @@ class AdapterSession:
                 f"{self.patience.push:g} s; a message sent to a destination must come to its "
                 "consumer before anything can be judged"
             )
-        sample = destination.send({name: SAMPLE[name] for name in SAMPLE if name in claims})
+        sample = destination.send(attributes)
         found = consumer.take([sample]).get(sample.key) if sample.is_accepted else None
         text = json_line(dict((found or delivery).document))
         self._document = CapturedDocument(RECEIVED, text.encode())
         return delivery.at - sent.called
+
+    def _send_first(self, destination: Destination, headers: Sequence[Attributes | None]) -> Sent:
+        """Send a message with the first of these extension headers that the system accepts."""
+        reasons: list[str] = []
+        for self._plain in headers:
+            sent = destination.send(self._plain)
+            if sent.is_accepted:
+                return sent
+            reasons += [sent.why] if sent.why not in reasons else []
+        why = "; ".join(reasons)
+        raise ArrangementFailed(f"`{self._link.name}` refuses the first message: {why}")
 
 
 def open_session(target: Target, options: SessionOptions) -> AdapterSession:

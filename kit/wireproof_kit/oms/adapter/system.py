@@ -51,12 +51,21 @@ class Naming:
 
 
 class System:
-    """The system under test, for one run of one case."""
+    """The system under test, for one run of one case.
+
+    ``plain`` is the extension header of a message that only has to arrive: None for none.
+    """
 
     def __init__(
-        self, exchange: Exchange, patience: Patience, clock: ServerClock, naming: Naming
+        self,
+        exchange: Exchange,
+        patience: Patience,
+        clock: ServerClock,
+        naming: Naming,
+        plain: Attributes | None = NOTHING,
     ) -> None:
         self.exchange = exchange
+        self.plain = plain
         self.patience = patience
         self.clock = clock
         self._naming = naming
@@ -145,15 +154,14 @@ class Destination:
         op: str = "send",
         hold_ms: int | None = None,
     ) -> Sent:
-        """Send a message, by default with a body of its own and an empty extension header.
+        """Send a message, by default with a body of its own and the system's plain header.
 
         Raises:
             TargetUnreachable, TargetSilent: the adapter does not answer as it should.
         """
         data = self.system.next_body() if body is None else body
-        fields: dict[str, JsonValue] = {
-            "message": make_document(self.name, attributes, header, data)
-        }
+        chosen = self.system.plain if attributes is NOTHING else attributes
+        fields: dict[str, JsonValue] = {"message": make_document(self.name, chosen, header, data)}
         if hold_ms is not None:
             fields["hold_ms"] = hold_ms
         called, called_ms = time.monotonic(), kit_ms()

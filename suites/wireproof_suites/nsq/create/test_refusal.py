@@ -97,7 +97,7 @@ def test_parameters_in_body(lookup: LookupClient, new_topic_name: str) -> Observ
 def test_refused_creation_makes_none(
     lookup: LookupClient, new_topic_name: str, plain_topic: Topic
 ) -> Observation:
-    """A refused creation leaves no topic behind."""
+    """After the creation of a topic was refused, the topic does not exist."""
     create(lookup, new_topic_name, partition_num="0", replicator="1")
 
     return observe_places(look(lookup, new_topic_name, access="r"), plain_topic)

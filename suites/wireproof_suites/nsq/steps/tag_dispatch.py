@@ -23,12 +23,16 @@ SOON = 0.25
 
 @dataclass(slots=True)
 class Client:
-    """A consumer, its word in observations, its tag, and every delivery to it."""
+    """A consumer, its word in observations, its tag, and every delivery to it.
+
+    Messages with the bodies in ``held`` stay in flight, also when they are delivered once more.
+    """
 
     word: str
     consumer: Consumer
     tag: str | None
     got: list[bytes] = field(default_factory=list[bytes])
+    held: set[bytes] = field(default_factory=set[bytes])
 
     def has(self, body: bytes) -> bool:
         """Return whether a message with this body has come."""
@@ -65,14 +69,18 @@ class Client:
         return True
 
     def forget(self) -> None:
-        """Forget the deliveries so far."""
+        """Forget the deliveries so far, and which messages are held."""
         self.got.clear()
+        self.held.clear()
 
     def _read(self, seconds: float) -> bool:
-        delivery = self.consumer.next(seconds=seconds)
-        if delivery is not None:
-            self.got.append(delivery.raw)
-        return delivery is not None
+        delivery = self.consumer.take(seconds=seconds)
+        if delivery is None:
+            return False
+        self.got.append(delivery.raw)
+        if not any(body in delivery.raw for body in self.held):
+            self.consumer.finish(delivery)
+        return True
 
     def hold(self, bodies: Collection[bytes], count: int) -> dict[bytes, Delivery]:
         """Take messages until ``count`` of the bodies are in flight here, or patience runs out."""
@@ -83,6 +91,7 @@ class Client:
                 return held
             self.got.append(delivery.raw)
             held |= {body: delivery for body in bodies if body in delivery.raw}
+            self.held.update(held)
         return held
 
 

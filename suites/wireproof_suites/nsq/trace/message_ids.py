@@ -7,6 +7,7 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.observe.delivery import Delivery
 from wireproof_kit.nsq.observe.observations import observe, observe_delivery
+from wireproof_kit.nsq.observe.trace_layout import has_top_byte_alone
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.answers import Answer
 from wireproof_kit.observation import Difference, Observation, observed
@@ -44,7 +45,13 @@ def high_half(delivery: Delivery | None, answer: Answer) -> Observation:
 
 
 def observe_increase(numbers: Sequence[int]) -> Observation:
-    """Return whether each internal id is greater than the one before."""
+    """Return whether each internal id is greater than the one before.
+
+    ``little-endian``: all of them are small numbers in the other byte order.
+    """
+    if len(numbers) > 1 and all(map(has_top_byte_alone, numbers)):
+        difference = Difference("internal_id", HIGH_HALF_AT, "big-endian ids", str(numbers[0]))
+        return observed("little-endian", difference=difference)
     for before, after in itertools.pairwise(numbers):
         if after <= before:
             difference = Difference("internal_id", HIGH_HALF_AT, f"more than {before}", str(after))

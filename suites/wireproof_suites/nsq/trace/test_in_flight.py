@@ -122,7 +122,7 @@ def test_touch_alone(broker: Broker, fresh_plain_topic: Topic) -> Observation:
 @case("nsq/trace/touch-cut", clause="smart.message-id.touch", needs=("touch",), waiting=True)
 @pytest.mark.parametrize("at", [9, 14, 22])
 def test_touch_cut(broker: Broker, fresh_plain_topic: Topic, at: int) -> Observation:
-    """The broker accepts a TOUCH command that arrives split, also behind another command."""
+    """The broker accepts a TOUCH that arrives in two pieces, also behind another command."""
     topic = fresh_plain_topic
     with broker.subscribe(topic) as consumer:
         broker.publish_accepted(topic, broker.unique_body())
