@@ -71,7 +71,7 @@ class KitPart:
 
 
 def known_protocols() -> tuple[str, ...]:
-    """Return the names of the protocols that the kit supports, the most used one first."""
+    """Return the names of the protocols that the kit supports, the default one first."""
     return list_having(Group.KIT)
 
 
@@ -114,7 +114,7 @@ def example_url() -> str:
 def url_of(address: str) -> str:
     """Return the URL that a user who gave only HOST:PORT may have meant.
 
-    Its protocol is the one whose usual port is given, else the most used one.
+    Its protocol is the one whose usual port is given, or else the default one.
     """
     port = address.rpartition(":")[2]
     usual = (known.example for known in _parts().values() if known.example.endswith(f":{port}"))

@@ -19,7 +19,7 @@ from wireproof_kit.iggy.proxy.part import CLAUSES, IggyWatcher, list_services, m
 from wireproof_kit.protocols import read_target
 from wireproof_kit.proxy.events import Clipped, Undecoded
 from wireproof_kit.targets.embedded import start_reference
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.decoding import encode
 from wireproof_spec.driver.lines import Fields
 from wireproof_spec.iggy import commands, kinds

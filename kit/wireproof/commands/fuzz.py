@@ -37,7 +37,7 @@ from wireproof_kit.protocols import list_with_fuzzing, read_target
 from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.target import ON_CLIENTS, ROLE, ROLES
 from wireproof_kit.verdicts.deviations import Deviation, read_deviations
-from wireproof_spec.catalogue import CLIENT
+from wireproof_spec.clauses.catalogue import CLIENT
 from wireproof_spec.extras import install_command
 
 TIME_S = 60.0

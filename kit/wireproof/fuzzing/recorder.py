@@ -21,7 +21,8 @@ from wireproof_kit.verdicts.deviations import Deviation
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_reports.exchange.reproducer import script
-from wireproof_spec.catalogue import is_below, load_catalogue
+from wireproof_spec.clauses.catalogue import is_below
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.extras import install_command
 from wireproof_spec.record import (
     FORMAT,

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from wireproof_reports.bundle_file import BundleFault, law_of
-from wireproof_reports.pipeline import history as h
+from wireproof_reports.pipeline.attempt import begin
 from wireproof_reports.pipeline.columns import spark_schema, worker_columns
 from wireproof_reports.pipeline.landing import escape
 from wireproof_reports.pipeline.place import OLD, HistoryFault, root_of
@@ -83,7 +83,7 @@ def migrate(spark: SparkSession, folder: Path, history: str, *, kit: str = "") -
         Conflict: another writer came between.
     """
     old = read_old(folder)
-    attempt = h.begin(spark, history, kit=kit)
+    attempt = begin(spark, history, kit=kit)
     if attempt.state.version >= 0:
         raise HistoryFault(f"{history} is not empty; migrate into a folder that does not exist")
     counts = {table: old.count(table) for table in TABLES}

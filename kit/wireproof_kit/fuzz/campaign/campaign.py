@@ -133,10 +133,7 @@ class Campaign:
         return self._names
 
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Send cases on fresh connections.
-
-        Return the anomaly with the rule `violated`, or None.
-        """
+        """Send cases on fresh connections; return the anomaly of the rule `violated`, or None."""
         engine, watch = self._engine, self._watch
         if engine is None:
             return None
@@ -159,10 +156,7 @@ class Campaign:
         return _alike(found, violated)
 
     def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
-        """Send cases to a newly started target, then wait.
-
-        Return the death they cause, or None.
-        """
+        """Send cases to a newly started target and wait; return the death they cause, or None."""
         if not self.fuzz_target.can_restart:
             return None
         if (self._engine is None or not self._engine.is_unused) and not self._revive(stuck=True):
@@ -182,7 +176,10 @@ class Campaign:
         return _alike(found, DEAD)
 
     def restart(self, case: Case) -> list[Anomaly]:
-        """Restart the target, which keeps its data; return its death if it stays dead."""
+        """Restart the target with its data.
+
+        Return the anomaly if it does not start, or nothing.
+        """
         self.close(leave=True)
         if self.fuzz_target.restart():
             with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
@@ -197,9 +194,8 @@ class Campaign:
     def probe_apart(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
         """Send each case on its own connections, then a sentinel; return the anomaly, or None.
 
-        Some faults show only in the request after the case. The campaign that recorded the finding
-        may also have known that a case closes its connection; whoever repeats it does not know
-        that.
+        Some faults show only in the request after the case. Also, the campaign that recorded the
+        finding may have known that a case closes its connection, which a repetition does not know.
         """
         engine = self._engine
         if engine is None:
@@ -219,10 +215,7 @@ class Campaign:
         )
 
     def disturbs(self, cases: Sequence[Case]) -> bool:
-        """Send cases one by one.
-
-        Return True if the kit's other clients are disturbed afterwards.
-        """
+        """Send cases one by one; return True if the kit's own clients are disturbed afterwards."""
         engine = self._engine
         if engine is None:
             return False
@@ -318,7 +311,7 @@ class Campaign:
         )
 
     def plan_exchange(self, cases: Sequence[Case]) -> Transcript:
-        """Return what cases send, without sending it: the target may be gone for good."""
+        """Return a transcript of the bytes that cases would send, as the target may be gone."""
         generation = self.batches.generation
         return planned_exchange(cases, generation.enter if generation else lambda _: ())
 
@@ -370,9 +363,9 @@ class Campaign:
         return False
 
     def open(self, *, has_data: bool = False) -> None:
-        """Open a session on the target and make the cases for its names.
+        """Open a session on the target and make the generator of cases for its names.
 
-        `has_data`: the target was restarted and has the data of before.
+        `has_data`: the target was restarted and still has its earlier data.
         """
         fuzz_session = self.fuzz_target.open()
         self.fingerprint = fuzz_session.fingerprint

@@ -121,10 +121,7 @@ class ClientCampaign:
         return is_behind or self.is_interrupted() or time.monotonic() >= self._ends_at
 
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Try cases with newly started clients.
-
-        Return the anomaly with the rule `violated`, or None.
-        """
+        """Try cases with newly started clients; return the anomaly of the rule, or None."""
 
         def is_it(anomaly: Anomaly) -> bool:
             return anomaly.trouble.violated == violated
@@ -132,10 +129,7 @@ class ClientCampaign:
         return next(filter(is_it, self._try(cases, is_it)), None)
 
     def shows(self, cases: Sequence[Case], violated: str) -> bool:
-        """Try cases with newly started clients.
-
-        Return True if they violate the rule `violated`.
-        """
+        """Try cases with newly started clients; return True if they violate the rule."""
         return self.probe(cases, violated) is not None
 
     def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:

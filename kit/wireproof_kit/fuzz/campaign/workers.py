@@ -34,9 +34,10 @@ LOST = "worker {} ended without a last word: what it covered is not counted"
 
 @dataclass(frozen=True, slots=True)
 class TargetChoice:
-    """The target: a URL with keys, or the reference of a protocol with further options.
+    """The target of a campaign as the user chose it, in a form that workers can receive.
 
-    `is_shared`: several workers use the target at that URL.
+    It is a URL with keys, or the reference of a protocol with further options. `is_shared`:
+    several workers use the target at that URL.
     """
 
     url: str = ""
@@ -54,7 +55,7 @@ class TargetChoice:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The progress of a worker."""
+    """The progress of one worker of a fuzz campaign, as reported by the worker."""
 
     worker: int
     batch: int = 0

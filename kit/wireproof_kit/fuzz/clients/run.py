@@ -29,10 +29,10 @@ GROWTH: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What came of a run: how many cases are over, and the rule violated in the one after them.
+    """The result of fuzz cases with one client: ``done`` are over, the next one violated a rule.
 
-    ``slowest_s`` are the seconds that the slowest case took. ``key`` identifies a death by where
-    in the client it happened; ``log`` are its last words.
+    ``slowest_s`` are the seconds that the slowest case took. ``key`` identifies a crash by the
+    place in the client; ``log`` is the end of its output.
     """
 
     done: int
@@ -61,7 +61,7 @@ class ClientRun(Generic[S, T]):
     _trouble: Trouble | None = None
 
     def play(self) -> RunResult:
-        """Start the client and try the cases.
+        """Start the client, try the cases and return the result.
 
         Raises:
             UsageFault: the client cannot be started.

@@ -22,9 +22,12 @@ from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
 
 AT_ONCE: Final = 12
-"""Clients that run at once: most of the time each waits until it may connect again."""
+"""How many clients run at once: most of the time each waits until it may connect again."""
 CASES_A_RUN: Final = 16
-"""Many, since a program may take half a second to start, but so few that runs go side by side."""
+"""How many cases one start of a client tries.
+
+Many, since a program may take half a second to start, but so few that clients run in parallel.
+"""
 FIRST_S: Final = 15.0
 FACTOR: Final = 3
 LEAST_S, MOST_S = 4.0, 40.0
@@ -44,11 +47,13 @@ class FuzzedClient(Generic[S, T]):
     is_closed: bool = False
 
     def meet(self, role: str | None) -> None:
-        """Start the client once for each thing that it may do, without a fault.
+        """Start the client once for each situation that it may be tested in, without a fault.
+
+        ``role`` limits these situations.
 
         Raises:
             UsageFault: the client cannot be started.
-            TargetUnreachable: the client can do nothing of it.
+            TargetUnreachable: the client works in none of the situations.
         """
         runs: dict[T, RunResult] = {}
         able: list[Role] = []
@@ -111,7 +116,7 @@ class FuzzedClient(Generic[S, T]):
                 each.result()
 
     def record(self, cases: Sequence[Case], is_stopped: Callable[[], bool]) -> Transcript:
-        """Try cases of one client once more, and return the exchange."""
+        """Send the cases of one client once more, and return the transcript."""
         transcript = Transcript()
         client = self.part.client_of(cases[-1])
         self._run(client, cases, is_stopped, transcript).play()

@@ -87,10 +87,7 @@ class TriagedCampaign(Protocol):
         ...
 
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Send cases on fresh connections.
-
-        Return the anomaly with the rule `violated`, or None.
-        """
+        """Send cases on fresh connections; return the anomaly of the rule `violated`, or None."""
         ...
 
     @property
@@ -103,10 +100,7 @@ class TriagedCampaign(Protocol):
         ...
 
     def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
-        """Send cases to a newly started target, then wait.
-
-        Return the death they cause, or None.
-        """
+        """Send cases to a newly started target and wait; return the death they cause, or None."""
         ...
 
     def heal(self, found: Sequence[Anomaly]) -> bool:
@@ -124,10 +118,7 @@ class TriagedCampaign(Protocol):
 
 @dataclass(slots=True)
 class Triage:
-    """Confirms, minimizes and reports the anomalies of a campaign, one at a time.
-
-    ``spent_s`` is the total time in seconds.
-    """
+    """Confirms, minimizes and reports anomalies, one at a time, in ``spent_s`` seconds so far."""
 
     campaign: TriagedCampaign
     spent_s: float = 0.0
@@ -174,17 +165,11 @@ class Triage:
         return came_again
 
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Send cases on fresh connections.
-
-        Return the anomaly with the rule `violated`, or None.
-        """
+        """Send cases on fresh connections; return the anomaly of the rule `violated`, or None."""
         return self.campaign.probe(cases, violated)
 
     def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
-        """Send cases to a newly started target, then wait.
-
-        Return the death they cause, or None.
-        """
+        """Send cases to a newly started target and wait; return the death they cause, or None."""
         return self.campaign.probe_fresh(cases, wait_s)
 
     def out_of_time(self) -> bool:

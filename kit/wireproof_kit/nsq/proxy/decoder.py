@@ -81,7 +81,7 @@ class _NodeStream:
         self._head = bytearray()
         self._skip = {True: 0, False: 0}
         self._open = {True, False}
-        """The directions that can still be decoded, by whether the client sends in them."""
+        """The directions that can still be decoded; True is the one in which the client sends."""
         self._identifies = False
 
     def decode(self, at: float, data: bytes, *, by_client: bool) -> Iterator[Event]:

@@ -126,10 +126,7 @@ class NsqWatcher:
         return self._decoder.decode(at, data, by_client=by_client)
 
     def see(self, event: Event) -> Iterator[Shown]:
-        """Yield which clauses an event shows to be kept or broken.
-
-        Yield nothing once one direction cannot be decoded.
-        """
+        """Yield which clauses an event shows to be kept or broken; none after decoding failed."""
         self._state.see(event)
         for checks in self._checks:
             yield from checks.see(event)

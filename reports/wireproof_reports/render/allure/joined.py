@@ -20,7 +20,7 @@ from wireproof_reports.render.allure.library import (
     plugins,
 )
 from wireproof_reports.render.html import render_bundle
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 LISTENER = "allure_listener"

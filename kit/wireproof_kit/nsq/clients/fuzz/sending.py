@@ -19,10 +19,10 @@ from wireproof_spec.nsq.frame import (
 from wireproof_spec.wire_error import WireError
 
 HIGHEST: Final = (1 << 63) - 1
-"""The greatest place in a queue that a message can have."""
+"""The greatest position in a queue that a message can have."""
 _NUMBER = 8
 _EXTEND = 3
-"""Bytes of version and length in front of an extend part."""
+"""Bytes of version and length before a message's extend part."""
 
 
 def is_doubtful(case: Case) -> bool:
@@ -36,7 +36,7 @@ def is_doubtful(case: Case) -> bool:
 
 
 def has_only_messages(case: Case) -> bool:
-    """Return True if a subscriber may expect all of these frames, whatever is in them."""
+    """Return True if a subscriber may receive these frames, whatever their content."""
     return all(
         frame.frame_type == FRAME_TYPE_MESSAGE or frame.data == names.HEARTBEAT
         for frame in frames(case)
@@ -44,7 +44,7 @@ def has_only_messages(case: Case) -> bool:
 
 
 def highest_place(case: Case, *, extend: bool) -> int:
-    """Return the greatest id or offset that a client may read in the messages of a case."""
+    """Return the greatest id or offset that a client may find in the messages of a case."""
     highest = 0
     for frame in frames(case):
         if frame.frame_type == FRAME_TYPE_MESSAGE:
@@ -59,7 +59,7 @@ def highest_place(case: Case, *, extend: bool) -> int:
 
 
 def frames(case: Case) -> list[ServerFrame]:
-    """Return the frames at the beginning of what a case sends."""
+    """Return the complete frames at the start of the bytes that a case sends."""
     reader = FrameReader(LARGEST)
     reader.feed(b"".join(divide(case)))
     found: list[ServerFrame] = []

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from urllib.parse import quote, unquote_to_bytes
 
 from wireproof_kit.fuzz.generate.random_source import RandomSource
-from wireproof_kit.fuzz.generate.text_traps import Trap, instead, make_append_trap
+from wireproof_kit.fuzz.generate.traps.text_traps import Trap, instead, make_append_trap
 
 
 def _before(lines: bytes) -> Trap:

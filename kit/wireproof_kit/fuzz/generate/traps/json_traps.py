@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TypeAlias, cast
 
 from wireproof_kit.fuzz.generate.random_source import RandomSource
-from wireproof_kit.fuzz.generate.text_traps import Trap
+from wireproof_kit.fuzz.generate.traps.text_traps import Trap
 
 Members: TypeAlias = dict[str, object]
 
@@ -62,10 +62,7 @@ def _drop_part(text: bytes, source: RandomSource) -> bytes:
 
 
 def make_size_trap(size: int) -> Trap:
-    """Return the change of a JSON text into an object of `size` bytes.
-
-    The object keeps the members of the text if they fit.
-    """
+    """Return the change of a JSON text into an object of `size` bytes that keeps what fits."""
 
     def make(text: bytes, source: RandomSource) -> bytes:
         inner = b",".join((_split_members(text) or {}).values())

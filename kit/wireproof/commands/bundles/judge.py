@@ -28,8 +28,9 @@ from wireproof_kit.verdicts.deviations import AppliedDeviations, apply, read_dev
 from wireproof_kit.verdicts.judge import JudgeContext, claim_state
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_kit.verdicts.revision import check_revision
-from wireproof_spec.catalogue import LEVELS, Catalogue, Level, load_catalogue
-from wireproof_spec.origin import Binding
+from wireproof_spec.clauses.catalogue import LEVELS, Catalogue, Level
+from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.clauses.origin import Binding
 from wireproof_spec.record import (
     BindingRecord,
     CaseRecord,
