@@ -12,6 +12,7 @@ from wireproof_reference_impl.preset import (
     CONDITION,
     EXTRA,
     MISSING,
+    PARSER,
     VARIANT,
     WRONG_VALUE,
     Preset,
@@ -45,6 +46,11 @@ class Rows:
             word if self._whole and word.startswith(self._whole) else f"{self._prefix}{word}"
             for word in words.split()
         )
+
+
+def parser_fault(name: str, text: str, *overrides: Override) -> Preset:
+    """Return a fault that broken frames and answers show, for the fuzzer to find."""
+    return Preset(f"parser-client-{name}", PARSER, text, {}, overrides=overrides)
 
 
 def client_variant(name: str, text: str, *overrides: Override) -> Preset:

@@ -72,6 +72,17 @@ def present(**members: object) -> Fields:
     return cast(Fields, {name: value for name, value in members.items() if value is not None})
 
 
+def main(make: Callable[[Say], Program]) -> int:
+    """Drive a client that takes no options; one is an error, of which a sentence is written."""
+    if found := sys.argv[1:]:
+        own = "it takes its settings on standard input (docs/driver-protocol.md)"
+        faults = "python -m …drive has faults and variants"
+        print(f"no option is known here, found {found[0]!r}: {own}; {faults}", file=sys.stderr)
+        return 2
+    asyncio.run(drive(make))
+    return 0
+
+
 async def drive(make: Callable[[Say], Program]) -> None:
     """Write the greeting of a driver, then carry out requests until standard input ends."""
     loop = asyncio.get_running_loop()

@@ -96,11 +96,14 @@ def proxied(
     part: ProxyPart | None = None,
     most: int = MOST_BYTES,
     opening: Sequence[Instance] = (),
+    protocol: str = "nsq",
 ) -> Generator[Proxied]:
     """Stand before services, the first of which is the main one."""
     part = part or make_part()
     tap, seen = Tap(most), Seen(most=min(most, MOST_BYTES))
-    observer = Observer(tap, part.watch, Tally("nsq", load_catalogue("nsq"), opening), [seen])
+    observer = Observer(
+        tap, part.watch, Tally(protocol, load_catalogue(protocol), opening), [seen]
+    )
     ends: list[Callable[[], object]] = []
 
     async def relay() -> None:

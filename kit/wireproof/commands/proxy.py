@@ -43,6 +43,8 @@ EXAMPLES = (
         "keep what passes for jq and for Wireshark",
     ),
 )
+CLIENT_CASES = ".client"
+"""The package of a protocol's suites with the cases for clients."""
 LOOPBACK: Address = ("127.0.0.1", 0)
 
 
@@ -80,7 +82,8 @@ def proxy(
     places = [_address(each) for each in listen] or [LOOPBACK]
     check_listen(places, services)
     catalogue = load_catalogue(target.protocol)
-    tally = Tally(target.protocol, catalogue, collect(target.protocol))
+    opening = collect(target.protocol, within=CLIENT_CASES) if part.opening else ()
+    tally = Tally(target.protocol, catalogue, opening)
     view = _view(part)
     listeners: list[Listener] = [view]
     capturing = None if capture is None else pcap.open_live(capture)

@@ -37,7 +37,7 @@ _EMPTY = frozenset(
 )
 """Commands that are answered without a body, and change only the stored offset."""
 _EXISTING = frozenset({"create_stream", "create_topic"})
-_TOKEN_OBJECT = {"user_id": 1, "access_token": {"token": TOKEN, "expiry": 4_102_444_800}}
+TOKEN_OBJECT = {"user_id": 1, "access_token": {"token": TOKEN, "expiry": 4_102_444_800}}
 
 
 class IggyPeers:
@@ -142,7 +142,7 @@ def _over_http(event: Asked) -> bytes:
     if event.command == "ping":
         return http_answer(200, b"pong", json=False)
     if event.command == "login_user":
-        return http_answer(200, json.dumps(_TOKEN_OBJECT).encode())
+        return http_answer(200, json.dumps(TOKEN_OBJECT).encode())
     if event.command in _EXISTING:
         return http_refusal(STREAM_ID_ALREADY_EXISTS)
     value = resource_object(event.command)

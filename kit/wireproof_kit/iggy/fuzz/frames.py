@@ -109,13 +109,13 @@ def _rules(there: Names, code: int) -> Rules:
         "StoreConsumerOffset.offset": st.integers(0, 3),
         Consumer: st.builds(Consumer, st.just(CONSUMER_KIND), st.integers(0, 9)),
         Partitioning: _partitionings(there),
-        Header: _headers(),
+        Header: make_headers(),
     }
     if code in (commands.JOIN_CONSUMER_GROUP, commands.LEAVE_CONSUMER_GROUP):
         rules["group_id"] = st.just(there.group_id)
     if code == commands.SEND_MESSAGES:
         rules["SentMessage.headers"] = st.lists(
-            _headers(), max_size=3, unique_by=lambda header: header.key
+            make_headers(), max_size=3, unique_by=lambda header: header.key
         ).map(tuple)
     return rules
 
@@ -132,7 +132,8 @@ def _partitionings(there: Names) -> st.SearchStrategy[Partitioning]:
     )
 
 
-def _headers() -> st.SearchStrategy[Header]:
+def make_headers() -> st.SearchStrategy[Header]:
+    """Draw one header of a message."""
     keys = st.text("abcdefgh_-", min_size=1, max_size=10)
     return st.sampled_from(sorted(header_kinds.HEADER_KINDS)).flatmap(
         lambda kind: st.builds(Header, keys, st.just(kind), _content(kind))

@@ -13,6 +13,8 @@ from typing import Final
 from wireproof_kit.clients.effects import Effect, HangUp, Later, Listen, Send
 from wireproof_kit.clients.events import Answered, Connected, Disconnected, Event, Malformed
 from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.clients.part import TICK_S
+from wireproof_kit.fuzz.clients.writes import divide
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.client_rules import NOT_GIVEN, SPINS, STUCK
 from wireproof_kit.nsq.clients.driver_requests import Asking
@@ -39,8 +41,7 @@ LINGER_S: Final = 0.5
 DOWN_S: Final = 1.2
 PIECE_S: Final = 0.002
 MOST_TRIES: Final = 30
-"""The most connections in one second; a client that pauses between them makes far fewer."""
-TICK_S: Final = 0.05
+"""Connections in one second; a client with a pause between two tries makes far fewer."""
 _BEAT = response_frame(names.HEARTBEAT)
 _NOP, _FIN, _RDY = names.NOP.decode(), names.FIN.decode(), names.RDY.decode()
 
@@ -222,7 +223,7 @@ class CasePeers:
             yield Later(DOWN_S, _Timer("up", attempt.number))
             return
         attempt.conn = conn
-        yield from self._send_pieces(attempt, sending.pieces(attempt.case))
+        yield from self._send_pieces(attempt, divide(attempt.case))
 
     def _send_pieces(self, attempt: Attempt, pieces: tuple[bytes, ...]) -> Iterator[Effect]:
         first, others = pieces[0], pieces[1:]

@@ -1,25 +1,15 @@
-"""Plays nsqlookupd and nsqd for one client, and sends it what a fuzz campaign found.
-
-    python3 THIS_FILE ['COMMAND']
-
-COMMAND starts the client; without it the recorded one does. Only Python and the client are needed.
-Exit code: 0 if the client behaves as recorded, 1 if not, 2 if it cannot be tried.
-"""
+"""Plays nsqlookupd and nsqd for one client: this part of a script is about NSQ."""
 
 import asyncio
 import contextlib
 import json
-import os
-import re
-import shlex
-import signal
 import sys
 import time
 from typing import Any
 
-CASE: dict[str, Any] = {}
+from wireproof_kit.fuzz.clients.standalone import CASE, Servers, try_client
 
-PATIENCE_S, SOON_S, REST_S, DOWN_S, BUSY = 10.0, 0.4, 1.0, 1.2, 0.6
+SOON_S, DOWN_S = 0.4, 1.2
 BODIES = {
     b"IDENTIFY",
     b"AUTH",
@@ -37,21 +27,18 @@ def frame(kind: int, data: bytes) -> bytes:
     return (len(data) + 4).to_bytes(4, "big") + kind.to_bytes(4, "big") + data
 
 
-class Server:
-    """The servers of one client, and the fuzz cases that are still to be sent."""
+class Server(Servers):
+    """The peers of one client, and the cases that are left to send."""
 
     def __init__(self) -> None:
-        self.cases = list(CASE["cases"])
+        super().__init__()
         self.is_sent = self.is_due = self.is_shown = False
         self.asked = 0
         self.given: set[bytes] = set()
-        self.wrong = ""
         self.ready: dict[asyncio.StreamWriter, bool] = {}
         self.control, self.number = b"", CASE["first_id"]
-        self.done = asyncio.Event()
         self.ports: dict[str, int] = {}
         self.servers: dict[str, asyncio.Server] = {}
-        self.tasks: set[asyncio.Task[None]] = set()
 
     async def listen(self, peer: str, port: int = 0) -> None:
         """Listen on a port for one of the servers."""
@@ -68,12 +55,6 @@ class Server:
         if self.is_place("lookup-down", "node-down"):
             self.is_sent = True
             self.start(self.be_away("lookupd1" if self.is_place("lookup-down") else "nsqd1"))
-
-    def start(self, doing: Any) -> None:
-        """Run a coroutine in the background."""
-        task = asyncio.ensure_future(doing)
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
 
     async def be_away(self, peer: str) -> None:
         """Accept no connections to a server for a while."""
@@ -261,31 +242,6 @@ async def drive(process: asyncio.subprocess.Process, settings: dict[str, Any]) -
             await process.stdin.drain()
 
 
-def processor_s(pid: int) -> float:
-    """Return the processor time of a process, in seconds."""
-    with open(f"/proc/{pid}/stat") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-async def watch(server: Server, process: asyncio.subprocess.Process) -> str:
-    """Watch the client and return the rule that it violated, or nothing."""
-    waiting = [asyncio.ensure_future(each) for each in (process.wait(), server.done.wait())]
-    await asyncio.wait(waiting, timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED)
-    if CASE["violated"] == "spins" and process.returncode is None:
-        before = processor_s(process.pid)
-        await asyncio.sleep(REST_S)
-        return "spins" if processor_s(process.pid) - before > BUSY * REST_S else ""
-    await asyncio.wait(waiting[:1], timeout=REST_S)  # some die a moment later
-    for each in waiting:
-        each.cancel()
-    if process.returncode is not None:
-        print(f"the client ended with exit code {process.returncode}")
-        return "ended"
-    print(server.wrong or ("the client works" if server.done.is_set() else "the client is stuck"))
-    return "not-given" if server.wrong else "" if server.done.is_set() else "stuck"
-
-
 async def main() -> int:
     """Start the servers and the client, and return the exit code."""
     server = Server()
@@ -293,32 +249,10 @@ async def main() -> int:
         await server.listen(peer)
     lookupd, nsqd = (f"127.0.0.1:{server.ports[peer]}" for peer in ("lookupd1", "nsqd1"))
     values = {**CASE["values"], "lookupd": lookupd, "nsqd": nsqd}
-    command = sys.argv[1] if len(sys.argv) > 1 else CASE["command"]
-    words = [
-        re.sub(r"\{([a-z_]+)\}", lambda found: values.get(found[1], found[0]), word)
-        for word in shlex.split(command)
-    ]
-    given = {f"WIREPROOF_{name.upper()}": value for name, value in values.items()}
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *words,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, **given},
-            start_new_session=True,
-        )
-    except OSError as error:
-        print(f"{command}: cannot be started ({error.strerror})", file=sys.stderr)
-        return 2
     intervals = {name: int(text) for name, text in values.items() if name.endswith("_ms")}
-    server.start(drive(process, {"lookupd": [lookupd], "nsqd": nsqd, **intervals}))
+    settings = {"lookupd": [lookupd], "nsqd": nsqd, **intervals}
     server.begin()
-    try:
-        found = await watch(server, process)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    return 0 if found == CASE["violated"] else 1
+    return await try_client(server, values, lambda process: drive(process, settings))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The states in which a client gets a fuzz case: what it does then, and what the case replaces."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -77,11 +77,6 @@ IDLE = tuple(name for name, each in STATES.items() if each.place in (*DOWN, LOOK
 def named(*places: str) -> tuple[str, ...]:
     """Return the names of the states in which a case has one of these places."""
     return tuple(name for name, each in STATES.items() if each.place in places)
-
-
-def clients(states: Iterable[str]) -> tuple[Situation, ...]:
-    """Return the distinct situations of clients that these states need."""
-    return tuple(dict.fromkeys(STATES[name].client for name in states))
 
 
 def script(situation: Situation) -> Script:

@@ -2,30 +2,29 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Generic
 
 from wireproof_kit.clients.events import Ended, Flooded
 from wireproof_kit.clients.stage import Limits, Stage
 from wireproof_kit.clients.story import Story
 from wireproof_kit.drivers.child import describe_end
+from wireproof_kit.drivers.processor import measure_session
 from wireproof_kit.fuzz.campaign.last_words import quote_last_words
 from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.clients.part import TICK_S, CasePeers, ClientFuzzPart, S, T
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.client_deaths import find_reason
 from wireproof_kit.fuzz.oracle.client_rules import ENDED, HOARDS, SPINS
-from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
-from wireproof_kit.nsq.clients.decoder import NsqDecoder
-from wireproof_kit.nsq.clients.driver_requests import Asking
-from wireproof_kit.nsq.clients.fuzz import states
-from wireproof_kit.nsq.clients.fuzz.peers import TICK_S, CasePeers
-from wireproof_kit.nsq.clients.fuzz.states import Situation
 from wireproof_kit.processes import watch
 from wireproof_kit.wire.transcript import Transcript
 
 SPINS_S: Final = 0.8
-"""Seconds that a client with nothing to do may be busy; a longer time is an endless loop."""
-MOST_MEMORY: Final = 1 << 30
-NAMES: Final = {"topic": "wp_fuzz", "channel": "wp_fuzz_c"}
+"""So long a client that has nothing to do may be busy; a longer time is a loop."""
+SPINS_SHARE: Final = 0.5
+"""So much of that time it must have had a processor: on a busy machine all wait for one."""
+MOST_MEMORY: Final = 1 << 29
+GROWTH: Final = 1 << 20
+"""A client that takes so much more memory between two looks is busy with that, not in a loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +44,19 @@ class RunResult:
 
 
 @dataclass(slots=True)
-class ClientRun:
-    """One start of a client, with the fuzz cases to try on it."""
+class ClientRun(Generic[S, T]):
+    """The settings of a run."""
 
+    part: ClientFuzzPart[S, T]
     command: str
-    situation: Situation
+    situation: T
     cases: Sequence[Case]
     patience_s: float
     is_stopped: Callable[[], bool]
     transcript: Transcript = field(default_factory=Transcript)
     _busy_ticks: int = 0
+    _resident: int = 0
+    _used_before: float = 0.0
     _seen_ticks: int = 0
     _trouble: Trouble | None = None
 
@@ -64,19 +66,16 @@ class ClientRun:
         Raises:
             UsageFault: the client cannot be started.
         """
-        story = Story(NsqDecoder())
-        script = states.script(self.situation)
-        asking = Asking(script, **NAMES)
-        peers = CasePeers(self.situation, self.cases, asking, self.patience_s)
+        story = Story(self.part.part.decode())
+        peers = self.part.meet(self.situation, self.cases, self.patience_s)
         stage = Stage(peers, story, self.transcript)
         try:
             addresses = stage.listen()
-            values = NSQ_CLIENTS.fill(script, addresses, NAMES)
             most_s = self.patience_s * (len(self.cases) + 1)
             stage.play(
                 addresses,
                 self.command,
-                values,
+                self.part.fill(self.situation, addresses),
                 until=lambda story: self._is_over(stage, peers, story),
                 limits=Limits(self.patience_s, most_s),
             )
@@ -89,18 +88,28 @@ class ClientRun:
             return True
         if peers.ticks != self._seen_ticks and stage.child is not None:
             self._seen_ticks = peers.ticks
-            self._look_at(watch.family(stage.child.pid), idle=peers.ticks > 0)
+            self._look_at(stage.child.pid, idle=peers.ticks > 0)
         if self._trouble is not None:
             return True
         # A client that is busy when all is over is watched until it rests.
         return peers.is_over and peers.ticks > 0 and not self._busy_ticks
 
-    def _look_at(self, pids: list[int], *, idle: bool) -> None:
+    def _look_at(self, pid: int, *, idle: bool) -> None:
+        pids = watch.family(pid)
+        before, self._resident = self._resident, watch.resident_bytes(pids)
+        grows = self._resident > before + GROWTH
         self._busy_ticks = self._busy_ticks + 1 if idle and watch.is_runnable(pids) else 0
-        if self._busy_ticks * TICK_S > SPINS_S:
-            self._trouble = Trouble(SPINS, f"busy for {SPINS_S:g} s with nothing to do")
-        elif watch.resident_bytes(pids) > MOST_MEMORY:
+        if self._busy_ticks and grows:
+            self._busy_ticks = 1
+        if self._busy_ticks == 1:
+            self._used_before = measure_session(pid).used
+        if self._resident > MOST_MEMORY:
             self._trouble = Trouble(HOARDS, f"more than {MOST_MEMORY >> 20} MiB of memory")
+        elif self._busy_ticks * TICK_S > SPINS_S and self._has_used_a_processor(pid):
+            self._trouble = Trouble(SPINS, f"busy for {SPINS_S:g} s with nothing to do")
+
+    def _has_used_a_processor(self, pid: int) -> bool:
+        return measure_session(pid).used - self._used_before > SPINS_S * SPINS_SHARE
 
     def _result(self, stage: Stage, peers: CasePeers, story: Story) -> RunResult:
         slowest_s = max(peers.durations, default=0.0)

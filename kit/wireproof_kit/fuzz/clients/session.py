@@ -1,10 +1,10 @@
-"""A fuzz session with an NSQ client: which states it can play, and cases tried with it."""
+"""A fuzz session with a client: which states it can play, and cases tried with it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
-from typing import Final
+from typing import Final, Generic
 
 from wireproof_kit.clients.launch import check_command
 from wireproof_kit.clients.part import Role
@@ -12,24 +12,12 @@ from wireproof_kit.clients.session import ROLES, explain
 from wireproof_kit.clients.story import Story
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Case, Step
+from wireproof_kit.fuzz.clients.idle import IdleCases
+from wireproof_kit.fuzz.clients.part import ClientFuzzPart, S, T
+from wireproof_kit.fuzz.clients.run import ClientRun, RunResult
 from wireproof_kit.fuzz.driver import Choice, ClientRunResult, Generation
 from wireproof_kit.fuzz.generate.case_sources import make_generation, names_of
 from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT
-from wireproof_kit.nsq.clients.client import NSQ_CLIENTS, SETTINGS
-from wireproof_kit.nsq.clients.events import ORDERED, Commanded, Requested
-from wireproof_kit.nsq.clients.fuzz import states
-from wireproof_kit.nsq.clients.fuzz.frames import grammar
-from wireproof_kit.nsq.clients.fuzz.idle import IdleCases
-from wireproof_kit.nsq.clients.fuzz.run import ClientRun, RunResult
-from wireproof_kit.nsq.clients.fuzz.states import (
-    HTTP_PLACES,
-    LOOKUP_DEAD,
-    LOOKUP_DOWN,
-    PUSH,
-    STATES,
-    Situation,
-)
-from wireproof_kit.nsq.clients.identity import list_identities
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
 
@@ -47,11 +35,13 @@ REHEARSED: Final = 2
 
 
 @dataclass(slots=True)
-class NsqClientSession:
-    """The client of a fuzz campaign; it is started anew for every few cases."""
+class FuzzedClient(Generic[S, T]):
+    """The client of a campaign: started anew for every run of cases."""
 
+    part: ClientFuzzPart[S, T]
     command: str
     states: tuple[str, ...] = ()
+    stories: list[Story] = field(default_factory=list[Story])
     patience_s: float = FIRST_S
     fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
     is_closed: bool = False
@@ -65,45 +55,52 @@ class NsqClientSession:
             UsageFault: the client cannot be started.
             TargetUnreachable: the client works in none of the situations.
         """
-        played = ROLES[role]
-        runs = self._rehearse_all([Situation(each, PUSH) for each in played])
-        able = [each.role for each, run in runs.items() if run.done == REHEARSED]
-        lacking: list[Role] = [each for each in played if each not in able]
+        runs: dict[T, RunResult] = {}
+        able: list[Role] = []
+        for each in ROLES[role]:
+            found = self._rehearse_all(self.part.first[each])
+            runs |= found
+            if any(run.done == REHEARSED for run in found.values()):
+                able.append(each)
+        lacking: list[Role] = [each for each in ROLES[role] if each not in able]
         if not able or (role is not None and lacking):
-            run = runs[Situation(lacking[0], PUSH)]
-            raise TargetUnreachable(explain(NSQ_CLIENTS, self.command, lacking[0], run.story))
-        further = [each for each in states.clients(STATES) if each.role in able]
+            run = runs[self.part.first[lacking[0]][0]]
+            raise TargetUnreachable(explain(self.part.part, self.command, lacking[0], run.story))
+        further = [each for each in self.part.clients() if each.role in able]
         runs |= self._rehearse_all([each for each in further if each not in runs])
         fit = {each: run for each, run in runs.items() if run.done == REHEARSED}
         self.states = tuple(
-            name for name, each in STATES.items() if _is_played(each, fit.get(each.client))
+            name
+            for name, each in self.part.states.items()
+            if each.client in fit and self.part.plays(each, fit[each.client].story)
         )
         self.fingerprint = {**self.fingerprint, "states": " ".join(self.states)}
+        self.stories = [run.story for run in fit.values()]
         slowest = max(run.slowest_s for run in fit.values())
         self.patience_s = min(max(FACTOR * slowest, LEAST_S), MOST_S)
 
     def generation(self, choice: Choice) -> Generation:
-        """Return the chosen cases, in the states that the client can be brought into."""
-        known = grammar()
+        """Return the chosen cases."""
+        known = self.part.grammar(self.stories)
         frames = choice.frames or tuple(names_of(known))
         chosen = choice.states or self.states
         inner = make_generation(known, replace(choice, frames=frames, states=chosen))
-        return IdleCases(inner, choice, tuple(each for each in states.IDLE if each in chosen))
+        return IdleCases(inner, choice, tuple(each for each in self.part.idle if each in chosen))
 
     def arrange(self, cases: Sequence[Case]) -> Sequence[Case]:
-        """Return the cases ordered so that those for the same kind of client are together."""
-        order = {each: number for number, each in enumerate(states.clients(STATES))}
-        return sorted(cases, key=lambda case: order[STATES[case.state].client])
+        """Return the cases with those of one client together."""
+        order = {each: number for number, each in enumerate(self.part.clients())}
+        return sorted(cases, key=lambda case: order[self.part.client_of(case)])
 
     def perform(
         self, cases: Sequence[Case], is_stopped: Callable[[], bool]
     ) -> Iterator[ClientRunResult]:
-        """Send the cases to one client after the other; yield the result for each client."""
-        clients = dict.fromkeys(STATES[case.state].client for case in cases)
+        """Try cases with one client after the other; yield what came of each."""
+        clients = dict.fromkeys(map(self.part.client_of, cases))
         parts = [
             part
             for client in clients
-            for part in _divide([c for c in cases if STATES[c.state].client == client])
+            for part in self._divide([c for c in cases if self.part.client_of(c) == client])
         ]
         results = SimpleQueue[ClientRunResult | None]()
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="client-fuzz") as pool:
@@ -121,7 +118,7 @@ class NsqClientSession:
     def record(self, cases: Sequence[Case], is_stopped: Callable[[], bool]) -> Transcript:
         """Send the cases of one client once more, and return the transcript."""
         transcript = Transcript()
-        client = STATES[cases[-1].state].client
+        client = self.part.client_of(cases[-1])
         self._run(client, cases, is_stopped, transcript).play()
         return transcript
 
@@ -136,7 +133,7 @@ class NsqClientSession:
         tell: Callable[[ClientRunResult | None], None],
     ) -> None:
         """Try all cases, with another client after each that violated a rule; tell None last."""
-        client = STATES[cases[0].state].client
+        client = self.part.client_of(cases[0])
         left = tuple(cases)
         try:
             while left and not is_stopped():
@@ -149,40 +146,52 @@ class NsqClientSession:
         finally:
             tell(None)
 
+    def _divide(self, cases: Sequence[Case]) -> Iterator[Sequence[Case]]:
+        """Yield the cases of each run; a client must start for those about its start."""
+        starting = [each for each in cases if self.part.starts(self.part.states[each.state])]
+        yield from ([each] for each in starting)
+        cases = [each for each in cases if each not in starting]
+        for start in range(0, len(cases), CASES_A_RUN):
+            yield cases[start : start + CASES_A_RUN]
+
     def _run(
         self,
-        client: Situation,
+        client: T,
         cases: Sequence[Case],
         is_stopped: Callable[[], bool],
         transcript: Transcript,
-    ) -> ClientRun:
+    ) -> ClientRun[S, T]:
         def is_over() -> bool:
             return self.is_closed or is_stopped()
 
-        return ClientRun(self.command, client, cases, self.patience_s, is_over, transcript)
+        return ClientRun(
+            self.part, self.command, client, cases, self.patience_s, is_over, transcript
+        )
 
-    def _rehearse_all(self, clients: Sequence[Situation]) -> dict[Situation, RunResult]:
+    def _rehearse_all(self, clients: Sequence[T]) -> dict[T, RunResult]:
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="client-fuzz") as pool:
             return dict(zip(clients, pool.map(self._rehearse, clients), strict=True))
 
-    def _rehearse(self, client: Situation) -> RunResult:
+    def _rehearse(self, client: T) -> RunResult:
         """Try the client with nothing, and with a connection that ends."""
-        state = next(name for name, each in STATES.items() if each.client == client)
+        state = next(name for name, each in self.part.states.items() if each.client == client)
         cases = [_send_nothing(number, state) for number in range(REHEARSED)]
         return self._run(client, cases, lambda: False, Transcript()).play()
 
 
-def open_client_session(target: Target, timeout_s: float | None) -> NsqClientSession:
-    """Start a client and check that it can be fuzzed.
+def open_fuzzed_client(
+    part: ClientFuzzPart[S, T], target: Target, timeout_s: float | None
+) -> FuzzedClient[S, T]:
+    """Start a client and see that it can be fuzzed.
 
     Raises:
         UsageFault: the command cannot be used.
-        TargetUnreachable: the client works in none of the situations.
+        TargetUnreachable: as `FuzzedClient.meet`.
     """
     command = target.command or ""
-    check_command(command, SETTINGS)
+    check_command(command, part.part.settings)
     told = {"command": command} | ({"role": target.role} if target.role else {})
-    session = NsqClientSession(command, fingerprint=told)
+    session = FuzzedClient(part, command, fingerprint=told)
     session.meet(target.role)
     if timeout_s is not None:
         session.patience_s = timeout_s
@@ -193,37 +202,3 @@ def _send_nothing(number: int, state: str) -> Case:
     """Return a case that sends nothing; those with odd numbers end the connection."""
     steps = (Step(b"", WHOLE),)
     return Case(number, state, NOTHING_SENT, state, GRAMMAR, steps, delimited=not number % 2)
-
-
-def _divide(cases: Sequence[Case]) -> Iterator[Sequence[Case]]:
-    """Yield the cases of each run; a client must start for those that are about its start."""
-    starting = [each for each in cases if STATES[each.state].place == LOOKUP_DEAD]
-    yield from ([each] for each in starting)
-    cases = [each for each in cases if STATES[each.state].place != LOOKUP_DEAD]
-    for start in range(0, len(cases), CASES_A_RUN):
-        yield cases[start : start + CASES_A_RUN]
-
-
-def _is_played(situation: Situation, run: RunResult | None) -> bool:
-    """Return True if a run has shown that the client does what a state is about."""
-    if run is None or not _shows_ways(situation, run.story):
-        return False
-    paths = {event.path for event in run.story.of(Requested)}
-    if situation.place in (LOOKUP_DOWN, LOOKUP_DEAD):
-        return bool(paths)
-    return situation.place not in HTTP_PLACES or f"/{situation.place}" in paths
-
-
-def _shows_ways(situation: Situation, story: Story) -> bool:
-    """Return True if a client does what makes it differ from one that is told less."""
-    names = {event.name for event in story.of(Commanded)}
-    if situation.role == "producer":
-        wanted = "PUB_TRACE" if situation.trace else "PUB_EXT" if situation.extend else "PUB"
-        return wanted in names or (wanted == "PUB" and "MPUB" in names)
-    if situation.extend and not any(
-        each.get("extend_support") is True for each in list_identities(story)
-    ):
-        return False
-    if situation.trace:
-        return "SUB_ADVANCED" in names
-    return not situation.ordered or bool(names & ORDERED)
