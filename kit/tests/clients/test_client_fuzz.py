@@ -12,6 +12,7 @@ from wireproof_kit.clients.events import Connected, Disconnected, Event
 from wireproof_kit.fuzz.case import GRAMMAR, HALF_CLOSE, Case, Field, Frame, Step
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.generate.case_sources import make_generation, names_of
+from wireproof_kit.fuzz.json_fields import open_documents
 from wireproof_kit.fuzz.oracle.client_deaths import find_reason
 from wireproof_kit.fuzz.oracle.client_rules import NOT_GIVEN, SPINS, STUCK
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
@@ -21,7 +22,6 @@ from wireproof_kit.nsq.clients.fuzz import sending, states
 from wireproof_kit.nsq.clients.fuzz.documents import kinds
 from wireproof_kit.nsq.clients.fuzz.frames import grammar, is_delimited
 from wireproof_kit.nsq.clients.fuzz.idle import IDLE_EVERY, IdleCases
-from wireproof_kit.nsq.clients.fuzz.json_fields import open_documents
 from wireproof_kit.nsq.clients.fuzz.peers import MOST_TRIES, CasePeers
 from wireproof_kit.nsq.clients.fuzz.run import NAMES
 from wireproof_kit.nsq.clients.fuzz.states import STATES

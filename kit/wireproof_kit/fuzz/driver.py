@@ -301,7 +301,7 @@ OpenFuzzSession = Callable[[Target, FuzzSessionOptions], FuzzSession]
 
 
 class ClientFuzzSession(Protocol):
-    """A client that is started again and again, and what peers send to it."""
+    """A program that is started again and again: a client with its peers, or an adapter."""
 
     @property
     def patience_s(self) -> float:
@@ -310,37 +310,41 @@ class ClientFuzzSession(Protocol):
 
     @property
     def fingerprint(self) -> Mapping[str, str]:
-        """What is known of the client."""
+        """What is known of the program."""
         ...
 
     def generation(self, choice: Choice) -> Generation:
-        """Return the chosen cases, in the states that the client plays."""
+        """Return the chosen cases, in the states that the program plays."""
         ...
 
     def arrange(self, cases: Sequence[Case]) -> Sequence[Case]:
-        """Return the cases in an order in which few clients have to be started."""
+        """Return the cases in an order in which few programs have to be started."""
         ...
 
     def perform(
         self, cases: Sequence[Case], is_stopped: Callable[[], bool]
     ) -> "Iterator[ClientRunResult]":
-        """Try cases with one client after the other; yield what came of each."""
+        """Try cases with one program after the other; yield what came of each."""
         ...
 
     def record(self, cases: Sequence[Case], is_stopped: Callable[[], bool]) -> Transcript:
-        """Try cases once more, with one client, and return the exchange."""
+        """Try cases once more, with one program, and return the exchange."""
+        ...
+
+    def revive(self) -> bool:
+        """Return True if the next cases can be tried: the program runs, or can be started."""
         ...
 
     def close(self) -> None:
-        """End every client that still runs."""
+        """End every program that still runs."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ClientRunResult:
-    """What came of one client: the cases tried, and the rule that it violated in the last one.
+    """What came of one program: the cases tried, and the rule that it violated in the last one.
 
-    ``key`` identifies a death by where in the client it happened; ``log`` are its last words.
+    ``key`` identifies a death by where in the program it happened; ``log`` are its last words.
     """
 
     cases: tuple[Case, ...]
@@ -350,3 +354,7 @@ class ClientRunResult:
 
 
 OpenClientFuzzSession = Callable[[Target, float | None], ClientFuzzSession]
+OpenAdapterFuzzSession = Callable[
+    [Target, FuzzSessionOptions, Callable[[], bool] | None], ClientFuzzSession
+]
+"""Opens a system behind an adapter, with what restarts it if the user gave that."""

@@ -1,6 +1,6 @@
-"""A campaign against a client: one worker's batches, and what follows from what they raise.
+"""A campaign against a program, tried run by run: a client, or a system behind an adapter.
 
-A client is started anew for every run of cases, so nothing has to be healed or restarted.
+A client is started anew for every run of cases; an adapter when it has ended.
 """
 
 import math
@@ -31,7 +31,7 @@ AT_ONCE: Final = 128
 
 @dataclass(slots=True)
 class ClientCampaign:
-    """The running campaign of one worker against a client."""
+    """The running campaign of one worker against such a program."""
 
     plan: WorkerPlan
     open_session: Callable[[], ClientFuzzSession]
@@ -118,7 +118,8 @@ class ClientCampaign:
     def is_over(self) -> bool:
         """Return True if the time is over, all cases are tried or the user interrupted."""
         is_behind = self.batches.is_behind(self.batch)
-        return is_behind or self.is_interrupted() or time.monotonic() >= self._ends_at
+        is_cut = self.is_interrupted() or time.monotonic() >= self._ends_at
+        return is_behind or self.died or is_cut
 
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
         """Try cases with clients just started; return the anomaly of this rule that they cause."""
@@ -141,8 +142,9 @@ class ClientCampaign:
         return ()
 
     def heal(self, found: Sequence[Anomaly]) -> bool:
-        """Return True: the next client is a new one."""
-        return True
+        """Return True if the next cases can be tried: the next client is a new one."""
+        self.died = self._session is None or not self._session.revive()
+        return not self.died
 
     def record_exchange(self, cases: Sequence[Case], violated: str) -> Transcript:
         """Try cases once more and return the exchange."""

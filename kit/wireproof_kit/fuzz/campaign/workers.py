@@ -22,7 +22,7 @@ from wireproof_kit.fuzz.send.engine import Counts
 from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.processes.forked_broker import BrokerForkServer
 from wireproof_kit.processes.worker_pool import JobLost, WorkerPool
-from wireproof_kit.protocols import kit_part, read_target
+from wireproof_kit.protocols import adapter_reference, kit_part, read_target
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import Target
 from wireproof_spec.record import FindingRecord
@@ -99,7 +99,8 @@ def run_workers(
 ) -> None:
     """Run a campaign here or in several workers; ``report`` is called with their news."""
     with ExitStack() as stack:
-        server = BrokerForkServer(place.protocol) if place.protocol else None
+        is_forked = place.protocol and not kit_part(place.protocol).adapter_reference
+        server = BrokerForkServer(place.protocol) if is_forked else None
         if server is not None:
             stack.enter_context(server)
         if count == 1:
@@ -171,14 +172,30 @@ def campaign_at(
     server: BrokerForkServer | None = None,
 ) -> Generator[Campaign | ClientCampaign]:
     """Make the campaign that the plan is for; a reference that was started ends with the block."""
-    target = None if place.protocol else read_target(place.url, place.keys)
-    if target is not None and target.is_client():
-        yield ClientCampaign(
-            plan, partial(_open_client, target, place.timeout_s), listener, is_interrupted
-        )
+    open_session = _find_opener(place)
+    if open_session is not None:
+        yield ClientCampaign(plan, open_session, listener, is_interrupted)
         return
     with fuzz_target_at(place, server) as fuzz_target:
         yield Campaign(plan, fuzz_target, listener, is_interrupted)
+
+
+def _find_opener(place: TargetChoice) -> Callable[[], ClientFuzzSession] | None:
+    """Return what opens the program that is tried run by run; None for a broker."""
+    if place.protocol:
+        target = adapter_reference(place.protocol, place.extra)
+    else:
+        target = read_target(place.url, place.keys)
+    if target is None:
+        return None
+    if target.is_client():
+        return partial(_open_client, target, place.timeout_s)
+    opened = kit_part(target.protocol).open_adapter_fuzz_session
+    if opened is None:
+        return None
+    options = FuzzSessionOptions(place.token, timeout_s=place.timeout_s)
+    restart = restart_with(place.restart) if place.restart else None
+    return partial(opened, target, options, restart)
 
 
 def _open_client(target: Target, timeout_s: float | None) -> ClientFuzzSession:

@@ -11,14 +11,16 @@ from wireproof_kit.nsq.clients.fuzz import sending, standalone, states
 from wireproof_kit.nsq.clients.fuzz.documents import PORTS
 from wireproof_kit.nsq.clients.fuzz.run import NAMES
 from wireproof_kit.nsq.clients.fuzz.states import STATES, Situation
+from wireproof_kit.protocols import read_target
 from wireproof_spec.record import FindingRecord
 from wireproof_spec.strict_json import JsonValue
 
 _EMPTY = "CASE: dict[str, Any] = {}\n"
 
 
-def write_script(finding: FindingRecord, command: str) -> str:
+def write_script(finding: FindingRecord, url: str) -> str:
     """Return the script; all that comes from the finding is written as literals."""
+    command = read_target(url).command or ""
     cases = read_cases(finding)
     situation = STATES[cases[-1].state].client
     told: dict[str, JsonValue] = {
