@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def driver(history: Path, *options: str) -> dict:
-    """Measure one history in a new Spark driver."""
+    """Measure one history in a new Spark process, and return the figures."""
     log = OUT.with_suffix(".log")
     command = [sys.executable, str(HERE / "measuring.py"), str(history), "--log", str(log)]
     done = subprocess.run(

@@ -15,9 +15,10 @@ from history_fixture import bundle, rows, versions
 from pyspark.sql import SparkSession
 from quick_spark import quick_session
 
-from wireproof_reports.pipeline import history as h
 from wireproof_reports.pipeline import owner
+from wireproof_reports.pipeline.attempt import Attempt, Conflict, begin
 from wireproof_reports.pipeline.columns import spark_schema, worker_columns
+from wireproof_reports.pipeline.history import NOTHING, entries, read_table
 from wireproof_reports.pipeline.ingest import How, ingest
 from wireproof_reports.pipeline.place import HistoryFault
 from wireproof_reports.pipeline.worker import Batches, Work
@@ -49,14 +50,14 @@ def dead() -> str:
 
 def left_behind(
     spark: SparkSession, history: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> h.Attempt:
+) -> Attempt:
     """Write all of a batch but its publication, in the name of another process."""
     with monkeypatch.context() as patched:
-        patched.setattr(h, "own_name", lambda: name)
-        attempt = h.begin(spark, str(history))
+        patched.setattr("wireproof_reports.pipeline.attempt.own_name", lambda: name)
+        attempt = begin(spark, str(history))
         for table in ("results", "grammar"):
             state = attempt.state
-            some = h.read_table(spark, str(history), table, state).drop("batch").limit(2)
+            some = read_table(spark, str(history), table, state).drop("batch").limit(2)
             attempt.append(table, some, 2)
         return attempt
 
@@ -96,9 +97,9 @@ def test_the_first_ingest_may_be_the_killed_one(
 ) -> None:
     history = tmp_path / "h"
     with monkeypatch.context() as patched:
-        patched.setattr(h, "own_name", dead)
+        patched.setattr("wireproof_reports.pipeline.attempt.own_name", dead)
         schema = spark_schema(TABLES["results"])
-        h.begin(spark, str(history)).append("results", spark.createDataFrame([], schema), 0)
+        begin(spark, str(history)).append("results", spark.createDataFrame([], schema), 0)
 
     ingest(spark, [str(bundle(tmp_path / "2.jsonl", seed=2))], str(history))
 
@@ -115,11 +116,11 @@ def test_of_two_that_make_a_table_at_once_one_comes_again(
     outcomes: list[str] = []
 
     def append(number: int) -> None:
-        attempt = h.Attempt(spark, str(tmp_path / "h"), h.NOTHING, "")
+        attempt = Attempt(spark, str(tmp_path / "h"), NOTHING, "")
         rows = spark.range(1, numPartitions=1).mapInArrow(meet(meeting, number), schema)
         try:
             attempt.append("results", rows, 0)
-        except h.Conflict as error:
+        except Conflict as error:
             outcomes.append(str(error))
         else:
             outcomes.append("in")
@@ -131,7 +132,7 @@ def test_of_two_that_make_a_table_at_once_one_comes_again(
         one.join()
 
     assert sorted(outcomes) == ["in", "results"]
-    assert len(h.entries(spark, str(tmp_path / "h"), "results", 5)) == 1
+    assert len(entries(spark, str(tmp_path / "h"), "results", 5)) == 1
 
 
 def meet(meeting: Path, number: int) -> Work:
@@ -175,8 +176,8 @@ def test_of_another_machine_a_user_must_say_that_it_was_killed(
         ingest(spark, [path], str(history))
     assert ingest(spark, [path], str(history), how=How(take_over=True)).bundles == 1
 
-    runs = h.read_table(spark, str(history), "runs", slow.state).drop("batch")
-    with pytest.raises(h.Conflict):
+    runs = read_table(spark, str(history), "runs", slow.state).drop("batch")
+    with pytest.raises(Conflict):
         slow.publish(runs, 1)
     assert seeds(history) == [1, 2]
 
@@ -184,17 +185,16 @@ def test_of_another_machine_a_user_must_say_that_it_was_killed(
 def test_one_that_comes_between_is_noticed_and_the_batch_made_again(
     spark: SparkSession, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin = h.begin
-    others: list[h.Attempt] = []
+    others: list[Attempt] = []
 
-    def interrupted(*given: object, **more: object) -> h.Attempt:
+    def interrupted(*given: object, **more: object) -> Attempt:
         attempt = begin(*given, **more)  # type: ignore[arg-type]  # as it was called
         if not others:
             others.append(attempt)  # first, for what comes between begins an attempt itself
             left_behind(spark, history, dead(), monkeypatch)
         return attempt
 
-    monkeypatch.setattr(h, "begin", interrupted)
+    monkeypatch.setattr("wireproof_reports.pipeline.ingest.begin", interrupted)
     taken = ingest(spark, [str(bundle(tmp_path / "2.jsonl", seed=2))], str(history))
 
     assert taken.bundles == 1

@@ -163,7 +163,7 @@ def test_claimed(system: System, name: str, value: JsonValue) -> Observation:
     waiting=True,
 )
 def test_claimed_delivery_count(system: System) -> Observation:
-    """A consumer is given a deliveryCount, if that is claimed, when a message comes again."""
+    """If the system claims deliveryCount, a consumer gets one with each redelivered message."""
     deliveries = take_again(system, 2)
     if isinstance(deliveries, Observation):
         return deliveries

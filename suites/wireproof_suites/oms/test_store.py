@@ -59,7 +59,7 @@ def _observe_time(clock: ServerClock, sent: Sent, delivery: Delivery) -> Observa
     waiting=True,
 )
 def test_timestamp_stable(system: System) -> Observation:
-    """Two groups that read a message one after the other are told the same storeTimestamp."""
+    """Two consumer groups that read a message one after the other get the same storeTimestamp."""
     destination, consumer = system.warm_destination()
     other = destination.new_consumer("wp_other_group")
     sent = destination.send()

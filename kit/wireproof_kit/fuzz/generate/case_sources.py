@@ -29,7 +29,7 @@ class MakeCases(Protocol):
 def make_generation(
     grammar: Grammar, choice: Choice, *, usual: MakeCases = Generator
 ) -> Generation:
-    """Return the generation of the chosen cases; ``usual`` makes them if not all are drawn.
+    """Return the generator of the chosen fuzz cases; ``usual`` makes it unless all are drawn.
 
     Raises:
         UsageFault: the grammar has no frame or state of a chosen name.
@@ -62,5 +62,5 @@ def _without(grammar: Grammar, choice: Choice) -> tuple[Grammar, tuple[str, ...]
 
 
 def names_of(grammar: Grammar) -> list[str]:
-    """Return the names of all kinds of frames."""
+    """Return the names of all kinds of frames in a grammar."""
     return [kind.name for kind in grammar.kinds]

@@ -49,7 +49,7 @@ SAMPLE: Mapping[str, JsonValue] = {
     names.TRACE_ID: "wp-trace",
     names.PRIORITY: 7,
 }
-"""Attributes of the message that is judged as a document, as far as the adapter claims them."""
+"""Attributes of the message that is tested as a document, if the adapter claims them."""
 WORDS: Mapping[str, str] = {
     "store-timestamp": names.STORE_TIMESTAMP,
     "store-host": names.STORE_HOST,
@@ -68,11 +68,11 @@ WORDS: Mapping[str, str] = {
     "hold": "hold",
     "compression": "compression",
 }
-"""The word by which an adapter claims each capability."""
+"""For each capability, the name under which an adapter claims it."""
 
 
 class AdapterSession:
-    """An open session with a system behind an adapter; thread-safe."""
+    """An open session with the system behind an adapter; thread-safe."""
 
     def __init__(self, link: Link, options: SessionOptions) -> None:
         self._link = link
@@ -85,7 +85,7 @@ class AdapterSession:
         self.patience = Patience(answer=seconds, push=seconds, redelivery=seconds)
 
     def meet(self) -> None:
-        """Check the adapter, measure the server's clock, and see a first message arrive.
+        """Check the adapter, measure the server's clock, and wait until a first message arrives.
 
         Raises:
             TargetUnreachable: the adapter breaks the protocol.
@@ -109,11 +109,11 @@ class AdapterSession:
         """Do nothing: each case creates its destinations."""
 
     def probe_capability(self, name: str) -> Probe:
-        """Return what the adapter claims; for documents, what the first message shows."""
+        """Return whether the adapter claims a capability, or the first message shows it."""
         return Probe(self._probe(name), Transcript())
 
     def probe_reading(self, name: str) -> Probe:
-        """Return no reading: the cases about it show which one is followed."""
+        """Return no reading: the cases themselves show which one the system follows."""
         note = f"{name} shows in the cases that are about it"
         return Probe(observed("unavailable", note=note), Transcript())
 
@@ -124,7 +124,7 @@ class AdapterSession:
         """Do nothing: each case creates its destinations."""
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
-        """Return new kit objects for one run of one case."""
+        """Return the kit objects that a case asks for by argument name, new for one run of it."""
         arguments: dict[str, object] = {}
         if SYSTEM in names:
             arguments[SYSTEM] = self.system(transcript)
@@ -136,10 +136,10 @@ class AdapterSession:
         return arguments
 
     def release(self, arguments: Mapping[str, object]) -> None:
-        """Release nothing: requests leave nothing open."""
+        """Do nothing: requests leave nothing open."""
 
     def control(self) -> Control:
-        """Make a control round trip: ask for an operation that does not exist."""
+        """Measure a round trip: request an operation that does not exist."""
 
         def trip(seconds: float) -> float:
             started = time.monotonic()
@@ -149,11 +149,11 @@ class AdapterSession:
         return control_round_trip(trip, self.patience)
 
     def is_alive(self) -> bool:
-        """Return True if the adapter runs and has kept to the protocol."""
+        """Return True if the adapter runs and has not broken the protocol."""
         return self._link.is_alive()
 
     def fingerprint(self) -> dict[str, str]:
-        """Return what the adapter tells of itself, and how the server's clock stands."""
+        """Return what the adapter reports about itself, and the offset of the server's clock."""
         hello, clock = self._link.hello, self._clock
         return {
             "name": hello.name,
@@ -245,7 +245,8 @@ def open_session(target: Target, options: SessionOptions) -> AdapterSession:
 
     Raises:
         UsageFault: an option does not apply to adapters, or the command cannot be started.
-        TargetUnreachable, TargetSilent: as `AdapterSession.meet`.
+        TargetUnreachable: the adapter breaks the protocol or cannot be reached.
+        TargetSilent: the adapter does not answer, or a first message does not arrive.
     """
     if options.topics:
         raise UsageFault("--topic says nothing about an adapter; leave it out")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from wireproof_kit.fuzz.case import Field, Frame
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.random_source import RandomSource
-from wireproof_kit.fuzz.generate.text_traps import Trap
+from wireproof_kit.fuzz.generate.traps.text_traps import Trap
 from wireproof_kit.fuzz.json_fields import open_documents
 from wireproof_kit.oms import strategies
 from wireproof_kit.oms.fuzz.placeholders import BODY, DESTINATION, TRANSACTION
