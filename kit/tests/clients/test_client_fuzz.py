@@ -11,9 +11,9 @@ from wireproof_kit.clients.effects import Effect, HangUp, Later, Send
 from wireproof_kit.clients.events import Connected, Disconnected, Event
 from wireproof_kit.fuzz.case import GRAMMAR, HALF_CLOSE, Case, Field, Frame, Step
 from wireproof_kit.fuzz.clients.idle import IDLE_EVERY, IdleCases
-from wireproof_kit.fuzz.clients.json_fields import open_documents
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.generate.case_sources import make_generation, names_of
+from wireproof_kit.fuzz.json_fields import open_documents
 from wireproof_kit.fuzz.oracle.client_deaths import find_reason
 from wireproof_kit.fuzz.oracle.client_rules import NOT_GIVEN, SPINS, STUCK
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS

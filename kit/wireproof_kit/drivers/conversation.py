@@ -16,6 +16,7 @@ from wireproof_spec.driver.lines import (
     Hello,
     Line,
     LineFault,
+    Members,
     read_line,
     request_line,
 )
@@ -44,7 +45,7 @@ class Conversation:
             self._check(line)
             yield line
 
-    def request(self, op: str, fields: Mapping[str, JsonValue] | None = None) -> tuple[int, bytes]:
+    def request(self, op: str, fields: Members | None = None) -> tuple[int, bytes]:
         """Return the id and the bytes of a new request."""
         number, self.next_id = self.next_id, self.next_id + 1
         self._asked[number] = op

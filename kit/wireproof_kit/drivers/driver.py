@@ -18,6 +18,7 @@ from wireproof_spec.driver.lines import (
     Fields,
     Hello,
     LineFault,
+    Members,
     Unsupported,
 )
 
@@ -81,7 +82,7 @@ class Driver:
         return self._child
 
     def request(
-        self, op: str, fields: Fields | None = None, *, within: float = ANSWER_WITHIN_S
+        self, op: str, fields: Members | None = None, *, within: float = ANSWER_WITHIN_S
     ) -> Answer:
         """Send a request for an operation, wait for the answer and return it.
 
@@ -91,7 +92,7 @@ class Driver:
         """
         return self.answer(self.send(op, fields), op, within=within)
 
-    def send(self, op: str, fields: Fields | None = None) -> int:
+    def send(self, op: str, fields: Members | None = None) -> int:
         """Send a request for an operation; return its id, with which `answer` gets the answer.
 
         Raises:

@@ -312,7 +312,7 @@ OpenFuzzSession = Callable[[Target, FuzzSessionOptions], FuzzSession]
 
 
 class ClientFuzzSession(Protocol):
-    """A client under test that is started again and again, and fuzzed by the servers it uses."""
+    """A program that is started again and again: a client with its peers, or an adapter."""
 
     @property
     def patience_s(self) -> float:
@@ -321,38 +321,41 @@ class ClientFuzzSession(Protocol):
 
     @property
     def fingerprint(self) -> Mapping[str, str]:
-        """The properties that identify the client."""
+        """What is known of the program."""
         ...
 
     def generation(self, choice: Choice) -> Generation:
-        """Return the chosen cases, in the states that the client can be brought into."""
+        """Return the chosen cases, in the states that the program plays."""
         ...
 
     def arrange(self, cases: Sequence[Case]) -> Sequence[Case]:
-        """Return the cases ordered so that few clients have to be started."""
+        """Return the cases in an order in which few programs have to be started."""
         ...
 
     def perform(
         self, cases: Sequence[Case], is_stopped: Callable[[], bool]
     ) -> "Iterator[ClientRunResult]":
-        """Send the cases to one client after the other; yield the result for each client."""
+        """Try cases with one program after the other; yield what came of each."""
         ...
 
     def record(self, cases: Sequence[Case], is_stopped: Callable[[], bool]) -> Transcript:
-        """Send the cases once more to one client, and return the transcript."""
+        """Try cases once more, with one program, and return the exchange."""
+        ...
+
+    def revive(self) -> bool:
+        """Return True if the next cases can be tried: the program runs, or can be started."""
         ...
 
     def close(self) -> None:
-        """End every client that still runs."""
+        """End every program that still runs."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ClientRunResult:
-    """The result for one client: the cases sent, and the rule that it violated in the last.
+    """What came of one program: the cases tried, and the rule that it violated in the last one.
 
-    ``key`` identifies a crash by the place in the client; ``log`` is the end of the client's
-    output.
+    ``key`` identifies a death by where in the program it happened; ``log`` are its last words.
     """
 
     cases: tuple[Case, ...]
@@ -362,3 +365,7 @@ class ClientRunResult:
 
 
 OpenClientFuzzSession = Callable[[Target, float | None], ClientFuzzSession]
+OpenAdapterFuzzSession = Callable[
+    [Target, FuzzSessionOptions, Callable[[], bool] | None], ClientFuzzSession
+]
+"""Opens a system behind an adapter, with what restarts it if the user gave that."""

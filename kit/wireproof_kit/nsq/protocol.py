@@ -40,10 +40,10 @@ def _open_client_fuzz_session(target: Target, timeout_s: float | None) -> "Clien
     return open_fuzzed_client(make_part(), target, timeout_s)
 
 
-def _write_client_script(finding: "FindingRecord", command: str) -> str:
+def _write_client_script(finding: "FindingRecord", url: str) -> str:
     from wireproof_kit.nsq.clients.fuzz.reproduce import write_script
 
-    return write_script(finding, command)
+    return write_script(finding, url)
 
 
 def _check_client_driver(command: str) -> "Iterator[Finding]":

@@ -11,6 +11,7 @@ from wireproof_reference_impl.oms.faulty import (
     expiry,
     headers,
     message,
+    parsing,
     partitions,
     priority,
     store,
@@ -36,6 +37,7 @@ FAULTS: Mapping[str, Preset] = {
         store,
         message,
         documents,
+        parsing,
     )
     for preset in family.FAULTS
 }

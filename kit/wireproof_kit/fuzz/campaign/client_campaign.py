@@ -1,6 +1,6 @@
-"""A campaign against a client: one worker's batches, and what follows from what they raise.
+"""A campaign against a program, tried run by run: a client, or a system behind an adapter.
 
-A client is started anew for every run of cases, so nothing has to be healed or restarted.
+A client is started anew for every run of cases; an adapter when it has ended.
 """
 
 import time
@@ -24,7 +24,7 @@ AT_ONCE: Final = 128
 
 @dataclass(slots=True, kw_only=True)
 class ClientCampaign(WorkerCampaign):
-    """The running fuzz campaign of one worker against a client."""
+    """The running campaign of one worker against a client, or a system behind an adapter."""
 
     open_session: Callable[[], ClientFuzzSession]
     _session: ClientFuzzSession | None = None
@@ -85,8 +85,9 @@ class ClientCampaign(WorkerCampaign):
         return ()
 
     def heal(self, found: Sequence[Anomaly]) -> bool:
-        """Return True: the next client is newly started."""
-        return True
+        """Return True if the next cases can be tried: the next client is a new one."""
+        self.died = self._session is None or not self._session.revive()
+        return not self.died
 
     def record_exchange(self, cases: Sequence[Case], violated: str) -> Transcript:
         """Try cases once more and return the transcript."""

@@ -122,6 +122,10 @@ class FuzzedClient(Generic[S, T]):
         self._run(client, cases, is_stopped, transcript).play()
         return transcript
 
+    def revive(self) -> bool:
+        """Return True: each run starts a client."""
+        return True
+
     def close(self) -> None:
         """End every client of this session that still runs; others may run in this process."""
         self.is_closed = True

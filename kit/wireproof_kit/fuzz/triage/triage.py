@@ -11,6 +11,7 @@ from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.target_history import TargetHistory
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Trouble
+from wireproof_kit.fuzz.oracle.client_rules import ENDED
 from wireproof_kit.fuzz.oracle.rules import DEAD, FILES, HUNG, LINGERS, MEMORY
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.consequences import (
@@ -323,7 +324,7 @@ class Triage:
 
     def _keep_last_words(self, anomaly: Anomaly) -> None:
         """Record the likely causes when the target died or hangs and cannot be restarted."""
-        is_dead, died = anomaly.trouble.violated == DEAD, self.campaign.died
+        is_dead, died = anomaly.trouble.violated in (DEAD, ENDED), self.campaign.died
         if is_dead and not died:
             return  # no time to find its cause: told with all deaths that no case explains
         self._attribute(anomaly)

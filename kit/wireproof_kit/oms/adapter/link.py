@@ -18,9 +18,9 @@ from wireproof_spec.driver.lines import (
     VERSION,
     Answer,
     Failure,
-    Fields,
     Hello,
     LineFault,
+    Members,
     Result,
     Unsupported,
     read_hello,
@@ -33,6 +33,10 @@ HELLO: Final = "hello"
 HTTP_OK: Final = 200
 KEEP: Final = (("Connection", "keep-alive"), ("Content-Type", "application/json"))
 CLOSE_WITHIN_S: Final = 2.0
+
+
+class NotAnswered(TargetUnreachable):
+    """An HTTP server closed the connection, or sent something else, instead of an answer."""
 
 
 class Link(Protocol):
@@ -48,7 +52,7 @@ class Link(Protocol):
         """The adapter's greeting."""
         ...
 
-    def request(self, op: str, fields: Fields, *, within: float = ANSWER_WITHIN_S) -> Answer:
+    def request(self, op: str, fields: Members, *, within: float = ANSWER_WITHIN_S) -> Answer:
         """Send a request for an operation and return the answer.
 
         Raises:
@@ -59,6 +63,10 @@ class Link(Protocol):
 
     def is_alive(self) -> bool:
         """Return True if the adapter runs and has not broken the protocol."""
+        ...
+
+    def describe_end(self) -> str:
+        """Return how the adapter has ended, with its last words; empty while it runs."""
         ...
 
     def close(self) -> None:
@@ -79,13 +87,21 @@ class ExecLink:
         """The adapter's greeting."""
         return self._driver.hello
 
-    def request(self, op: str, fields: Fields, *, within: float = ANSWER_WITHIN_S) -> Answer:
+    def request(self, op: str, fields: Members, *, within: float = ANSWER_WITHIN_S) -> Answer:
         """Send a request for an operation and return the answer."""
         return self._driver.request(op, fields, within=within)
 
     def is_alive(self) -> bool:
         """Return True if the adapter's process runs and has not broken the protocol."""
         return self._driver.is_alive()
+
+    def describe_end(self) -> str:
+        """Return how the process has ended, and what it wrote last."""
+        child = self._driver.child
+        if child.exit_code() is None:
+            return ""
+        written = child.kept["stderr"].data().decode("utf-8", "replace")
+        return f"{child.last_words()}\n{written}"
 
     def close(self) -> None:
         """Ask the adapter to close, then end its process and all processes that it started."""
@@ -108,7 +124,7 @@ class HttpLink:
         """The adapter's greeting."""
         return self._hello
 
-    def request(self, op: str, fields: Fields, *, within: float = ANSWER_WITHIN_S) -> Answer:
+    def request(self, op: str, fields: Members, *, within: float = ANSWER_WITHIN_S) -> Answer:
         """Send a request for an operation and return the answer."""
         number = next(self._numbers)
         body = request_line(number, op, fields).rstrip()
@@ -117,7 +133,7 @@ class HttpLink:
         if got.failure == "silence":
             raise TargetSilent(f"{self.name}: no answer to {op} within {within:g} s")
         if got.failure is not None:
-            raise TargetUnreachable(f"{self.name}: no answer to {op} ({got.failure})")
+            raise NotAnswered(f"{self.name}: no answer to {op} ({got.failure})")
         if got.status != HTTP_OK:
             raise TargetUnreachable(
                 f"{self.name}: expected status 200 as the answer to {op}, found {got.status}"
@@ -127,6 +143,10 @@ class HttpLink:
     def is_alive(self) -> bool:
         """Return True if the adapter's server accepts a connection now."""
         return accepts(self._address)
+
+    def describe_end(self) -> str:
+        """Return that the server accepts no connections, if so."""
+        return "" if self.is_alive() else f"{self.name} accepts no connection"
 
     def close(self) -> None:
         """Ask the adapter to close; its HTTP server keeps running."""

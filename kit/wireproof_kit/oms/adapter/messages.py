@@ -90,13 +90,17 @@ def attributes_of(document: Attributes) -> Attributes:
 
 
 def make_document(
-    destination: str, attributes: Attributes | None, header: Attributes, data: bytes
+    destination: str,
+    attributes: Attributes | None,
+    header: Attributes,
+    data: bytes,
+    properties: Attributes = NOTHING,
 ) -> dict[str, JsonValue]:
     """Return a message in its document form; None means without an extension header."""
     message: dict[str, JsonValue] = {
         names.VERSION: VERSION,
         names.HEADER: {names.DESTINATION: destination, **header},
-        names.PROPERTIES: {},
+        names.PROPERTIES: dict(properties),
         names.DATA: in_base64(data),
     }
     if attributes is not None:

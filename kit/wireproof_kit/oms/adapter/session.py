@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from wireproof_kit.decoding.json_text import json_line
 from wireproof_kit.drivers.check import UNKNOWN_OPERATION
+from wireproof_kit.drivers.driver import ANSWER_WITHIN_S
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable, UsageFault
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.oms.adapter.exchange import Exchange, describe
@@ -25,7 +26,7 @@ from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.driver.lines import Result, Unsupported
+from wireproof_spec.driver.lines import Hello, Result, Unsupported
 from wireproof_spec.oms import names
 from wireproof_spec.oms.names import Kind
 from wireproof_spec.strict_json import JsonValue
@@ -98,7 +99,7 @@ class AdapterSession:
                 f"{describe(answer)}; expected unsupported (see `wireproof adapter check`)"
             )
         slowest = self._measure_clock(exchange)
-        arrived = self._warm_up(exchange)
+        arrived = self._warm_up()
         if self._fixed is None:
             answer_s = min(max(ANSWER_FACTOR * slowest, ANSWER_LEAST), ANSWER_MOST)
             push_s = min(max(PUSH_FACTOR * arrived, PUSH_LEAST), PUSH_MOST)
@@ -126,7 +127,7 @@ class AdapterSession:
         """Return the kit objects that a case asks for by argument name, new for one run of it."""
         arguments: dict[str, object] = {}
         if SYSTEM in names:
-            arguments[SYSTEM] = self._system(Exchange(self._link, transcript))
+            arguments[SYSTEM] = self.system(transcript)
         if CAPTURE in names:
             known = {} if self._document is None else {RECEIVED: self._document}
             arguments[CAPTURE] = Capture(known, Kind.MESSAGE, transcript)
@@ -165,7 +166,14 @@ class AdapterSession:
         """Close the adapter, and end it if the kit has started it."""
         self._link.close()
 
-    def _system(self, exchange: Exchange) -> System:
+    @property
+    def hello(self) -> Hello:
+        """The greeting of the adapter."""
+        return self._link.hello
+
+    def system(self, transcript: Transcript, *, within_s: float = ANSWER_WITHIN_S) -> System:
+        """Return the system, with the seconds in which it must answer."""
+        exchange = Exchange(self._link, transcript, within_s=within_s)
         return System(exchange, self.patience, self._clock, self._naming, self._plain)
 
     def _probe(self, name: str) -> Observation:
@@ -195,7 +203,7 @@ class AdapterSession:
             self._clock = ServerClock(ahead, quickest / 2 + 1)
         return max(trips)[0] / 1000
 
-    def _warm_up(self, exchange: Exchange) -> float:
+    def _warm_up(self) -> float:
         """Send a first message and keep it; return the seconds until it arrived.
 
         The first one has no attribute if the system accepts that: which attributes it refuses, and
@@ -203,7 +211,7 @@ class AdapterSession:
         has the attributes, if a message with them arrives.
         """
         claims = self._link.hello.claims
-        destination = self._system(exchange).new_destination()
+        destination = self.system(Transcript()).new_destination()
         consumer = destination.new_consumer(GROUP)
         attributes = {name: SAMPLE[name] for name in SAMPLE if name in claims}
         sent = self._send_first(destination, ({}, None, attributes))

@@ -153,6 +153,7 @@ class Destination:
         *,
         header: Attributes = NOTHING,
         body: bytes | None = None,
+        properties: Attributes = NOTHING,
         op: str = "send",
         hold_ms: int | None = None,
     ) -> Sent:
@@ -163,7 +164,9 @@ class Destination:
         """
         data = self.system.next_body() if body is None else body
         chosen = self.system.plain if attributes is NOTHING else attributes
-        fields: dict[str, JsonValue] = {"message": make_document(self.name, chosen, header, data)}
+        fields: dict[str, JsonValue] = {
+            "message": make_document(self.name, chosen, header, data, properties)
+        }
         if hold_ms is not None:
             fields["hold_ms"] = hold_ms
         called, called_ms = time.monotonic(), kit_ms()

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from wireproof_kit.fuzz.case import Frame
 from wireproof_kit.fuzz.clients.http_answers import keep_document, response_frame
-from wireproof_kit.fuzz.clients.json_fields import open_documents
 from wireproof_kit.fuzz.generate import field_map
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
+from wireproof_kit.fuzz.json_fields import open_documents
 from wireproof_kit.iggy.clients.answers import http_answer, http_refusal, polled_json
 from wireproof_kit.iggy.clients.fuzz.states import LOGIN, POLL, SEND, STATES, STORE, named
 from wireproof_kit.iggy.clients.log import make_message

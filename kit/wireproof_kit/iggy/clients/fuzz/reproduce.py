@@ -18,6 +18,7 @@ from wireproof_kit.iggy.clients.log import LOG
 from wireproof_kit.iggy.clients.peers import IggyPeers
 from wireproof_kit.iggy.clients.probes import ONE
 from wireproof_kit.iggy.clients.script import TRANSPORTS, Transport
+from wireproof_kit.protocols import read_target
 from wireproof_spec.driver.lines import in_base64
 from wireproof_spec.iggy import kinds
 from wireproof_spec.iggy.bodies.consumer import Consumer
@@ -42,15 +43,15 @@ _HTTP: Mapping[str, str] = {
 """What begins a request over HTTP, and ends its path, by command."""
 
 
-def write_script(finding: FindingRecord, command: str) -> str:
-    """Return the script."""
+def write_script(finding: FindingRecord, url: str) -> str:
+    """Return a Python script, with the finding as literals, that sends its cases to a client."""
     cases = read_cases(finding)
     situation = STATES[cases[-1].state].client
     operation = ask_poll() if situation.role == "consumer" else ask_send([ONE])
     told: dict[str, JsonValue] = {
         "finding": finding.id,
         "violated": finding.violated,
-        "command": command,
+        "command": read_target(url).command or "",
         "role": situation.role,
         "transport": situation.transport,
         "cases": [_describe(case) for case in cases],

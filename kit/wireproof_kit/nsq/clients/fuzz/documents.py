@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from wireproof_kit.fuzz.case import Frame
 from wireproof_kit.fuzz.clients.http_answers import keep_document, response_frame
-from wireproof_kit.fuzz.clients.json_fields import open_documents
+from wireproof_kit.fuzz.json_fields import open_documents
 from wireproof_kit.nsq.clients.events import Requested
 from wireproof_kit.nsq.clients.lookup_server import LISTLOOKUP, LOOKUP, answer
 from wireproof_kit.nsq.clients.script import LOOKUP_1, NODE_1, Respond, Script, Shape

@@ -6,12 +6,12 @@ from typing import Any
 from hypothesis import strategies as st
 
 from wireproof_kit.fuzz.case import Frame, Role
-from wireproof_kit.fuzz.clients.json_fields import open_documents
 from wireproof_kit.fuzz.generate import field_map
 from wireproof_kit.fuzz.generate.field_map import nest_frame
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.json_documents import texts
 from wireproof_kit.fuzz.generate.values import Rules, values
+from wireproof_kit.fuzz.json_fields import open_documents
 from wireproof_kit.nsq.clients.fuzz import documents, states
 from wireproof_kit.nsq.clients.fuzz.states import IDENTIFY, PUBLISH, PUSH, STATES, SUBSCRIBE
 from wireproof_spec.decoding import Schema, encode

@@ -12,12 +12,14 @@ from wireproof_kit.nsq.clients.fuzz import sending, standalone, states
 from wireproof_kit.nsq.clients.fuzz.documents import PORTS
 from wireproof_kit.nsq.clients.fuzz.part import NAMES
 from wireproof_kit.nsq.clients.fuzz.states import STATES, Situation
+from wireproof_kit.protocols import read_target
 from wireproof_spec.record import FindingRecord
 from wireproof_spec.strict_json import JsonValue
 
 
-def write_script(finding: FindingRecord, command: str) -> str:
-    """Return the script."""
+def write_script(finding: FindingRecord, url: str) -> str:
+    """Return a Python script, with the finding as literals, that sends its cases to a client."""
+    command = read_target(url).command or ""
     cases = read_cases(finding)
     situation = STATES[cases[-1].state].client
     told: dict[str, JsonValue] = {
