@@ -6,14 +6,13 @@ from datetime import date
 
 import msgspec
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.history import Published, path_of, read_table
 from wireproof_reports.pipeline.partials import Partial, read_kept
 from wireproof_reports.pipeline.place import PARTIALS
 from wireproof_reports.pipeline.session import ERRORS, first_line
-from wireproof_reports.pipeline.steps import round_down
 from wireproof_spec.history import TABLES
 
 _TARGET = ("protocol", "vendor", "version")
@@ -21,6 +20,15 @@ _CASE = ("case", "case_hash", "clause", "level", "origin", "role")
 _TOLD_APART = (*_TARGET, *_CASE, "verdict", "reading")
 _OF_DAY = (*_TARGET, "day", "group", "level", "origin", "verdict")
 _OF_STEP = (*_TARGET, "interface", "step")
+
+DECADES = 12
+"""Beyond 10^14 µs, three years, nothing more is rounded."""
+WIDTHS = tuple(
+    (below * 10**decade, width * 10**decade)
+    for decade in range(DECADES)
+    for below, width in ((200, 2), (500, 5), (1000, 10))
+)
+"""Below so many µs, durations are rounded down to multiples of so many; not at all below 100."""
 
 FEW = 5_000_000
 """Results up to which reading them again for each question takes no longer than keeping counts."""
@@ -64,6 +72,15 @@ class Tables:
     campaigns: DataFrame
     quarantine: DataFrame
     today: date
+
+
+def round_down(duration_us: Column) -> Column:
+    """Round down to one of 160 steps per factor of ten, so that durations can be counted."""
+    width = F.lit(1)
+    for below, multiple in reversed(WIDTHS):
+        width = F.when(duration_us < below, F.lit(multiple)).otherwise(width)
+    width = F.when(duration_us < 100, F.lit(1)).otherwise(width)
+    return duration_us - duration_us % width
 
 
 def open_tables(

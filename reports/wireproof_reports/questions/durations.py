@@ -7,8 +7,7 @@ which are the same on any number of machines, and are at most 2 % below the exac
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from wireproof_reports.pipeline.steps import DECADES
-from wireproof_reports.pipeline.tables import Tables
+from wireproof_reports.pipeline.tables import DECADES, Tables
 from wireproof_reports.questions.question import (
     PROTOCOL,
     VENDOR,
