@@ -13,7 +13,7 @@ CLIENTS ?= all
 PYTHON_CLIENTS := pynsq gnsq ansq iggy_py
 SPACE := $(subst ,, )
 
-.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients
+.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types mypy pyright imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -83,7 +83,7 @@ matrix:
 
 flips:
 	@$(PYTHON) tools/setup.py dev
-	@$(BIN)/python tools/flips.py $(if $(REFERENCE),--reference $(REFERENCE)) $(if $(SAMPLE),--sample) $(if $(RUNS),--runs $(RUNS))
+	@$(BIN)/python tools/flips.py $(if $(REFERENCE),--reference $(REFERENCE)) $(if $(EXEC),--exec "$(EXEC)") $(if $(PROTOCOL),--protocol $(PROTOCOL)) $(if $(SAMPLE),--sample) $(if $(RUNS),--runs $(RUNS))
 
 crash:
 	@$(PYTHON) tools/setup.py dev
@@ -96,7 +96,7 @@ connections:
 edges:
 	@$(PYTHON) tools/setup.py dev
 	@WIREPROOF_BAD_LINE=ext $(BIN)/python -m pytest -q -s -o timeout=1200 kit/tests/run/test_never_green.py -k "lies or bad_line"
-	@WIREPROOF_HOSTILE=whole $(BIN)/python -m pytest -q -o timeout=1200 kit/tests/commands/test_hostile_bundles.py
+	@WIREPROOF_HOSTILE=whole $(BIN)/python -m pytest -q -o timeout=1200 kit/tests/commands/bundles/test_hostile_bundles.py
 	@WIREPROOF_INTERRUPTS=20 WIREPROOF_DEATHS=10 WIREPROOF_SELECTIONS=10 $(BIN)/python -m pytest -q -o timeout=600 kit/tests/edges
 
 hostile:
@@ -132,17 +132,18 @@ mutation:
 setup:
 	@$(PYTHON) tools/setup.py all
 
-check: lint types imports
+check: lint mypy pyright imports
 
 lint:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
-types:
+types: mypy pyright
+
+mypy pyright:
 	@$(PYTHON) tools/setup.py dev
-	@$(BIN)/mypy
-	@$(BIN)/pyright
+	@$(BIN)/$@
 
 imports:
 	@$(PYTHON) tools/setup.py dev
@@ -165,7 +166,7 @@ help:
 	@echo "make selftest every fault, every variant, fifty mixes of variants (SAMPLE=1: a few)"
 	@echo "make selftest-clients   the same for the cases that judge clients, on the example client"
 	@echo "make matrix   the same, with every case that must not turn red"
-	@echo "make flips    judge the example client 20 times with busy processors (SAMPLE=1: a few cases; REFERENCE=oms)"
+	@echo "make flips    judge the example client 20 times with busy processors (SAMPLE=1: a few cases; REFERENCE=oms, EXEC=\"CMD\")"
 	@echo "make crash    kill a loaded broker 200 times"
 	@echo "make connections   5 000 connections with flat memory"
 	@echo "make fuzz-proof   a campaign for each fault of a parser (SAMPLE=1: a few; LEGAL=1: variants)"

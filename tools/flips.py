@@ -1,8 +1,10 @@
 """Judge the example client again and again on a busy machine: no verdict may ever differ.
 
-python tools/flips.py [--runs N] [--sample] [--ids PREFIX …] [--reference PROTOCOL]
+python tools/flips.py [--runs N] [--sample] [--ids PREFIX …]
+                      [--exec CMD [--protocol PROTOCOL] | --reference PROTOCOL]
 
-With --reference it is the reference broker of a protocol that is judged.
+With --exec it is a client of yours that is judged, with --reference the reference broker of a
+protocol.
 
 While the runs go on, one process for each processor counts as fast as it can. A case whose
 observation differs from that of the first run is printed; then the exit code is 1.
@@ -35,7 +37,10 @@ def main() -> int:
     parser.add_argument("--runs", type=int)
     parser.add_argument("--sample", action="store_true")
     parser.add_argument("--ids", nargs="*", default=[])
-    parser.add_argument("--reference", choices=("nsq", "iggy", "oms"))
+    judged = parser.add_mutually_exclusive_group()
+    judged.add_argument("--reference", choices=("nsq", "iggy", "oms"))
+    judged.add_argument("--exec", dest="command", metavar="CMD")
+    parser.add_argument("--protocol", choices=("nsq", "iggy"), default="nsq")
     given = parser.parse_args()
     runs = given.runs or (SAMPLE_RUNS if given.sample else RUNS)
     with tempfile.TemporaryDirectory() as folder:
@@ -47,7 +52,11 @@ def main() -> int:
         if given.reference:
             with busy_processors():
                 return judge_again(("run", "--reference"), given.ids or [given.reference])
-        ids = given.ids or (SAMPLE if given.sample else ())
+        ids = given.ids or (SAMPLE if given.sample and given.protocol == "nsq" else ())
+        if given.command:
+            client = ("client", "--protocol", given.protocol, "--exec", given.command)
+            with busy_processors():
+                return judge_again(client, ids)
         with (
             ClientForkServer("nsq", folder) as server,
             server.reference() as url,
@@ -57,7 +66,7 @@ def main() -> int:
 
 
 def compare(runs: int, judge_once: Callable[[int], dict[str, str]]) -> int:
-    """Judge so many times; print what differs from the first time, and return the exit code."""
+    """Judge `runs` times, print what differs from the first time, and return the exit code."""
     first: dict[str, str] = {}
     flips = 0
     for number in range(1, runs + 1):
@@ -76,7 +85,7 @@ def compare(runs: int, judge_once: Callable[[int], dict[str, str]]) -> int:
 
 
 def judge(words: Sequence[str], ids: Sequence[str], bundle: Path) -> dict[str, str]:
-    """Run the cases by a command and return the verdict and observation of each."""
+    """Run the cases with a command; return the verdict and observation of each, by id."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "wireproof", "-q", *words, *ids),

@@ -55,8 +55,10 @@ LONG = (
     "parser-cut-sixty-halt",
     "parser-split-at-feed-halts",
     "parser-trace-buffer-shared",
+    "parser-stored-nul-keeps-down",
 )
-"""Faults that need time, a past, a combination or a neighbour: each campaign has `LONG_S`."""
+"""Faults that need time, a past, a combination, a neighbour or a restart: each campaign has
+`LONG_S`."""
 SAMPLE_LEGAL_S = 10
 
 

@@ -13,7 +13,7 @@ MARK = "__wireproof_case__"
 
 @dataclass(frozen=True, slots=True)
 class CaseMark:
-    """The id and clause of a case; its level, accept sets and needs are in the catalogue."""
+    """What the decorator `case` stores of a case: id, clause, needed capabilities and the like."""
 
     id: str
     clause: str
@@ -23,7 +23,7 @@ class CaseMark:
     alone: bool = False
     needs_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     place: str = ""
-    """Where an experiment of another case is repeated; the last part of the id."""
+    """The last part of the id of a case that repeats another one elsewhere, such as over HTTP."""
 
 
 def case(
@@ -38,10 +38,10 @@ def case(
 ) -> Callable[[Callable[P, Observation]], Callable[P, Observation]]:
     """Return a decorator that marks a function as the case ``id`` (protocol/interface/subject).
 
-    ``needs`` adds capabilities to those of the clause. ``waiting`` cases mostly wait and are
-    started early in a thread; ``alone`` cases disturb others and run after them, one at a time;
-    ``hazard`` cases may kill a target and run last of all. ``needs_of`` adds capabilities to the
-    cases of one parameter, by its id.
+    ``needs`` are required capabilities in addition to the clause's. ``waiting`` cases mostly wait
+    and are started early in a thread; ``alone`` cases disturb others and run after them, one at a
+    time; ``hazard`` cases may kill a target and run last of all. ``needs_of`` maps the id of a
+    parameter to the further capabilities that its cases require.
     """
     mark = CaseMark(id, clause, needs, waiting, hazard, alone, needs_of or {})
 

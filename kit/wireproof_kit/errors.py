@@ -4,7 +4,7 @@ from wireproof_kit.wire.transcript import Transcript
 
 
 class KitError(Exception):
-    """The kit could not do its job; ``str()`` is the whole sentence for the user."""
+    """The kit could not do its work; the error's text is a complete sentence for the user."""
 
 
 class UsageFault(KitError):
@@ -22,8 +22,8 @@ class TargetSilent(KitError):
 class ArrangementFailed(KitError):
     """A step that prepares a case (connect, identify, create a topic) failed.
 
-    It carries the answer in words, and the exchange of the step if the case's transcript does not
-    have it. The case is then undecided.
+    The error has the target's answer in words, and the step's transcript if the case's own
+    transcript does not contain it. The case is then undecided.
     """
 
     def __init__(self, text: str, transcript: Transcript | None = None) -> None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first position where the received value differs from the expected one.
+    """The first position where a received value differs from the expected one.
 
-    ``offset`` counts bytes from the start of the frame, record or body that ``field`` lies in.
+    ``offset`` counts bytes from the start of the frame, record or body that contains ``field``.
     """
 
     field: str
@@ -18,11 +18,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A case's result: ``kind[:detail][,after-state]``.
+    """The result of a case, before it is judged; ``value`` is ``kind[:detail][,after-state]``.
 
-    ``overdue`` says that an answer or delivery owed by the target did not come within
-    patience; a control round trip then decides whether the target or the machine was slow.
-    ``starved`` says that the machine was: the target was kept from running.
+    ``overdue``: an answer or delivery that the target had to send did not arrive within patience;
+    a control round trip then decides whether the target or the machine was slow. ``starved``: the
+    machine was slow, because other programs kept the target from running.
     """
 
     value: str
@@ -32,7 +32,7 @@ class Observation:
     starved: bool = False
 
     def then(self, after_state: str) -> "Observation":
-        """Return the observation with the connection's state appended."""
+        """Return the observation with the state of the connection after the case appended."""
         return replace(self, value=f"{self.value},{after_state}")
 
 

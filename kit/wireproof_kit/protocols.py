@@ -31,7 +31,7 @@ RecordedArguments: TypeAlias = "Callable[[TranscriptRecord], Mapping[str, object
 
 @dataclass(frozen=True, slots=True)
 class KitPart:
-    """What the kit needs of a protocol; ``arguments`` are the arguments that cases may take.
+    """The part of the kit for one protocol; ``arguments`` are the arguments that cases may take.
 
     Functions import what they need when they are called, so that loading this costs nothing.
     ``example`` is the URL of a target at its usual port. ``schemes`` are its URL schemes, by
@@ -71,12 +71,12 @@ class KitPart:
 
 
 def known_protocols() -> tuple[str, ...]:
-    """Return the protocols that the kit has a part of, the usual one first."""
+    """Return the names of the protocols that the kit supports, the default one first."""
     return list_having(Group.KIT)
 
 
 def kit_part(protocol: str) -> KitPart:
-    """Return what the kit knows of a protocol.
+    """Return the kit's part for a protocol.
 
     Raises:
         UsageFault: the protocol is unknown.
@@ -93,7 +93,7 @@ def _parts() -> Mapping[str, KitPart]:
 
 
 def schemes() -> Mapping[str, Keys]:
-    """Return what URLs of targets may begin with, and the keys that each knows."""
+    """Return the URL schemes of targets, with the keys that a URL of each scheme may have."""
     return {
         scheme: known.target_keys
         for name, known in _parts().items()
@@ -102,24 +102,27 @@ def schemes() -> Mapping[str, Keys]:
 
 
 def case_arguments() -> frozenset[str]:
-    """Return the names of all that cases may take."""
+    """Return the names of all arguments that cases of any protocol may take."""
     return frozenset(name for known in _parts().values() for name in known.arguments)
 
 
 def example_url() -> str:
-    """Return the URL of a target as one is written."""
+    """Return an example of a target's URL, for messages."""
     return kit_part(known_protocols()[0]).example
 
 
 def url_of(address: str) -> str:
-    """Return the URL that HOST:PORT alone may have meant: of the protocol whose port it is."""
+    """Return the URL that a user who gave only HOST:PORT may have meant.
+
+    Its protocol is the one whose usual port is given, or else the default one.
+    """
     port = address.rpartition(":")[2]
     usual = (known.example for known in _parts().values() if known.example.endswith(f":{port}"))
     return f"{next(usual, example_url()).partition('://')[0]}://{address}"
 
 
 def target_keys() -> Keys:
-    """Return the target keys of all protocols; of equal keys, that of the first protocol."""
+    """Return the URL keys of all protocols; if two have the same key, the first protocol's."""
     keys: dict[str, TargetKey] = {}
     for known in _parts().values():
         keys |= {key: each for key, each in known.target_keys.items() if key not in keys}
@@ -127,10 +130,10 @@ def target_keys() -> Keys:
 
 
 def read_target(url: str, keys: Iterable[tuple[str, str]] = ()) -> Target:
-    """Return the target that a URL names, with the keys given beside it.
+    """Return the target of a URL and of keys that were given as options.
 
     Raises:
-        UsageFault: as `parse_target` and `with_key`.
+        UsageFault: the URL or a key is invalid.
     """
     target = parse_target(url, schemes())
     for key, value in keys:
@@ -149,12 +152,12 @@ def list_with_fuzzing() -> tuple[str, ...]:
 
 
 def suites(protocol: str) -> str:
-    """Return the name of the package that holds the cases of a protocol."""
+    """Return the name of the Python package with the cases of a protocol."""
     return entry_point(Group.SUITES, protocol).value
 
 
 def server(protocol: str) -> Callable[[list[str]], int]:
-    """Import the function that serves a protocol's reference until it is stopped."""
+    """Import the function that runs a protocol's reference server until it is stopped."""
     return cast(Callable[[list[str]], int], entry_point(Group.SERVERS, protocol).load())
 
 

@@ -10,13 +10,13 @@ import pytest
 
 from wireproof_kit.case import MARK, case_mark
 from wireproof_kit.observation import Observation
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 Experiment = Callable[..., Observation]
 
 
 def list_must_cases(protocol: str, module: ModuleType) -> Iterator[Experiment]:
-    """Yield the must cases that a module defines, except those that disturb others or may kill."""
+    """Yield a module's cases of level must, except those that disturb others or may kill."""
     catalogue = load_catalogue(protocol)
     for function in vars(module).values():
         mark = case_mark(function)
@@ -35,11 +35,11 @@ def elsewhere(
     arguments: Mapping[str, str],
     adapt: Callable[[Mapping[str, object]], Mapping[str, object]],
 ) -> Callable[..., Observation]:
-    """Return the experiment of a case as another case, with other arguments.
+    """Return a case that repeats another case with other arguments, such as over HTTP.
 
-    ``arguments`` name by which argument each of the case's own is replaced; ``adapt`` makes of
-    what comes, by the case's own names, what is passed to it. The id is that of the case and then
-    ``place``, so that the same accept sets apply.
+    ``arguments`` maps each replaced argument of the old case to the new one. ``adapt`` turns the
+    values given, by the old names, into the values for the old function. The new id is the old one
+    and ``place``, so that the same accept sets apply.
     """
     mark = case_mark(function)
     if mark is None:
@@ -62,7 +62,7 @@ def elsewhere(
 
 
 def keep_values(repeated: Experiment, start: int, step: int) -> None:
-    """Keep of a case's longest parameter each `step`-th value from `start` on, at least one."""
+    """Keep every `step`-th value of a case's longest parameter from `start`; at least one."""
     marks = [each for each in getattr(repeated, "pytestmark", []) if isinstance(each, pytest.Mark)]
     longest = max(marks, key=_count_values, default=None)
     kept = [_keep(each, start, step) if each is longest else each for each in marks]

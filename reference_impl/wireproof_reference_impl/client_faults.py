@@ -19,7 +19,7 @@ from wireproof_reference_impl.preset import (
 
 
 class Rows:
-    """Makes the faults of one protocol's client, whose clauses mostly begin with `prefix`.
+    """Makes the faults of one protocol's example client; their clauses begin with `prefix`.
 
     A clause that begins with one of `whole` is named as it is.
     """
@@ -53,7 +53,7 @@ def client_variant(name: str, text: str, *overrides: Override) -> Preset:
 
 
 def constant(owner: ModuleType | type, name: str, value: object) -> Override:
-    """Return an override after which a function always returns this value."""
+    """Return an override after which the function `name` of `owner` always returns this value."""
 
     def call(*args: object, **named: object) -> object:
         return value
@@ -62,5 +62,5 @@ def constant(owner: ModuleType | type, name: str, value: object) -> Override:
 
 
 def die() -> NoReturn:
-    """End the process as an unhandled error would."""
+    """End the process at once with exit code 2, as an unhandled error would."""
     os._exit(2)

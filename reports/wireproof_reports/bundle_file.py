@@ -7,15 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from wireproof_spec.catalogue import Catalogue, load_catalogue
+from wireproof_spec.clauses.catalogue import Catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import protocols
-from wireproof_spec.record import (
-    FORMAT,
-    BundleRecord,
-    CaseRecord,
-    FooterRecord,
-    HeaderRecord,
-)
+from wireproof_spec.record import FORMAT, BundleRecord, CaseRecord, FooterRecord, HeaderRecord
 from wireproof_spec.record_file import (
     DAMAGED,
     UNREADABLE,
@@ -29,12 +24,12 @@ from wireproof_spec.record_file import (
 
 
 class BundleFault(Exception):
-    """A file that cannot be rendered as a bundle; ``str()`` is one sentence for the user."""
+    """Raised for a file that is no readable bundle; ``str()`` is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A complete bundle: the header with the target, all case records, and the footer."""
+    """A complete bundle in memory: its header, the records of all cases, and its footer."""
 
     name: str
     header: HeaderRecord
@@ -145,7 +140,7 @@ def _record(name: str, number: int, line: bytes) -> BundleRecord:
 
 
 def check_end(name: str, footer: FooterRecord, digest: str, *, rest: Iterator[bytes]) -> None:
-    """Check the hash in a footer and that nothing follows the footer.
+    """Check the hash in a bundle's footer, and that nothing follows the footer.
 
     Raises:
         BundleFault: the lines have another hash, or the file continues.

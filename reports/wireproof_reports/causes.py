@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wireproof_spec.catalogue import level_rank, matches, named_fault
+from wireproof_spec.clauses.catalogue import level_rank, matches
+from wireproof_spec.clauses.loading import named_fault
 from wireproof_spec.record import CaseRecord
 
 BRIEF_BYTES = 4096
@@ -13,7 +14,7 @@ UNSPECIFIC = frozenset({"wrong", "undecodable", "other-layout"})
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Failing cases of one clause that have the same cause key.
+    """A root cause: failing cases of one clause that have the same cause key.
 
     A fault that the observation names is one cause in all clauses; ``clause`` is the strictest of
     them. ``shown`` represents the cases: the first with an exchange of ordinary length, if any.
@@ -28,7 +29,7 @@ class Cause:
 
     @property
     def origin(self) -> str:
-        """The origin of its clause when the case was judged; empty in bundles before that."""
+        """The origin of the cause's clause when it was judged; empty in bundles before that."""
         return self.cases[0].origin
 
     @property
@@ -38,12 +39,12 @@ class Cause:
 
     @property
     def shown(self) -> CaseRecord:
-        """The case that represents all of them."""
+        """The case that represents all cases of the cause in a report."""
         return next((case for case in self.cases if _is_brief(case)), self.cases[0])
 
 
 def fold(cases: Iterable[CaseRecord]) -> tuple[Cause, ...]:
-    """Group failing cases by root cause: highest level first, then largest, then run order."""
+    """Group failing cases by root cause; sort by level, then number of cases, then run order."""
     folded: dict[tuple[str, str, str], list[CaseRecord]] = {}
     for case in cases:
         if case.verdict == "fail":

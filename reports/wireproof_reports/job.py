@@ -21,7 +21,10 @@ SUBMITTED = Wanted(master="")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Take bundles in, answer all questions; 0, or 2 and one sentence."""
+    """Ingest bundles and answer all questions with Spark, as a job of its own.
+
+    Return 0, or 2 after one sentence on stderr.
+    """
     parser = argparse.ArgumentParser(prog="job.py", description="Fill a history, or ask it.")
     parser.add_argument("history", help="its folder, or a URL that the cluster can read")
     parser.add_argument("--ingest", metavar="LANDING", help="bundles to take in: folder or URL")

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from wireproof_spec.catalogue import Level
-from wireproof_spec.observations import load_observations
+from wireproof_spec.clauses.catalogue import Level
+from wireproof_spec.clauses.observations import load_observations
 from wireproof_spec.record import Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A verdict as a report shows it; the sign is never shown without the title."""
+    """How reports show a verdict: sign, title and meaning; no sign without the title."""
 
     name: Verdict
     sign: str
@@ -111,7 +111,7 @@ _LITERAL = ("error", "response", "http", "same")
 
 
 def spoken(observation: str, of: str = "") -> str:
-    """Return an observation or an accepted pattern in words; ``of`` is a case id or protocol."""
+    """Return an observation or accepted pattern in words; ``of`` is a case id or a protocol."""
     first, *after = observation.split(",")
     words = [_spoken_word(first, of)]
     for number, word in enumerate(after):
@@ -185,17 +185,17 @@ def shown_time(microseconds: int) -> str:
 
 
 def printable(data: bytes) -> str:
-    """Return bytes as text where they are printable UTF-8, with escapes elsewhere."""
+    """Return bytes as text where they are printable UTF-8, and with escapes elsewhere."""
     return escape_unprintable(data.decode("utf-8", "backslashreplace"))
 
 
 def escape_unprintable(text: str) -> str:
-    """Return text with control, bidirectional and other unprintable signs escaped."""
+    """Return a text with control, bidirectional and other unprintable characters escaped."""
     return "".join(sign if sign.isprintable() else _escape(sign) for sign in text)
 
 
 def readable(data: bytes) -> str:
-    """Return bytes as ASCII text with a dot for each unprintable byte."""
+    """Return bytes as ASCII text with a dot for each unprintable byte, as hex dumps show it."""
     return "".join(chr(byte) if 32 <= byte < 127 else "·" for byte in data)
 
 

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Schema(Generic[T]):
-    """A wire shape and the value type it decodes to; `clause` is the clause it stands for."""
+    """A wire layout and the value type it decodes to; `clause` is the id of the clause for it."""
 
     name: str
     clause: str
@@ -48,7 +48,7 @@ class Schema(Generic[T]):
 
 
 def decode(schema: Schema[T], data: bytes) -> T:
-    """Decode all of `data`; remaining bytes are an error.
+    """Decode all of `data` by a schema and return the value; remaining bytes are an error.
 
     Raises:
         WireError: carries clause, field, offset, expected, found.
@@ -71,7 +71,7 @@ def decode_many(
 
 
 def encode(schema: Schema[T], value: T) -> bytes:
-    """Encode a value; sizes, lengths and counts are derived from it.
+    """Encode a value by a schema and return the bytes; sizes, lengths and counts are derived.
 
     Raises:
         WireError: a part does not fit its field; the offset is where it would have been written.
@@ -83,7 +83,7 @@ def encode(schema: Schema[T], value: T) -> bytes:
 
 
 def spans(schema: Schema[T], data: bytes) -> tuple[Span, ...]:
-    """Return the leaf fields of `data` in byte order; never raises.
+    """Return the span of each field without parts of its own, in byte order; never raises.
 
     If `data` does not decode, the last span has the name of the rejected field and covers the rest
     of the bytes.

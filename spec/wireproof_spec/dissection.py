@@ -15,7 +15,7 @@ from wireproof_spec.wording import count_bytes, show_value
 
 
 class PartRefused(construct.ConstructError):
-    """A part does not fit its shape; `field` and `offset` if another part is to blame."""
+    """Raised if a part does not fit its shape; `field` and `offset` if another is to blame."""
 
     def __init__(
         self, *, expected: str, found: str, field: str = "", offset: int | None = None
@@ -29,7 +29,7 @@ class PartRefused(construct.ConstructError):
 
 @dataclass(slots=True)
 class OpenPart:
-    """The named part being read: its path with dots, its offset, and its value."""
+    """A named part that is being read or written: its dotted path, its offset, and its value."""
 
     field: str
     offset: int
@@ -38,7 +38,7 @@ class OpenPart:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A leaf field of some bytes; `value` is text for people."""
+    """The position of a field that has no parts of its own, with its value as text for people."""
 
     offset: int
     length: int
@@ -48,7 +48,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Where and why bytes, or a value, were rejected."""
+    """The field and the byte offset at which bytes, or a value, were rejected, and why."""
 
     field: str
     offset: int
@@ -57,7 +57,7 @@ class Violation:
 
 
 class Dissection(io.BytesIO):
-    """A stream that records the position of every named part, and the first violation."""
+    """A byte stream that records the position of each named part, and the first violation."""
 
     def __init__(self, data: bytes = b"") -> None:
         super().__init__(data)
@@ -74,7 +74,7 @@ class Dissection(io.BytesIO):
 
     @contextmanager
     def within(self, name: str) -> Generator[OpenPart, None, None]:
-        """Track a named part while it is read; record a span if it has no parts of its own."""
+        """Let a named part be read inside; record its span if it has no named parts of its own."""
         outer, first = self._path, len(self.spans)
         self._path = _join_path(outer, name)
         place = OpenPart(self._path, self.tell())
@@ -91,7 +91,7 @@ class Dissection(io.BytesIO):
 
     @contextmanager
     def blame(self) -> Generator[None, None, None]:
-        """Record the error of what is read or written inside, and continue."""
+        """Record a construct error raised inside as the violation, and suppress the error."""
         try:
             yield
         except construct.ConstructError as error:

@@ -7,10 +7,10 @@ DISTRIBUTION = "wireproof"
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs what an extra needs.
+    """Return the pip command that installs the packages of an extra of wireproof.
 
-    It names the packages themselves: wireproof may be installed from a file or a repository, and
-    then no package index has it.
+    The command names the packages themselves: wireproof may be installed from a file or a
+    repository, and then no package index has it.
     """
     try:
         required = metadata.requires(DISTRIBUTION) or []

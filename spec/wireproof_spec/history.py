@@ -20,7 +20,7 @@ Kind = Literal["text", "texts", "count", "flag", "time", "bytes"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: ``count`` is a 64-bit integer, ``time`` is in UTC with microseconds."""
+    """A column of a history table; ``count``: 64-bit integer, ``time``: UTC with microseconds."""
 
     name: str
     kind: Kind

@@ -14,7 +14,7 @@ from wireproof_spec.wire_error import WireError
 
 
 def parse(shape: Shape, clause: str, data: bytes) -> object:
-    """Decode all of `data`.
+    """Decode all of `data` by a shape that construct interprets, and return the value.
 
     Raises:
         WireError: carries clause, field, offset, expected, found.
@@ -30,7 +30,7 @@ def parse(shape: Shape, clause: str, data: bytes) -> object:
 
 
 def build(shape: Shape, clause: str, value: object) -> bytes:
-    """Encode a value.
+    """Encode a value by a shape that construct interprets, and return the bytes.
 
     Raises:
         WireError: a part does not fit its field; the offset is where it would have been written.
@@ -45,7 +45,7 @@ def build(shape: Shape, clause: str, value: object) -> bytes:
 
 
 def dissect(shape: Shape, data: bytes) -> Dissection:
-    """Return where the parts of some bytes lie, and the first violation."""
+    """Decode bytes by a shape; return the positions of their parts and the first violation."""
     dissection = Dissection(data)
     with dissection.blame():
         shape.parse_stream(dissection)
@@ -56,14 +56,14 @@ def dissect(shape: Shape, data: bytes) -> Dissection:
 
 
 def make_error(clause: str, dissection: Dissection) -> WireError:
-    """Return the violation in a dissection as a WireError."""
+    """Return the first violation of a dissection as a WireError of a clause."""
     if dissection.fault is None:
         raise AssertionError(f"{clause}: refused, and accepted when looked at again")
     return wire_error(clause, dissection.fault)
 
 
 def wire_error(clause: str, fault: Violation) -> WireError:
-    """Return a violation as a WireError."""
+    """Return a violation as a WireError of a clause."""
     return WireError(
         clause=clause,
         field=fault.field,

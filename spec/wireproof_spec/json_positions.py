@@ -15,7 +15,7 @@ _BARE = re.compile(r"[^\s,\]}]+")
 
 @dataclass(frozen=True, slots=True)
 class TextPosition:
-    """Where a value begins: `offset` counts bytes from 0, `line` and `column` from 1."""
+    """A position in a JSON text: `offset` in bytes from 0, `line` and `column` from 1."""
 
     offset: int
     line: int
@@ -23,7 +23,7 @@ class TextPosition:
 
 
 class JsonPlaces:
-    """The positions of all values and names of one text.
+    """The positions of all values and names in one JSON text, by JSON pointer.
 
     If a name occurs twice in an object, the last one counts, as for the value.
     """
@@ -36,13 +36,13 @@ class JsonPlaces:
         self._value(_after_blanks(self._text, 0), "")
 
     def value(self, pointer: str) -> TextPosition:
-        """Return where a value begins, or the nearest value that contains it."""
+        """Return where the value at a JSON pointer begins, or the nearest value around it."""
         while pointer and pointer not in self._values:
             pointer = pointer.rpartition("/")[0]
         return self._place(self._values.get(pointer, 0))
 
     def name(self, pointer: str) -> TextPosition:
-        """Return where the name of a value begins, or the value itself if it has no name."""
+        """Return where the name of the value at a JSON pointer begins, or a nameless value."""
         at = self._names.get(pointer)
         return self.value(pointer) if at is None else self._place(at)
 
@@ -87,13 +87,13 @@ def child_pointer(pointer: str, name: str) -> str:
 
 
 def place_at(data: bytes, offset: int) -> TextPosition:
-    """Return the line and column of a byte offset in a text."""
+    """Return offset, line and column of a byte in a UTF-8 text."""
     text = data[:offset].decode("utf-8", "surrogateescape")
     return place_of(text, len(text))
 
 
 def place_of(text: str, at: int, *, start: int = 0) -> TextPosition:
-    """Return the position of a character in a text that begins at byte `start`."""
+    """Return offset, line and column of a character in a text that begins at byte `start`."""
     before = text[:at]
     line_start = before.rfind("\n") + 1
     offset = start + len(before.encode("utf-8", "surrogateescape"))

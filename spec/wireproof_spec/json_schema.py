@@ -32,7 +32,7 @@ _DRIVER = "wireproof_spec.driver"
 
 @dataclass(frozen=True, slots=True)
 class SchemaFault:
-    """Where (a JSON pointer) and how a document violates its schema."""
+    """A violation of a JSON schema: its JSON pointer, what was expected and what was found."""
 
     pointer: str
     expected: str
@@ -40,12 +40,12 @@ class SchemaFault:
 
     @property
     def text(self) -> str:
-        """The violation in words."""
+        """The violation as a sentence."""
         return f"expected {self.expected}, found {self.found}"
 
 
 def check(name: str, value: JsonValue) -> tuple[SchemaFault, ...]:
-    """Return the violations of the schema `name` in a document, by pointer."""
+    """Return the violations of the JSON schema `name` in a value, sorted by JSON pointer."""
     validator: Any = _validator(name)  # the stubs leave out Decimal
     errors: Iterable[ValidationError] = validator.iter_errors(value)
     found = map(_fault, errors)
@@ -53,7 +53,7 @@ def check(name: str, value: JsonValue) -> tuple[SchemaFault, ...]:
 
 
 def document(name: str) -> JsonValue:
-    """Return the schema `name`.
+    """Return the JSON schema with this name as a value.
 
     Raises:
         LookupError: no schema has this name.

@@ -18,7 +18,7 @@ endian (`ul`), as the protocol requires.
 
 import math
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import construct
@@ -49,7 +49,7 @@ Values: TypeAlias = type[Struct]
 
 
 class Integer(FormatField):
-    """An integer; `code` and `order` are format characters of the struct module."""
+    """The layout of an integer; `code` and `order` are format characters of the struct module."""
 
     fmtstr: str
     length: int
@@ -102,7 +102,7 @@ Int128ul = WideInteger(16)
 
 
 class Float(Shape):
-    """A little-endian IEEE number of 4 bytes; NaN and infinity are rejected."""
+    """The layout of a little-endian IEEE number of 4 bytes; NaN and infinity are rejected."""
 
     length = 4
 
@@ -133,7 +133,7 @@ Float32l = Float()
 
 
 class Bytes(construct.Bytes):
-    """A number of bytes: fixed, or a declared length of the same record (`this.name`)."""
+    """The layout of some bytes: a fixed number, or a length declared before (`this.name`)."""
 
     def _parse(self, stream: Stream, context: Context, path: str) -> bytes:
         length = self.length(context) if callable(self.length) else self.length
@@ -150,7 +150,7 @@ class Bytes(construct.Bytes):
 
 
 def room(context: Context) -> int:
-    """Return the number of bytes left to the enclosing declared end, else to the end of input."""
+    """Return how many bytes are left before the enclosing declared end, or the end of input."""
     stream, end = context["_io"], context["_end"]
     if end is None:
         end = stream.getbuffer().nbytes
@@ -162,7 +162,7 @@ Rest = Bytes(room)
 
 
 class Literal(Shape):
-    """Bytes that are always the same and have no value."""
+    """The layout of bytes that are always the same and have no value."""
 
     def __init__(self, value: bytes) -> None:
         super().__init__()
@@ -182,7 +182,7 @@ class Literal(Shape):
 
 
 class Field(NamedShape):
-    """A named part; records its position if the stream is a `Dissection`."""
+    """A named part of a record; its position is recorded if the stream is a `Dissection`."""
 
     name: str  # pyright: ignore[reportIncompatibleVariableOverride]  # a field always has one
 
@@ -201,12 +201,12 @@ class Field(NamedShape):
 
 
 def field(name: str, shape: Shape) -> Field:
-    """Return a part of a record with its published field name."""
+    """Return a part of a record, named as in the published text."""
     return Field(shape, name)
 
 
 class Record(construct.Struct):
-    """Parts in wire order that decode to one value of a `msgspec.Struct`.
+    """The layout of a record: parts in wire order that decode to one `msgspec.Struct`.
 
     Parts without a field in the value are derived (lengths, counts, literals); fields without a
     part are None. Values are frozen and never part of a cycle, so `gc=False` saves the collector
@@ -240,7 +240,7 @@ class Record(construct.Struct):
 
 
 class When(Wrapping):
-    """A part that is present only if `condition` is true; None otherwise."""
+    """A part that is present only if `condition` is true; if absent its value is None."""
 
     def __init__(self, condition: Callable[[Context], object], shape: Shape) -> None:
         super().__init__(shape)
@@ -262,50 +262,46 @@ class When(Wrapping):
         raise construct.SizeofError("only the condition can tell", path=path)
 
 
-class Ranged(Wrapping):
+class Restricted(Wrapping):
+    """An integer whose value must be one of those allowed."""
+
+    def __init__(self, integer: Integer, allowed: Container[int], expected: str) -> None:
+        super().__init__(integer)
+        self.integer = integer
+        self.allowed = allowed
+        self.expected = expected
+
+    def _check(self, value: object) -> int:
+        if type(value) is not int or value not in self.allowed:
+            raise PartRefused(expected=self.expected, found=show_value(value))
+        return value
+
+    def _parse(self, stream: Stream, context: Context, path: str) -> int:
+        return self._check(self.subcon._parse(stream, context, path))
+
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
+        return self.subcon._build(self._check(obj), stream, context, path)
+
+
+class Ranged(Restricted):
     """An integer whose value must lie in a range."""
 
     def __init__(self, integer: Integer, lowest: int, highest: int) -> None:
-        super().__init__(integer)
-        self.integer = integer
+        super().__init__(integer, range(lowest, highest + 1), f"{lowest} to {highest}")
         self.lowest = lowest
         self.highest = highest
 
-    def _check(self, value: object) -> int:
-        if type(value) is not int or not self.lowest <= value <= self.highest:
-            raise PartRefused(expected=f"{self.lowest} to {self.highest}", found=show_value(value))
-        return value
 
-    def _parse(self, stream: Stream, context: Context, path: str) -> int:
-        return self._check(self.subcon._parse(stream, context, path))
-
-    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
-        return self.subcon._build(self._check(obj), stream, context, path)
-
-
-class OneOf(Wrapping):
+class OneOf(Restricted):
     """An integer whose value must be in a list."""
 
     def __init__(self, integer: Integer, values: Iterable[int]) -> None:
-        super().__init__(integer)
-        self.integer = integer
         self.values = tuple(values)
-
-    def _check(self, value: object) -> int:
-        if type(value) is not int or value not in self.values:
-            listed = ", ".join(map(str, self.values))
-            raise PartRefused(expected=f"one of {listed}", found=show_value(value))
-        return value
-
-    def _parse(self, stream: Stream, context: Context, path: str) -> int:
-        return self._check(self.subcon._parse(stream, context, path))
-
-    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
-        return self.subcon._build(self._check(obj), stream, context, path)
+        super().__init__(integer, self.values, f"one of {', '.join(map(str, self.values))}")
 
 
 class Translated(Wrapping):
-    """A shape whose decoded value is converted to another value type."""
+    """A layout whose decoded value is converted to another value type."""
 
     def __init__(
         self,
@@ -330,7 +326,7 @@ class Translated(Wrapping):
 
 
 class Lifted(Translated):
-    """A record of one inner record; the high bits of its `number` become a field of the outer one.
+    """A record around another one; high bits of an inner `number` become a field of the outer one.
 
     The lowest `bits` of the number stay in the inner record; the higher ones become the field
     `into` of `value_type`. `offset` is the number's offset, for errors.
@@ -374,7 +370,7 @@ class Lifted(Translated):
 
 
 def minimum(shape: Shape) -> int:
-    """Return the minimum number of bytes of a shape."""
+    """Return the least number of bytes that a value of a layout can have."""
     least: int | None = getattr(shape, "least", None)
     if least is not None:
         return least
@@ -385,19 +381,19 @@ def minimum(shape: Shape) -> int:
 
 
 def of_type(value_type: type, value: object) -> object:
-    """Return the value to encode; reject it unless it is exactly of this type."""
+    """Return the value unchanged; raise PartRefused unless it is exactly of this type."""
     if type(value) is not value_type:
         raise PartRefused(expected=value_type.__name__, found=show_value(value))
     return value
 
 
 def as_tuple(value: object) -> tuple[object, ...]:
-    """Return the value to encode; reject it unless it is a tuple."""
+    """Return the value unchanged; raise PartRefused unless it is a tuple."""
     if not isinstance(value, tuple):
         raise PartRefused(expected="a tuple", found=show_value(value))
     return cast(tuple[object, ...], value)
 
 
 def name_numbered(shape: Shape, index: int, stream: Stream) -> Shape:
-    """Return a repeated part with its index as name if the stream is a `Dissection`."""
+    """Return an item's layout, named by its index `[i]` if the stream is a `Dissection`."""
     return field(f"[{index}]", shape) if isinstance(stream, Dissection) else shape

@@ -27,9 +27,10 @@ from wireproof_spec.layout import (
 
 
 class Size(Wrapping):
-    """The size of what follows: at least the minimum of its parts, at most the room around it.
+    """The integer that declares the size of the bytes after it.
 
-    The outermost size has nothing around it; if the data is too short, the cut part is blamed.
+    The size is at least the minimum of its parts, and at most the bytes left around it. The
+    outermost size has nothing around it; if the data is too short, the cut part is blamed.
     """
 
     def __init__(self, integer: Integer, least: int) -> None:
@@ -46,7 +47,7 @@ class Size(Wrapping):
 
 
 class Sized(Wrapping):
-    """A shape with its size in bytes before it; the size does not count itself."""
+    """A layout with its size in bytes before it; the size does not count its own bytes."""
 
     def __init__(self, integer: Integer, shape: Shape, *, name: str = "size") -> None:
         super().__init__(shape)
@@ -58,7 +59,7 @@ class Sized(Wrapping):
         self._unpack = struct.Struct(integer.fmtstr).unpack_from
 
     def read_declared(self, head: bytes) -> int:
-        """Return the declared size at the start of some bytes."""
+        """Return the size that the first bytes declare."""
         size: int = self._unpack(head)[0]
         return size
 
@@ -91,19 +92,19 @@ Bounds: TypeAlias = "tuple[int, int] | Callable[[Context], tuple[int, int] | Non
 
 
 class BoundsBy:
-    """Bounds that depend on an earlier integer of the same record."""
+    """Bounds of a length that depend on an earlier integer of the same record."""
 
     def __init__(self, name: str, bounds: Mapping[int, tuple[int, int]]) -> None:
         self.name = name
         self.bounds = bounds
 
     def __call__(self, context: Context) -> tuple[int, int] | None:
-        """Return the bounds for the record read or written so far."""
+        """Return the least and greatest length for a partly read record, or None for any."""
         return self.bounds.get(context[self.name])
 
 
 class Declared(Wrapping):
-    """The length of a later part of the same record, within bounds if there are any."""
+    """An integer that declares the length of a later part, within `bounds` if there are any."""
 
     def __init__(self, integer: Integer, *, of: str, bounds: "Bounds | None" = None) -> None:
         super().__init__(integer)
@@ -132,14 +133,14 @@ class Declared(Wrapping):
 
 
 def measure(value: object) -> int | None:
-    """Return the size of bytes or encoded text; None for other values."""
+    """Return the length in bytes of bytes, or of text in UTF-8; None for other values."""
     if isinstance(value, str):
         return len(value.encode("utf-8", "surrogatepass"))
     return len(value) if isinstance(value, bytes) else None
 
 
 class Count(Wrapping):
-    """The number of items of a later part `Many` of the same record.
+    """The integer that declares the number of items in a later part `Many` of the same record.
 
     It is checked against one byte for each item; an item that is cut short gives a better error.
     """
@@ -160,7 +161,7 @@ class Count(Wrapping):
 
 
 class Many(Wrapping):
-    """A counted number of items of one shape, as a tuple; each has at least one byte."""
+    """Items of one layout as a tuple, as many as a `Count` declares, each at least a byte."""
 
     def __init__(self, each: Shape, *, count: Callable[[Context], int]) -> None:
         super().__init__(each)
@@ -180,7 +181,7 @@ class Many(Wrapping):
 
 
 class Each(Wrapping):
-    """Items of one shape up to the enclosing end, as a tuple.
+    """Items of one layout as a tuple, up to the enclosing end.
 
     There must be at least `fewest`; each has at least one byte.
     """

@@ -20,7 +20,7 @@ ByteOrder: TypeAlias = Literal["big", "little"]
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole number in a range; `width` bytes, or None for decimal digits."""
+    """Describes an integer in a range: `width` bytes, or None for decimal digits."""
 
     lowest: int
     highest: int
@@ -30,7 +30,7 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the listed whole numbers, in `width` bytes."""
+    """Describes an integer of `width` bytes that is one of the listed values."""
 
     values: tuple[int, ...]
     width: int
@@ -39,45 +39,45 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """A finite floating-point number of `width` bytes."""
+    """Describes a finite floating-point number of `width` bytes."""
 
     width: int
 
 
 @dataclass(frozen=True, slots=True)
 class Octets:
-    """Bytes: `size` of them, or None for any number."""
+    """Describes bytes: `size` of them, or None for any number."""
 
     size: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Letters:
-    """UTF-8 text of any length."""
+    """Describes UTF-8 text of any length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """Bytes that match a pattern completely."""
+    """Describes bytes that match a pattern completely."""
 
     pattern: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A bool: whether one certain byte is present."""
+    """Describes a bool: whether one certain byte is present."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Bytes that are always the same and have no value."""
+    """Describes bytes that are always the same and have no value."""
 
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A size, length or count of `width` bytes, which has no value.
+    """Describes a size, length or count of `width` bytes, which is computed from other parts.
 
     It measures the part `of`, or all following parts if that is empty.
     """
@@ -89,7 +89,7 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """Any number of items of one outline; `lead` is the name and size of a length before them."""
+    """Describes items of one outline; `lead` is the name and size of a length before them."""
 
     each: "Outline"
     lead: tuple[str, Derived] | None = None
@@ -97,14 +97,14 @@ class Tuple:
 
 @dataclass(frozen=True, slots=True)
 class Perhaps:
-    """None or the value of an outline; other parts of the record determine which."""
+    """Describes an optional value: other parts of the record determine whether it is None."""
 
     present: "Outline"
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A value of a `msgspec.Struct`, made of named parts in wire order.
+    """Describes a `msgspec.Struct` made of named parts in wire order.
 
     Fields of the value without a part are None.
     """
@@ -115,7 +115,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """A value computed from the value of another outline."""
+    """Describes a value computed from the value of another outline."""
 
     origin: "Outline"
     make: Callable[..., object]
@@ -139,7 +139,7 @@ Outline: TypeAlias = (
 
 
 def outline(schema: Schema[T]) -> Outline:
-    """Return the outline of a schema; a leading size is a part like any other."""
+    """Return a schema's layout as plain data (`Outline`); a leading size is a part like others."""
     return _outline(schema.shape)
 
 

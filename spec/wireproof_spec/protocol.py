@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Group(StrEnum):
-    """The groups of entry points, and what an entry point of each group names."""
+    """The groups of entry points by which a package registers parts of a protocol."""
 
     PROTOCOLS = "wireproof.protocols"
     """A `Protocol`."""
@@ -42,11 +42,11 @@ class Group(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """One protocol: case ids begin with its name, its package contains its law as data.
+    """A registered protocol: its name, and the package that contains its law as data.
 
-    The package must have the folder ``catalogue``; it may have ``observations.toml``,
-    ``json_schemas`` and ``accounting``. Protocols are sorted by rank, then by name; the first one
-    is the default.
+    The ids of its cases begin with the name. The package must have the folder ``catalogue``; it
+    may have ``observations.toml``, ``json_schemas`` and ``accounting``. Protocols are sorted by
+    rank, then by name; the first one is the default.
     """
 
     name: str
@@ -54,19 +54,19 @@ class Protocol:
     rank: int = 100
 
     def folder(self) -> "Traversable":
-        """Return the folder of the package."""
+        """Return the folder of the package that contains the protocol's law."""
         from importlib import resources
 
         return resources.files(self.package)
 
 
 class UnknownProtocol(LookupError):
-    """No installed package registers this protocol, or this part of it."""
+    """Raised if no installed package registers a protocol, or a part of it."""
 
 
 @cache
 def find_registered(group: Group) -> dict[str, "EntryPoint"]:
-    """Return the entry points of a group by protocol; the first one found for each name."""
+    """Return the entry points of a group by protocol name; of several, the first one found."""
     # Imported when used: importlib.metadata takes 20 ms to load, and every server of ours is
     # started from packages that hold a Protocol.
     from importlib.metadata import entry_points
@@ -95,7 +95,7 @@ def protocols() -> Mapping[str, Protocol]:
 
 
 def find_protocol(name: str) -> Protocol:
-    """Return a registered protocol.
+    """Return the registered protocol with this name.
 
     Raises:
         UnknownProtocol: no package registers the protocol.
@@ -107,12 +107,12 @@ def find_protocol(name: str) -> Protocol:
 
 
 def list_having(group: Group) -> tuple[str, ...]:
-    """Return the names of the protocols that register a part, sorted by rank."""
+    """Return the names of the protocols that register an entry point in a group, by rank."""
     return tuple(name for name in protocols() if name in find_registered(group))
 
 
 def entry_point(group: Group, name: str) -> "EntryPoint":
-    """Return the entry point of a protocol's part, without importing it.
+    """Return the entry point that a protocol registers in a group, without importing it.
 
     Raises:
         UnknownProtocol: the protocol has no such part.
@@ -124,7 +124,7 @@ def entry_point(group: Group, name: str) -> "EntryPoint":
 
 
 def part(group: Group, name: str, kind: type[T]) -> T:
-    """Import and return a part of a protocol.
+    """Import and return the object that a protocol registers in a group.
 
     Raises:
         UnknownProtocol: the protocol has no such part, or the part has another type.

@@ -6,29 +6,20 @@ wire that may exceed 2^53 are strings.
 
 import base64
 import zlib
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict, get_args
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from wireproof_spec.catalogue import CLIENT, PROXY, Catalogue, Level, level_rank
-from wireproof_spec.origin import BINDING
+from wireproof_spec.clauses.catalogue import CLIENT, PROXY, Catalogue, Level, level_rank
+from wireproof_spec.clauses.origin import BINDING
 
 FORMAT = 1
 
 Verdict = Literal[
     "pass", "reading", "fail", "known", "unsupported", "inconclusive", "unstable", "error"
 ]
-VERDICTS: tuple[Verdict, ...] = (
-    "pass",
-    "reading",
-    "fail",
-    "known",
-    "unsupported",
-    "inconclusive",
-    "unstable",
-    "error",
-)
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 CONCLUSIVE: frozenset[Verdict] = frozenset({"pass", "reading", "fail", "known"})
 
 ControlState = Literal["prompt", "slow", "dead"]
@@ -45,7 +36,7 @@ _DEFLATE_ABOVE = 4096
 
 
 class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One event on one connection; ``at_us`` counts from the start of the case.
+    """One event on one connection in a bundle; ``at_us``: microseconds since the case started.
 
     The bytes are in ``hex``, or compressed (zlib, base64) in ``deflate`` if long. ``parts`` are
     (offset, length, label, made wrong on purpose).
@@ -61,7 +52,7 @@ class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     note: str = ""
 
     def data(self) -> bytes:
-        """Return the step's bytes; at most ``length`` bytes are decompressed.
+        """Return the bytes of the event; at most ``length`` bytes are decompressed.
 
         Raises:
             ValueError: the record's hex, base64 or deflated data is damaged.
@@ -79,14 +70,14 @@ class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Packed(TypedDict, total=False):
-    """The one field of a step record that contains its bytes."""
+    """The bytes of a step record, in one of two fields: ``hex``, or compressed in ``deflate``."""
 
     hex: str
     deflate: str
 
 
 def pack_bytes(data: bytes) -> Packed:
-    """Return the field for these bytes in a step record: ``hex`` or ``deflate``."""
+    """Return bytes as the field of a step record: ``hex``, or compressed in ``deflate``."""
     if len(data) <= _DEFLATE_ABOVE:
         return {"hex": data.hex()}
     return {"deflate": base64.b64encode(zlib.compress(data, 6)).decode()}
@@ -99,7 +90,7 @@ class TranscriptRecord(msgspec.Struct, frozen=True):
 
 
 class DifferenceRecord(msgspec.Struct, frozen=True):
-    """The first differing field; ``offset`` in bytes within its frame, record or body."""
+    """The first field that differs; ``offset`` in bytes within its frame, record or body."""
 
     field: str
     offset: int | None
@@ -108,7 +99,7 @@ class DifferenceRecord(msgspec.Struct, frozen=True):
 
 
 class SeenRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The observation of one repetition, and the result of its control round trip, if any."""
+    """The observation of one repetition of a case, and the result of its control round trip."""
 
     value: str
     overdue: bool = False
@@ -118,7 +109,7 @@ class SeenRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RepeatsRecord(msgspec.Struct, frozen=True):
-    """How often the case was run, and how often its first observation was repeated."""
+    """How often a case was run, and how often its first observation was repeated."""
 
     runs: Count
     same: Count
@@ -126,7 +117,7 @@ class RepeatsRecord(msgspec.Struct, frozen=True):
 
 
 class DeviationRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The entry of the deviations file that lists exactly this failure.
+    """The entry of the user's deviations file that lists a failure as known.
 
     ``id`` is the entry's case id or prefix, ``expires`` its last day (ISO 8601). An ``expired``
     entry has no effect: the verdict stays ``fail``.
@@ -138,7 +129,7 @@ class DeviationRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
-    """One case: what was observed, and the judge's verdict at the time of the run.
+    """The result of one case: what was observed, and the judge's verdict at the time of the run.
 
     ``level`` and ``origin`` are those of the clause when the case was judged; records from before
     revision 2 of the law have no origin.
@@ -168,7 +159,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     deviation: DeviationRecord | None = None
 
     def list_seen(self) -> tuple[SeenRecord, ...]:
-        """Return the first repetition, and those that came out otherwise."""
+        """Return the first repetition of the case, and those with another observation."""
         first = SeenRecord(
             value=self.observation,
             overdue=self.overdue,
@@ -180,7 +171,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
 
 
 class ClaimRecord(msgspec.Struct, frozen=True):
-    """A capability, what its probe showed, and the exchange as evidence."""
+    """What the probe of a capability showed, with the exchange as evidence."""
 
     state: ClaimState
     observation: str
@@ -190,7 +181,7 @@ class ClaimRecord(msgspec.Struct, frozen=True):
 
 
 class BindingRecord(msgspec.Struct, frozen=True):
-    """The reading bound for a decision, or None if the probe showed no registered one.
+    """The reading that a run uses for a decision; None if the probe showed no registered one.
 
     ``observation`` is ``unavailable`` if the probe could not be run.
     """
@@ -201,7 +192,7 @@ class BindingRecord(msgspec.Struct, frozen=True):
 
 
 class TargetRecord(msgspec.Struct, frozen=True):
-    """The target that was judged; ``fingerprint`` has the properties it reports.
+    """The target that was judged; ``fingerprint`` has the properties that the target reports.
 
     ``role`` is ``client`` if a client was judged, ``proxy`` if the traffic between clients and a
     broker was, otherwise empty.
@@ -214,25 +205,25 @@ class TargetRecord(msgspec.Struct, frozen=True):
     role: str = ""
 
     def parts(self) -> SplitResult:
-        """Return the parts of the URL; all empty if the record has no valid URL."""
+        """Return the parts of the target's URL; all are empty if the record has no valid URL."""
         try:
             return urlsplit(self.url)
         except ValueError:
             return urlsplit("")
 
     def is_client(self) -> bool:
-        """Return True if a client was judged."""
+        """Return True if the target is a client."""
         return self.role == CLIENT
 
     def narrow(self, catalogue: Catalogue) -> Catalogue:
-        """Return the law that binds the target; traffic shows both sides."""
+        """Return the clauses for the target: for clients, for brokers, or for a proxy all."""
         if self.role == PROXY:
             return catalogue
         return catalogue.for_target(is_client=self.is_client())
 
 
 class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
-    """The first line of a bundle.
+    """The first line of a bundle: what was judged, when, and with which options.
 
     A failure counts up to the level ``profile``, and a must only if its origin is in ``origins``.
     ``narrowed`` are the options that left cases out besides the selection: ``-k trace``, ``--lf``.
@@ -263,17 +254,17 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
         return not self.leaves_out(level, origin) and level_rank(level) <= level_rank(self.profile)
 
     def leaves_out(self, level: str, origin: str) -> bool:
-        """Return True if this is a must from an origin that was not asked for."""
+        """Return True if this level is must and the run was not asked to count this origin."""
         return level == "must" and origin in set(BINDING) - set(self.origins)
 
     def scope(self) -> str:
-        """Return what counts, in words: ``level must``, ``level must (origin text, base)``."""
+        """Return which failures count: ``level must``, or ``level must (origin text, base)``."""
         few = "" if set(self.origins) >= set(BINDING) else f" (origin {', '.join(self.origins)})"
         return f"level {self.profile}{few}"
 
 
 class GroupRecord(msgspec.Struct, frozen=True):
-    """A clause group's standing: level → (conforming, asserted) cases.
+    """The result of a clause group: ``counts`` maps a level to (conforming, asserted) cases.
 
     ``origins`` has the same for the musts alone, by origin. ``asked`` is level → how many cases
     the law has for the group, ``unsupported`` how many of them were not run because the target
@@ -295,7 +286,7 @@ class GroupRecord(msgspec.Struct, frozen=True):
 
 
 class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
-    """The last line: the statement, and a hash of all bytes before this line."""
+    """The last line of a bundle: statement, counts, and a hash of all bytes before the line."""
 
     verdicts: dict[str, int]
     groups: tuple[GroupRecord, ...]
@@ -309,7 +300,7 @@ class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
 
 
 class SentRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Bytes that a finding's case sends on connection ``conn``, and how they are written.
+    """Bytes that a fuzz case sends on connection ``conn``, and how they are written.
 
     ``manner`` is whole, split, bytewise, together, half-close, slow or hold; ``cuts`` are
     offsets.
@@ -325,7 +316,7 @@ class SentRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     label: str = ""
 
     def data(self) -> bytes:
-        """Return the bytes.
+        """Return the bytes that are sent.
 
         Raises:
             ValueError: the record's hex, base64 or deflated data is damaged.
@@ -348,7 +339,7 @@ class FuzzCaseRecord(msgspec.Struct, frozen=True):
 
 
 class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"):
-    """A violated rule, with the fewest cases that show it.
+    """A finding of the fuzzer: a violated rule, with the fewest fuzz cases that show it.
 
     ``id`` is a hash of the rule, state, frame, field and class of answer. The finding showed in
     ``shown`` of ``runs`` repetitions and was seen ``seen`` times; ``unconfirmed`` says why it
@@ -377,7 +368,7 @@ class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"
 
 
 class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaign"):
-    """The result of a fuzz campaign: cases and seconds, pipelined and single.
+    """The figures of a fuzz campaign: how many cases, pipelined and single, in how many seconds.
 
     ``coverage`` counts cases by frame, field, mutation and state. ``unwatched_s`` is the time from
     which the process was no longer observed, because another one had taken its place. ``deaths``

@@ -30,7 +30,7 @@ MOST_INFLATED = 512 * MIB
 
 
 class BundleTooLarge(Exception):
-    """A file beyond a limit; ``str()`` says which one, without the name of the file."""
+    """Raised for a bundle that exceeds a limit; ``str()`` says which, without the file's name."""
 
 
 UNREADABLE = (OSError, EOFError, zlib.error, BundleTooLarge)
@@ -41,7 +41,7 @@ DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def open_bundle(path: Path) -> BinaryIO:
-    """Open a bundle for reading its lines; told from its first bytes, whatever its name."""
+    """Open a bundle for reading its lines; the first bytes show whether it is compressed."""
     file = path.open("rb")
     try:
         return unpack(file)
@@ -51,7 +51,7 @@ def open_bundle(path: Path) -> BinaryIO:
 
 
 def unpack(file: BinaryIO) -> BinaryIO:
-    """Return the file for reading its lines; uncompressed if its first bytes are those of gzip.
+    """Return a bundle file for reading its lines; decompress if its first bytes are those of gzip.
 
     Closing what is returned closes the file.
     """
@@ -66,7 +66,7 @@ def unpack(file: BinaryIO) -> BinaryIO:
 
 
 def read_lines(file: BinaryIO) -> Iterator[bytes]:
-    """Return the lines of an open bundle, one at a time, as long as they are within the limits.
+    """Yield the lines of an open bundle, one at a time.
 
     Raises:
         BundleTooLarge: a line, or all lines so far, are beyond a limit.
@@ -85,7 +85,7 @@ def read_lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def read_pieces(file: BinaryIO) -> Iterator[bytes]:
-    """Return the rest of an open bundle in large pieces, as long as it is within the limit.
+    """Yield the rest of an open bundle in large pieces.
 
     Raises:
         BundleTooLarge: all pieces so far are beyond the limit of bytes.
@@ -98,7 +98,7 @@ def read_pieces(file: BinaryIO) -> Iterator[bytes]:
 
 
 def count_values(line: bytes) -> int:
-    """Return at least the number of JSON values in a line; signs within texts count, too."""
+    """Return an upper bound of the JSON values in a line: JSON's signs within texts count, too."""
     return 1 + line.count(b",") + line.count(b"[") + line.count(b"{")
 
 
@@ -108,21 +108,21 @@ def count_inflated(record: BundleRecord) -> int:
 
 
 def refuse_inflated(inflated: int) -> None:
-    """Raise an error for a bundle whose deflated steps hold too many bytes together.
+    """Check the total size of a bundle's compressed steps after decompression, in bytes.
 
     Raises:
-        BundleTooLarge: they do.
+        BundleTooLarge: the size is over the limit.
     """
     _hold("its deflated steps hold", inflated, MOST_INFLATED, "bytes")
 
 
 def why_unreadable(error: BaseException) -> str:
-    """Return the reason of such an error in a few words."""
+    """Return in a few words why a bundle could not be read, from the error that was raised."""
     return getattr(error, "strerror", None) or str(error)
 
 
 def why_damaged(error: BaseException) -> str:
-    """Return why a line is no record, in a few words."""
+    """Return in a few words why a line of a bundle is no record, from the error raised."""
     return "its JSON is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 

@@ -18,7 +18,7 @@ _HEAD = 8  # bytes; no size field is wider
 
 
 class NeedMore(Enum):
-    """The result of a reader that has no complete value yet."""
+    """The type of NEED_MORE, which a reader returns when it has no complete value yet."""
 
     NEED_MORE = "need more"
 
@@ -27,7 +27,7 @@ NEED_MORE: Final[Literal[NeedMore.NEED_MORE]] = NeedMore.NEED_MORE
 
 
 class SizedReader(Generic[T]):
-    """Reads values that begin with their own size, one after the other."""
+    """Decodes values that begin with their size from a stream, in pieces of any size."""
 
     def __init__(self, schema: Schema[T], limit: int) -> None:
         """Create a reader; `limit` is the largest size in bytes that a value may declare."""
@@ -44,20 +44,20 @@ class SizedReader(Generic[T]):
 
     @property
     def offset(self) -> int:
-        """Where the next value starts, counted from the start of the stream."""
+        """Where the next value starts, in bytes from the start of the stream."""
         return self._base + self._taken
 
     @property
     def pending(self) -> bytes:
-        """The bytes of an incomplete value."""
+        """The bytes fed so far that belong to an incomplete value."""
         return bytes(self._buffer[self._taken :])
 
     def feed(self, data: bytes) -> None:
-        """Append bytes of the output."""
+        """Append bytes received from the stream."""
         self._buffer += data
 
     def next(self) -> T | NeedMore:
-        """Return the next value, or NEED_MORE.
+        """Return the next complete value, or NEED_MORE.
 
         Raises:
             WireError: the bytes do not fit the shape; the reader does not move.
@@ -69,7 +69,7 @@ class SizedReader(Generic[T]):
         return value
 
     def finish(self) -> None:
-        """Check that the stream ends here.
+        """Check that the stream ends after a complete value.
 
         Raises:
             WireError: the stream ends inside a value.

@@ -49,7 +49,7 @@ _MAX_INT_DIGITS = 4300  # what Python converts without being told otherwise
 
 @dataclass(frozen=True, slots=True)
 class JsonFault:
-    """A fault: its kind, its JSON pointer, and the text at fault."""
+    """What strict JSON forbids in a text, such as a repeated name: kind, JSON pointer, text."""
 
     kind: str
     pointer: str
@@ -58,7 +58,7 @@ class JsonFault:
 
 @dataclass(frozen=True, slots=True)
 class StrictJson:
-    """A JSON value, and the faults in its text."""
+    """A JSON value that was read, and what strict JSON forbids in its text."""
 
     value: JsonValue
     faults: tuple[JsonFault, ...]
@@ -81,7 +81,7 @@ class _Oddity:
 
 
 def read(data: bytes) -> StrictJson:
-    """Read one JSON text.
+    """Read one JSON text and return its value and faults, such as repeated names.
 
     Raises:
         WireError: the text is not JSON, or nested deeper than MAX_DEPTH; the field is `json`.

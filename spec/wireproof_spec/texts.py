@@ -23,7 +23,7 @@ from wireproof_spec.wording import show_value
 
 
 class Text(Shape):
-    """The longest run of bytes that matches a pattern; `kind` names it in errors."""
+    """The layout of the longest run of bytes that matches a pattern; `kind` names it in errors."""
 
     def __init__(self, pattern: bytes, kind: str) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class Text(Shape):
 
 
 class Utf8(Wrapping):
-    """Bytes of UTF-8 text, as a string."""
+    """A layout whose bytes decode to a string as UTF-8."""
 
     def __init__(self, octets: Bytes) -> None:
         super().__init__(octets)
@@ -68,7 +68,7 @@ class Utf8(Wrapping):
 
 
 class Decimal(Shape):
-    """A number of at most 18 decimal digits, without sign or leading zeros."""
+    """The layout of a number of at most 18 decimal digits, without sign or leading zeros."""
 
     highest = 10**18 - 1
     digits = Text(rb"0|[1-9][0-9]{0,17}", "decimal digits")
@@ -83,7 +83,7 @@ class Decimal(Shape):
 
 
 class Words(Wrapping):
-    """Words, each with a space before it, as a tuple; empty if no space follows."""
+    """The layout of words with a space before each, as a tuple; empty if no space follows."""
 
     _space = field("separator", Literal(b" "))
 
@@ -103,7 +103,7 @@ class Words(Wrapping):
 
 
 class CarriageReturn(Shape):
-    """A bool: whether a carriage return is next."""
+    """The layout of an optional carriage return; its value is True if there is one."""
 
     def _parse(self, stream: Stream, context: Context, path: str) -> bool:
         found = _next_byte(stream) == b"\r"

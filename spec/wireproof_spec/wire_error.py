@@ -6,7 +6,7 @@ from typing import Self
 
 
 class WireError(Exception):
-    """Bytes that do not fit a wire shape, or a value that does not fit one.
+    """Raised for bytes that do not fit a wire layout, or for a value that does not fit one.
 
     `offset` counts bytes from the start of the given data (for a reader: from the start of the
     stream). The parts stay available as attributes; `str()` only formats them.
@@ -28,7 +28,7 @@ class WireError(Exception):
         return partial(type(self), **self.__dict__), ()
 
     def at(self, start: int) -> Self:
-        """Return the same error for data that begins at byte `start`."""
+        """Return the error with offsets for a stream in which the data begins at byte `start`."""
         return type(self)(
             clause=self.clause,
             field=self.field,
@@ -39,4 +39,4 @@ class WireError(Exception):
 
 
 class Unfit(Exception):
-    """Generated code cannot encode a value; interpreted construct says where and why."""
+    """Raised by generated code that cannot encode a value; construct then says where and why."""

@@ -2,7 +2,7 @@
 
 
 def count_bytes(size: int) -> str:
-    """Return a number of bytes with its unit."""
+    """Return a number of bytes as text with its unit: ``1 byte``, ``2 bytes``."""
     return f"{size} byte" if size == 1 else f"{size} bytes"
 
 

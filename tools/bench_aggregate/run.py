@@ -58,7 +58,7 @@ def keep(whole: dict[int, dict], alone: dict[str, dict]) -> None:
 
 
 def driver(history: Path, *options: str) -> dict:
-    """Measure one history in a new Spark driver."""
+    """Measure one history in a new Spark process, and return the figures."""
     log = OUT.with_suffix(".log")
     command = [sys.executable, str(HERE / "measuring.py"), str(history), "--log", str(log)]
     done = subprocess.run(

@@ -14,7 +14,7 @@ ANY = "*"
 
 @dataclass(frozen=True)
 class KnownMutants:
-    """Known mutants of one line of one function, and the reason why they do not count.
+    """Mutants of one line of one function that do not count, and the reason why.
 
     ``becomes`` are the changed lines; ``*`` stands for every change. ``function`` may be a
     pattern, such as ``core/commands/auth.py:*``.
@@ -34,7 +34,7 @@ class KnownMutants:
 
 
 def read(path: Path = LIST) -> tuple[KnownMutants, ...]:
-    """Read the list: a table by reason, in it a table by function of changed lines.
+    """Read the list of mutants that do not count: by reason, then function, the changed lines.
 
     Raises:
         ValueError: a reason is missing or without mutants, or a table has another key.
@@ -59,7 +59,7 @@ def read(path: Path = LIST) -> tuple[KnownMutants, ...]:
 def split(
     mutants: Iterable[Mutant], entries: Sequence[KnownMutants]
 ) -> tuple[list[Mutant], dict[str, KnownMutants]]:
-    """Return the mutants that count, and those that do not by key."""
+    """Return the mutants that count, and by key the entries for those that do not."""
     count: list[Mutant] = []
     excused: dict[str, KnownMutants] = {}
     for mutant in mutants:
@@ -72,5 +72,5 @@ def split(
 
 
 def idle(mutants: Sequence[Mutant], entries: Sequence[KnownMutants]) -> list[KnownMutants]:
-    """Return the entries that match no mutant, since the sources have changed."""
+    """Return the entries of the list that match no mutant, since the sources have changed."""
     return [each for each in entries if not any(each.is_about(mutant) for mutant in mutants)]

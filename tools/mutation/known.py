@@ -19,7 +19,7 @@ WITHIN_S = 60.0
 
 
 class Known(msgspec.Struct, frozen=True):
-    """A mutant, the cases to try it with (a prefix of ids), and how it must end.
+    """A mutant whose outcome is known: its change, the prefix of the cases to try, the outcome.
 
     One that ``was`` nothing changes nothing.
     """
@@ -32,7 +32,7 @@ class Known(msgspec.Struct, frozen=True):
 
 
 def run(tree: Path) -> int:
-    """Try each known mutant and print the outcomes; return 1 if an outcome is another one."""
+    """Try each mutant whose outcome is known, and print it; return 1 if one differs."""
     started = time.monotonic()
     mode = next(iter(case_runs.MODES))
     place = tree.parent / "clean-known.json"

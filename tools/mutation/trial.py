@@ -20,7 +20,7 @@ UNDECIDED_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a mutant.
+    """How the trial of a mutant ended.
 
     ``how``: ``failed`` (a case fails, twice, under the readings the mutant itself shows),
     ``claim`` (a capability is no longer shown), ``refused`` (a case fails, twice, and the kit
@@ -47,7 +47,7 @@ def try_mutant(
     items: Sequence[Instance],
     clean: case_runs.Clean,
 ) -> dict[str, object]:
-    """Try a mutant; return the outcome's fields."""
+    """Run cases against a broker with a mutant; return the fields of the outcome."""
     started = time.monotonic()
     brokers.mutant = mutant
     with case_runs.fork_brokers(brokers, mode):

@@ -4,6 +4,7 @@ import struct
 import pytest
 
 from wireproof_kit.nsq.observe.trace_layout import FIELDS, looks_like_trace, observe_trace
+from wireproof_suites.nsq.trace.message_ids import observe_increase
 
 TRACE_ID = 0xA1A2A3A4A5A6A7A8
 RIGHT = struct.pack(">2sQQQI", b"OK", 7, TRACE_ID, 1000, 45)
@@ -48,6 +49,27 @@ def test_little_endian_is_named_whatever_the_ids(
     data = struct.pack("<2sQQQI", b"OK", internal_id, trace_id, offset, 45)
     observation = observe_trace(data, trace_id if known else None)
     assert observation.value == "trace:little-endian"
+
+
+@pytest.mark.parametrize("trace_id", [0, 1, TRACE_ID, None])
+@pytest.mark.parametrize("offset", [0, 1000])
+def test_a_first_id_that_is_also_1_in_the_other_byte_order_is_not_accused(
+    offset: int, trace_id: int | None
+) -> None:
+    data = struct.pack(">2sQQQI", b"OK", 1 << 56, trace_id or 0, offset, 45)
+    assert observe_trace(data, trace_id).value == "trace"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "value"),
+    [
+        ([1 << 56, (1 << 56) + 1], "increasing"),
+        ([1 << 56, 2 << 56, 3 << 56], "little-endian"),
+        ([1 << 56], "increasing"),
+    ],
+)
+def test_a_second_id_tells_the_byte_order(numbers: list[int], value: str) -> None:
+    assert observe_increase(numbers).value == value
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(FIELDS))[1:], ids="-".join)

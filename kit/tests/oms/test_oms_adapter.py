@@ -120,3 +120,26 @@ def test_a_system_that_takes_expire_time_for_a_duration_follows_a_reading(
         *("run", f"oms+exec:{reference}", "oms/expire", "--reading", reading), cwd=tmp_path
     )
     assert done.code == code, done.out + done.err
+
+
+REFUSING_SEND = (
+    "if op == 'send' and {}: return write({{'id': id, 'error': {{'message': 'refused'}}}})"
+)
+
+
+def test_a_system_that_refuses_an_empty_extension_header_fails_that_clause_alone(
+    tmp_path: Path,
+) -> None:
+    is_empty = "members['message']['message'].get('extensionHeader') == {}"
+    command = changed(tmp_path, REFUSING_SEND.format(is_empty))
+    groups = ("oms/extension-header", "oms/store", "oms/round-trip")
+    done = wireproof("run", f"oms+exec:{command}", *groups)
+    assert done.code == 1, done.out + done.err
+    assert "FAIL oms/extension-header/subset/several/none" in done.out
+    assert done.out.count("FAIL oms/") == 1
+
+
+def test_a_system_that_refuses_every_message_cannot_be_judged(tmp_path: Path) -> None:
+    command = changed(tmp_path, REFUSING_SEND.format("True"))
+    told = wireproof("run", f"oms+exec:{command}").refused()
+    assert "refuses the first message: error refused" in told

@@ -20,7 +20,7 @@ from wireproof_kit.selftest.plan import (
     sample_trials,
 )
 from wireproof_kit.selftest.trial import run_trial
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 SEED = 1
 FAULTS = list_trials("nsq", FAULT)
@@ -28,6 +28,8 @@ VARIANTS = tuple(each for each in list_trials("nsq", VARIANT) if each.kind == VA
 SAMPLE = sample_trials((*FAULTS, *VARIANTS, *random_mixes(VARIANTS, seed=SEED)), seed=SEED)
 FEW = tuple({(trial.kind, trial.way): trial for trial in reversed(SAMPLE)}.values())
 KINDS = {"must": 3, "should": 1}
+ACCUSED_ONCE = (("duplicates", "nsq/dispatch/first-message"),)
+"""Legal variants, and the cases that failed against them although the texts allow the variant."""
 WAYS = {"missing", "boundary", "wrong-value", "extra", "condition", "late"}
 
 
@@ -51,6 +53,19 @@ def test_faults_die_and_what_is_legal_lives(trial: Trial, fork_server: BrokerFor
     assert seen.survived == ()
     assert seen.unexpected == ()
     assert trial.kind == FAULT or seen.cases > 1000
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("variant", "cases"), ACCUSED_ONCE)
+def test_what_was_accused_once_is_not_again(
+    variant: str, cases: str, fork_server: BrokerForkServer
+) -> None:
+    trial = Trial(variant, VARIANT, (variant,))
+    asked = [each for each in collect("nsq") if each.id.startswith(cases)]
+    with fork_server.reference(trial.options()) as url:
+        seen = run_trial(trial, url, "nsq", asked)
+    assert seen.cases == len(asked) > 0
+    assert seen.unexpected == ()
 
 
 def test_the_few_are_of_every_way() -> None:

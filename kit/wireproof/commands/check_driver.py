@@ -9,7 +9,7 @@ from wireproof_kit.protocols import kit_part
 
 
 def report(command: str, protocol: str) -> int:
-    """Print the result of each rule for a driver; return 0 if the driver keeps every rule.
+    """Check a client driver and print the result of each rule; return 0 if all are kept, else 1.
 
     Raises:
         UsageFault: the protocol has no drivers of clients, or the command cannot be started.
@@ -21,7 +21,7 @@ def report(command: str, protocol: str) -> int:
 
 
 def tell_findings(findings: Iterable[Finding]) -> int:
-    """Print one line for each rule; return 0 if none is broken, else 1."""
+    """Print one line for each rule that a driver was checked by; return 1 if one is broken."""
     wrong = 0
     for finding in findings:
         wrong += bool(finding.wrong)

@@ -42,7 +42,7 @@ EXAMPLES = (
 
 
 class ClientParameters(RunParameters, total=False):
-    """The parameters of ``wireproof client``: those of a run, and who is judged."""
+    """The options of ``wireproof client``: those of a run, and how the client is started."""
 
     command: str | None
     check_driver: str | None

@@ -37,7 +37,7 @@ from wireproof_kit.protocols import list_with_fuzzing, read_target
 from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.target import ON_CLIENTS, ROLE, ROLES
 from wireproof_kit.verdicts.deviations import Deviation, read_deviations
-from wireproof_spec.catalogue import CLIENT
+from wireproof_spec.clauses.catalogue import CLIENT
 from wireproof_spec.extras import install_command
 
 TIME_S = 60.0
@@ -69,7 +69,7 @@ EXAMPLES = (
 
 
 class FuzzOptions(TypedDict):
-    """What the command line may say beside the target."""
+    """The options of ``wireproof fuzz``, by parameter name; the target is not among them."""
 
     reference: str | None
     command: str | None
@@ -325,7 +325,7 @@ def _options() -> Generator[click.Option]:
     yield click.Option(
         ["--pid"], type=count, metavar="PID", help="Watch memory and open files of this process."
     )
-    yield click.Option(["--restart"], metavar="CMD", help="Command that restarts a dead target.")
+    yield click.Option(["--restart"], metavar="CMD", help="Command that restarts the target.")
     yield click.Option(
         ["--log"], type=file, metavar="FILE", help="The target's log; quoted when it dies."
     )

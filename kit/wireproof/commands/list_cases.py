@@ -42,14 +42,14 @@ def list_cases(ids: tuple[str, ...], form: Form | None) -> None:
 
 
 def select(instances: Sequence[Instance], prefixes: Sequence[str]) -> list[Instance]:
-    """Return the cases that the prefixes select; a slash at the end says nothing more.
+    """Return the cases whose ids begin with a prefix; a slash at the end of a prefix is ignored.
 
     Raises:
         UsageFault: a prefix selects no case.
     """
     from wireproof_kit.protocols import known_protocols
     from wireproof_kit.runner.run import describe_unmatched
-    from wireproof_spec.catalogue import load_catalogue
+    from wireproof_spec.clauses.loading import load_catalogue
 
     prefixes = [prefix.rstrip("/") or prefix for prefix in prefixes]
     for prefix in prefixes:
@@ -60,12 +60,12 @@ def select(instances: Sequence[Instance], prefixes: Sequence[str]) -> list[Insta
 
 
 def is_chosen(instance: Instance, prefixes: Sequence[str]) -> bool:
-    """Return True if any of the prefixes selects a case; no prefix selects all."""
+    """Return True if a case id begins with one of the prefixes, or if there are no prefixes."""
     return not prefixes or any(instance.is_selected_by(prefix) for prefix in prefixes)
 
 
 def facts(instance: Instance) -> dict[str, object]:
-    """Return the fields of a case in a listing."""
+    """Return a case as the fields of the JSON listing: id, clause, level, needs and so on."""
     return {
         "case": instance.id,
         "clause": instance.clause.id,

@@ -15,7 +15,7 @@ Source: TypeAlias = bytes | Path | BinaryIO
 
 
 def read_whole(source: Source) -> bytes:
-    """Return all bytes of a source."""
+    """Return all bytes of a file or of stdin."""
     if isinstance(source, bytes):
         return source
     return source.read_bytes() if isinstance(source, Path) else source.read()
@@ -23,7 +23,7 @@ def read_whole(source: Source) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Decoder:
-    """How a protocol's bytes are taken apart.
+    """The ``wireproof decode`` of one protocol: a function, its options and its help.
 
     ``decode`` takes a source and the values of ``options`` by the names of their parameters;
     ``about`` says which files and directories it knows.
@@ -36,10 +36,10 @@ class Decoder:
 
 
 def decoded_protocols() -> tuple[str, ...]:
-    """Return the protocols whose bytes can be decoded; the first one is the default."""
+    """Return the names of the protocols that have a decoder; the first one is the default."""
     return list_having(Group.DECODERS)
 
 
 def decoder_of(protocol: str) -> Decoder:
-    """Import a protocol's decoder."""
+    """Import and return the decoder of a protocol."""
     return cast(Callable[[], Decoder], entry_point(Group.DECODERS, protocol).load())()

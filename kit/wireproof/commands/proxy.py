@@ -25,7 +25,8 @@ from wireproof_kit.targets.target import Target
 from wireproof_kit.verdicts.outcome import EXIT_NOT_DONE
 from wireproof_kit.version import KIT_VERSION
 from wireproof_kit.wire.address import Address
-from wireproof_spec.catalogue import LEVELS, PROXY, Level, load_catalogue
+from wireproof_spec.clauses.catalogue import LEVELS, PROXY, Level
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import FORMAT, HeaderRecord, TargetRecord
 
 EXAMPLES = (

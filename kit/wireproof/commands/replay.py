@@ -59,6 +59,11 @@ EXAMPLES = (
     help="Number of rounds.",
 )
 @click.option("--to", metavar="URL", help="Another target, or `reference`.")
+@click.option(
+    "--restart",
+    metavar="CMD",
+    help="Command that restarts the target, for a finding that needs a restart.",
+)
 @click.option("--as-recorded", is_flag=True, help="Use the recorded names; create nothing.")
 @click.option("--hazardous", is_flag=True, help="Allow exchanges that may crash a remote target.")
 def replay(
@@ -67,6 +72,7 @@ def replay(
     *,
     times: int,
     to: str | None,
+    restart: str | None,
     as_recorded: bool,
     hazardous: bool,
 ) -> int:
@@ -78,7 +84,7 @@ def replay(
     """
     fuzzed = find_finding(what, bundle)
     if fuzzed is not None:
-        repetition = Repetition(*fuzzed, to, given_keys(), times, hazardous)
+        repetition = Repetition(*fuzzed, to, given_keys(), times, hazardous, restart)
         return replay_finding(repetition)
     found, case = locate(what, bundle)
     opened = open_scene(

@@ -10,8 +10,8 @@ from typing import Unpack
 import click
 import msgspec
 
+from wireproof.commands.bundles.report import refuse_unwritable, write_report
 from wireproof.commands.list_cases import select
-from wireproof.commands.report import refuse_unwritable, write_report
 from wireproof.options.config import Settings
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
@@ -46,7 +46,8 @@ from wireproof_kit.runner.last_failed import write_last_failed
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run_cases import Listener, RunRecords, run_cases
 from wireproof_kit.verdicts.revision import check_revision
-from wireproof_spec.catalogue import is_below, load_catalogue
+from wireproof_spec.clauses.catalogue import is_below
+from wireproof_spec.clauses.loading import load_catalogue
 
 OUT = Path("out")
 BEGINNING = b'{"kind":"header"'
@@ -100,7 +101,10 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) 
 def judge_target(
     named: NamedTarget, options: RunParameters, settings: Settings, *, name: str
 ) -> int:
-    """Judge one target; ``name`` is appended to the stem of every written file."""
+    """Run the cases against one target, write bundle and reports, and return the exit code.
+
+    ``name`` is appended to the stem of every written file.
+    """
     files = {kind: _add_name(path, name) for kind, path in _files(options, settings).items()}
     refuse_unwritable(files)
     if lacking := captures.describe_missing(files):
@@ -165,7 +169,7 @@ def _add_name(path: Path, name: str) -> Path:
 
 
 def bundle_place(given: Path | None, settings: Settings, *, name: str = "") -> Path:
-    """Return where the bundle goes; a file that is no bundle is not written over.
+    """Return the path for a run's bundle; raise an error if another kind of file is there.
 
     No file is made: a run that cannot begin leaves none.
 
@@ -215,7 +219,7 @@ def _files(options: RunParameters, settings: Settings) -> dict[str, Path]:
 
 
 def list_chosen(named: NamedTarget, options: RunParameters) -> int:
-    """Write the ids of the cases that would run; return the exit code."""
+    """Print the ids of the cases that a run with these options would run; return the exit code."""
     instances = _own(named, options)
     chosen = select(instances, named.prefixes)
     select(instances, options["exclude"])

@@ -30,13 +30,13 @@ class _Stopped(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """The corpus folder, if the user named one."""
+    """The folder that keeps findings and positions of fuzz campaigns; None if none was named."""
 
     folder: Path | None = None
     protocol: str = ""
 
     def check(self) -> None:
-        """Check that the corpus is one of this protocol.
+        """Check that the corpus folder belongs to this protocol.
 
         Raises:
             UsageFault: a campaign against another protocol left it.
@@ -47,7 +47,10 @@ class Corpus:
             raise UsageFault(f"--corpus {self.folder}: {words}; name another folder")
 
     def start(self, seed: int | None, wanted: str) -> tuple[int, int]:
-        """Return the seed and the batch to begin with: where an interrupted campaign stopped."""
+        """Return the seed and the batch of cases to begin with: those of an interrupted campaign.
+
+        ``wanted`` are the options that must be the same to continue it.
+        """
         stopped = self._read_stopped()
         if stopped is not None and stopped.interrupted:
             same = stopped.wanted == wanted and stopped.kit == KIT_VERSION
@@ -56,7 +59,7 @@ class Corpus:
         return (secrets.randbelow(SEEDS) if seed is None else seed), 0
 
     def left_behind(self, seed: int, wanted: str) -> str:
-        """Return which interrupted campaign cannot be continued and why; empty if none."""
+        """Return why an interrupted campaign cannot be continued, as a sentence; empty if none."""
         stopped = self._read_stopped()
         if stopped is None or not stopped.interrupted:
             return ""
@@ -70,7 +73,7 @@ class Corpus:
         return f"{where} was interrupted and does not go on: {why}" if why else ""
 
     def findings(self) -> tuple[FindingRecord, ...]:
-        """Return all stored findings, sorted by name.
+        """Return all findings stored in the folder, sorted by file name.
 
         Raises:
             UsageFault: a file is no finding.
@@ -78,12 +81,12 @@ class Corpus:
         return tuple(self._findings())
 
     def keep(self, record: FindingRecord) -> None:
-        """Store a finding."""
+        """Store a finding as a file of the folder."""
         if self.folder is not None:
             (self.folder / f"{record.id}.json").write_bytes(msgspec.json.encode(record))
 
     def stop(self, seed: int, batch: int, *, interrupted: bool, wanted: str) -> None:
-        """Store the position at which the campaign stopped."""
+        """Store where the campaign stopped, so that the next one continues there."""
         if self.folder is not None:
             stopped = _Stopped(seed, batch, interrupted, wanted, KIT_VERSION, self.protocol)
             (self.folder / STATE).write_bytes(msgspec.json.encode(stopped))
@@ -118,10 +121,10 @@ class Corpus:
 
 
 def open_corpus(folder: Path | None, protocol: str) -> Corpus:
-    """Open the corpus folder of a protocol; create it if needed.
+    """Return the corpus of a protocol; create the folder if needed.
 
     Raises:
-        UsageFault: that cannot be done, or the corpus is one of another protocol.
+        UsageFault: the folder cannot be created, or the corpus is one of another protocol.
     """
     if folder is not None:
         try:

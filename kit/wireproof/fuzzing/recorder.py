@@ -15,12 +15,14 @@ from wireproof_kit.errors import KitError
 from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.records import finding_case
 from wireproof_kit.fuzz.campaign.workers import Ended, News, Opened, Status
+from wireproof_kit.fuzz.case import RESTART
 from wireproof_kit.protocols import kit_part, read_target
 from wireproof_kit.verdicts.deviations import Deviation
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_reports.exchange.reproducer import script
-from wireproof_spec.catalogue import is_below, load_catalogue
+from wireproof_spec.clauses.catalogue import is_below
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.extras import install_command
 from wireproof_spec.record import (
     FORMAT,
@@ -32,14 +34,16 @@ from wireproof_spec.record import (
     TargetRecord,
 )
 
+NO_SCRIPT = "{0}: no script can restart the target; `wireproof replay {0} --restart CMD` does"
+
 
 def folder_of(bundle: Path) -> Path:
-    """Return the folder for the files of a bundle's findings."""
+    """Return the folder beside a bundle that holds the files of its findings."""
     return bundle.with_name(f"{bundle.stem}-findings")
 
 
 def write_files(bundle: Path, finding: FindingRecord, header: HeaderRecord) -> tuple[str, ...]:
-    """Write the files of a finding; return which were left out and why."""
+    """Write the files of a finding beside the bundle; return which were left out, and why."""
     folder = folder_of(bundle)
     folder.mkdir(parents=True, exist_ok=True)
     is_client = header.target.is_client()
@@ -52,8 +56,12 @@ def write_files(bundle: Path, finding: FindingRecord, header: HeaderRecord) -> t
         return (f"{finding.id}: no exchange could be recorded, so there is no script",)
     streams = [f"# connection {name}\n{data.hex()}\n" for name, data in sent.items()]
     (folder / f"{finding.id}.hex").write_text("".join(streams))
-    (folder / f"{finding.id}.py").write_text(_write_script(finding, header))
-    return _write_capture(folder / f"{finding.id}.pcapng", finding, header)
+    left_out: tuple[str, ...] = ()
+    if any(case.field == RESTART for case in finding.cases):
+        left_out = (NO_SCRIPT.format(finding.id),)
+    else:
+        (folder / f"{finding.id}.py").write_text(_write_script(finding, header))
+    return left_out + _write_capture(folder / f"{finding.id}.pcapng", finding, header)
 
 
 def _write_script(finding: FindingRecord, header: HeaderRecord) -> str:
@@ -85,7 +93,7 @@ TOO_SHORT = "no case was executed: the time was over before the target was ready
 
 @dataclass(slots=True)
 class FuzzLedger:
-    """Collects the results that fuzz workers report."""
+    """Collects findings and figures that fuzz workers report, and writes them to the bundle."""
 
     bundle: Path
     protocol: str
@@ -109,7 +117,7 @@ class FuzzLedger:
     _shared: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
 
     def hear(self, news: News) -> None:
-        """Store one message of a worker."""
+        """Process one message of a worker: its start, its progress, a finding, or its end."""
         if isinstance(news, Opened):
             self._open(news)
         elif isinstance(news, FindingRecord):
@@ -121,10 +129,10 @@ class FuzzLedger:
             self._finish(news)
 
     def close(self, *, interrupted: bool) -> int:
-        """Compute the conclusion, close the bundle and return the exit code.
+        """Compute the campaign's result, complete the bundle and return the exit code.
 
         Raises:
-            KitError: nothing could be done, for the reason a worker gave.
+            KitError: no case could be sent, for the reason that a worker gave.
         """
         if self._writer is None or self.header is None:
             if interrupted and not self.failures:

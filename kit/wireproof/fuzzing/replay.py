@@ -12,6 +12,7 @@ from wireproof.view.output import echo
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.fuzz.campaign.workers import TargetChoice
+from wireproof_kit.fuzz.case import RESTART
 from wireproof_kit.fuzz.triage.confirm import Repetitions, repeat_finding
 from wireproof_kit.protocols import read_target
 from wireproof_kit.runner.engine import transcript_record
@@ -23,7 +24,7 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """The settings for repeating a finding: what, where and how often."""
+    """The settings for sending a finding again: which one, to what target, and how often."""
 
     bundle: Bundle
     finding: FindingRecord
@@ -31,10 +32,11 @@ class Repetition:
     keys: tuple[tuple[str, str], ...]
     times: int
     hazardous: bool
+    restart: str | None = None
 
 
 def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord] | None:
-    """Return the finding whose id begins with the given text; None if there is none.
+    """Return the fuzz finding whose id begins with `what`, with its bundle; None if there is none.
 
     Raises:
         UsageFault: several findings match.
@@ -56,7 +58,7 @@ def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord]
 
 
 def replay_finding(repetition: Repetition) -> int:
-    """Send a finding's cases again; return 0 if the finding shows every time, else 1."""
+    """Send the cases of a fuzz finding again; return 0 if it shows every time, else 1."""
     done = repeat_finding(_place(repetition), repetition.finding, repetition.times)
     return _report(repetition, done)
 
@@ -76,7 +78,10 @@ def _place(repetition: Repetition) -> TargetChoice:
         raise UsageFault(
             f"finding {repetition.finding.id} may kill {url}; give --hazardous to send it"
         )
-    return TargetChoice(url=url, keys=keys, token=token)
+    finding = repetition.finding
+    if repetition.restart is None and any(case.field == RESTART for case in finding.cases):
+        raise UsageFault(f"finding {finding.id} restarts the target; give --restart CMD to do so")
+    return TargetChoice(url=url, keys=keys, token=token, restart=repetition.restart)
 
 
 def _report(repetition: Repetition, done: Repetitions) -> int:

@@ -23,7 +23,7 @@ ABOUT = (
 
 
 def decoder() -> Decoder:
-    """Return what takes Iggy's bytes apart."""
+    """Return the decoder of Iggy's frames and files for ``wireproof decode``."""
     return Decoder(_decode, tuple(_options()), EXAMPLES, ABOUT)
 
 

@@ -52,7 +52,7 @@ CONTROL_PATH = b"/control/"
 
 
 class ServerLinks(Links[Connection]):
-    """The connections of one replayed exchange, by the names they had in the record.
+    """The connections to an Iggy server in one replay of a case, by their names in the record.
 
     ``entering`` are those on which a login was sent that the record does not hold.
     """
@@ -63,7 +63,9 @@ class ServerLinks(Links[Connection]):
         self._entering = entering
 
     def connect(self, name: str) -> Connection:
-        """Connect, and log in where that was done; its answer is yet to be received.
+        """Connect to the server; send a login where the recorded connection had one.
+
+        The answer to the login is not read here.
 
         Raises:
             TargetUnreachable: nothing accepts the connection.
@@ -80,7 +82,7 @@ class ServerLinks(Links[Connection]):
         return link
 
     def request(self, name: str, data: bytes, what: str) -> None:
-        """Send a request to the HTTP or the control API, with a token that holds now."""
+        """Send a recorded request to the HTTP API or the control API, with a token valid now."""
         access = self._server.access
         target = data.split(b" ", 2)[1:2]
         is_control = bool(target) and target[0].startswith(CONTROL_PATH)
@@ -101,12 +103,12 @@ class ServerLinks(Links[Connection]):
         self.transcript.add("response", name, data=answer.received, note=note)
 
     def receive(self, name: str) -> None:
-        """Take the next answer, or that there is none."""
+        """Receive the next answer on a connection, or record that none came."""
         if name in self.links:
             self.links[name].receive(PUSH)
 
     def close_all(self) -> None:
-        """End every connection, and delete what was made for the exchange."""
+        """Close every connection, and delete the streams that were created for the replay."""
         super().close_all()
         self._server.close()
 
@@ -123,7 +125,7 @@ _STREAM_NAME = re.compile(rf"{PREFIX}(?!topic_)([0-9a-z]+)_\d+".encode())
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The streams in a record: numbers where topics were created, and numbers of created streams.
+    """The streams of a recorded exchange, by number: those of its topics, and those it created.
 
     ``names`` are streams that the record uses without creating them. ``tokens`` are the parts of
     names that differ from run to run.
@@ -136,12 +138,12 @@ class Recorded:
 
 
 def replayer() -> Replayer:
-    """Return what repeats an exchange with a server, over TCP and HTTP."""
+    """Return the functions that replay a recorded exchange with an Iggy server."""
     return Replayer(arrange, _renew, _is_beat, _rank, VOLATILE, {}, sort_polled_headers)
 
 
 def arrange(occasion: Occasion) -> Arrangement:
-    """Make the stream that the case's topics were made in, for every round its own.
+    """Return the rounds of a replay; each round has a new stream in place of the recorded one.
 
     Raises:
         UsageFault: the case logs in by itself, which the record does not hold.
@@ -182,7 +184,7 @@ def _make(server: Server, stream: Stream) -> None:
 
 
 def streams_of(steps: Steps, generation: Generation) -> Recorded:
-    """Return the streams in a record."""
+    """Return the streams that a recorded exchange uses and creates."""
     used, made, named = set[int](), set[int](), set[str]()
     for request in _requests(steps):
         value = _payload(request, generation)
@@ -206,7 +208,10 @@ def _own(numbers: Iterable[int]) -> frozenset[int]:
 def renewed_steps(
     steps: Steps, numbers: Mapping[int, int], tokens: Mapping[bytes, bytes]
 ) -> Steps:
-    """Put other numbers and names into all that was sent; nothing changes its length."""
+    """Return recorded steps with other stream numbers and name parts in all sent bytes.
+
+    No length changes.
+    """
     wire = {old.to_bytes(4, "little"): new.to_bytes(4, "little") for old, new in numbers.items()}
     text = {str(old).encode(): str(new).encode() for old, new in numbers.items()}
     named = _map_names(tokens)
@@ -234,14 +239,14 @@ def _map_names(tokens: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
 
 
 def fresh_number(old: int) -> int:
-    """Return another number of a stream, of as many digits."""
+    """Return a random stream number with as many digits as the old one."""
     least = max(LOWEST, int("1".ljust(len(str(old)), "0")))
     most = min(HIGHEST, int("9" * len(str(old))))
     return least + secrets.randbelow(most - least)
 
 
 def fresh_token(old: bytes) -> bytes:
-    """Return another token for names, of the same length."""
+    """Return a random part of a name, of the same length as the old one."""
     return secrets.token_hex(len(old))[: len(old)].encode()
 
 
@@ -297,7 +302,7 @@ def _renew(data: bytes, recorded: Frames, came: Frames) -> bytes:
 
 
 def sort_polled_headers(data: bytes, sent: Frames) -> bytes:
-    """Put the headers of polled messages in the order of their keys: servers have none."""
+    """Return a poll answer with each message's headers sorted by key: servers have no order."""
     if not sent or sent[-1][CODE] != POLLS:
         return data
     polled = read_polled(Done(data[RESPONSE_HEAD_SIZE:]))

@@ -73,7 +73,7 @@ _TOPIC_NAME = re.compile(rb"\bwp_(?!channel)[0-9a-z]+_\d+\b")
 
 
 class NodeLinks(Links[Connection]):
-    """The connections of one replayed exchange, by the names they had in the record."""
+    """The connections to an NSQ node in one replay of a case, by their names in the record."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class NodeLinks(Links[Connection]):
         self._patience = patience
 
     def connect(self, name: str) -> Connection:
-        """Connect.
+        """Return a new connection to the node.
 
         Raises:
             TargetUnreachable: nothing accepts the connection.
@@ -109,7 +109,7 @@ class NodeLinks(Links[Connection]):
         )
 
     def request(self, name: str, data: bytes, what: str) -> None:
-        """Send an HTTP request on a connection of its own and take the answer."""
+        """Send a recorded HTTP request on a new connection, and receive the answer."""
         home = self._homes.get(name)
         address = home.http_address if home and home.http_address else self._http
         if _is_for_lookup(data) or (self._lookup and not home):
@@ -120,7 +120,7 @@ class NodeLinks(Links[Connection]):
         HttpClient(address, transcript=self.transcript, seconds=seconds).send(data, what=what)
 
     def send(self, name: str, outgoing: Outgoing) -> None:
-        """Send bytes unchanged, but for the secret, which no record has."""
+        """Send recorded bytes unchanged, except for the AUTH secret, which is not recorded."""
         secret = self._login.secret
         if name in self.links and secret is not None and outgoing.data.startswith(AUTH):
             self.links[name].show_secret(secret)
@@ -128,34 +128,34 @@ class NodeLinks(Links[Connection]):
             super().send(name, outgoing)
 
     def secure(self, name: str) -> None:
-        """Switch a connection to TLS, after the answer that grants it."""
+        """Switch a connection to TLS after the node's answer that permits TLS."""
         context = self._login.context
         if name in self.links and context is not None:
             self._login.switch_to_tls(self.links[name], context, PUSH)
 
     def receive(self, name: str) -> None:
-        """Take the next frame, or that there is none."""
+        """Receive the next frame on a connection, or record that none came."""
         if name in self.links:
             self.links[name].receive(PUSH)
 
     def half_close(self, name: str) -> None:
-        """End the sending direction."""
+        """Close the sending direction of a connection."""
         if name in self.links:
             self.links[name].half_close()
 
 
 def is_beat(data: bytes) -> bool:
-    """Return True if these bytes are a heartbeat or the answer to one."""
+    """Return True if these bytes are a heartbeat, or the NOP that answers one."""
     return data[8:] == names.HEARTBEAT or data == names.NOP + b"\n"
 
 
 def message_ids(frames: Sequence[bytes]) -> list[bytes]:
-    """Return the ids of the messages among received frames."""
+    """Return the message ids of the message frames among received frames, in order."""
     return [frame[MESSAGE_ID] for frame in frames if frame[TYPE] == MESSAGE]
 
 
 def message_key(frame: bytes) -> bytes:
-    """Return what orders messages whatever their time and id; nothing for other frames.
+    """Return a sort key for a message frame that ignores time and id; empty for other frames.
 
     Messages may come in any order, and before or after the answers to commands.
     """
@@ -163,7 +163,7 @@ def message_key(frame: bytes) -> bytes:
 
 
 def with_ids(data: bytes, ids: Mapping[bytes, bytes]) -> bytes:
-    """Put live message ids in the place of recorded ones."""
+    """Return the bytes of a command with recorded message ids replaced by present ones."""
     if not data.startswith(ACKNOWLEDGING):
         return data
     start = data.index(b" ") + 1
@@ -172,7 +172,7 @@ def with_ids(data: bytes, ids: Mapping[bytes, bytes]) -> bytes:
 
 
 def own_steps(steps: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
-    """Leave out messages that others published to a shared topic, and their acknowledgement."""
+    """Return the steps without others' messages on a shared topic, and without their FINs."""
     pairs = [(step, read_bytes(step)) for step in steps]
     sent = b"".join(data for step, data in pairs if step.kind in ("send", "request"))
     foreign = {
@@ -196,9 +196,9 @@ def _is_for_lookup(request: bytes) -> bool:
 
 
 def home_of(stream: bytes, topics: Iterable[Topic]) -> Topic | None:
-    """Return the topic that a stream of commands or a request is about, seen at its partition.
+    """Return the topic, with the partition, that commands or an HTTP request are about.
 
-    What concerns no partition of a topic (a lookup, a creation) has no home.
+    What concerns no partition of a topic (a lookup, a creation) gives None.
     """
     for topic in topics:
         name = re.escape(topic.name.encode())
@@ -212,7 +212,7 @@ def home_of(stream: bytes, topics: Iterable[Topic]) -> Topic | None:
 
 
 def topic_names(sent: Sequence[bytes]) -> list[bytes]:
-    """Return the names of the kit's own topics in the order in which they were first sent."""
+    """Return the names of the kit's own topics in sent bytes, in order of first appearance."""
     found = (name for data in sent for name in _TOPIC_NAME.findall(data))
     return list(dict.fromkeys(found))
 
@@ -221,12 +221,12 @@ Topics = Mapping[bytes, Topic | str]
 
 
 def replayer() -> Replayer:
-    """Return what repeats an exchange with a node, and with the lookup server it asked."""
+    """Return the functions that replay a recorded exchange with an NSQ node and lookup server."""
     return Replayer(arrange, _renew, is_beat, message_key, VOLATILE, NOT_REPLAYED)
 
 
 def arrange(occasion: Occasion) -> Arrangement:
-    """Make topics of the kinds that the case takes, for every round its own.
+    """Return the rounds of a replay; each round has new topics of the kinds that the case takes.
 
     Raises:
         UsageFault: the record names more topics than the case takes, or fewer.

@@ -14,7 +14,7 @@ from wireproof.options.suggestions import nearest_words, suggestion
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import target_keys
 from wireproof_kit.runner.request import read_origins
-from wireproof_spec.catalogue import Level
+from wireproof_spec.clauses.catalogue import Level
 
 _KEYS = target_keys()
 
@@ -41,7 +41,7 @@ Values = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What file and environment say; None where neither says anything.
+    """The settings from configuration file and environment; None for what neither of them sets.
 
     ``keys`` are target keys with their values, those of several values several times;
     ``claims`` are NAME → true, false or probe; ``reset`` is a command run before the cases.
@@ -66,7 +66,9 @@ class Settings:
 def read_settings(
     config: Path | None, *, folder: Path, environment: Mapping[str, str]
 ) -> Settings:
-    """Read the configuration that holds in a folder.
+    """Return the settings from the configuration file and the environment variables.
+
+    The file is `config`, or else the one that is found from the folder.
 
     Raises:
         UsageFault: a file, table, key, value or environment variable is not right.

@@ -16,7 +16,7 @@ _KEY = "wireproof.options.global_options"
 
 @dataclass(frozen=True, slots=True)
 class OutputStyle:
-    """How a command is to speak.
+    """The options on output that every command has.
 
     ``verbose`` counts the letters v; ``json`` puts machine output on stdout and everything
     else on stderr; ``no_input`` makes a question an error.
@@ -30,14 +30,14 @@ class OutputStyle:
     no_input: bool = False
 
     def is_coloured(self, stream: IO[str]) -> bool:
-        """Return whether text for this stream is coloured."""
+        """Return True if text written to this stream is coloured."""
         if self.color != "auto":
             return self.color == "always"
         return not os.environ.get("NO_COLOR") and stream.isatty()
 
 
 def manner() -> OutputStyle:
-    """Return the manner of the command that is running."""
+    """Return the output options of the command that is running."""
     context = click.get_current_context(silent=True)
     return (
         OutputStyle()
@@ -47,7 +47,7 @@ def manner() -> OutputStyle:
 
 
 def add_manner(command: T) -> T:
-    """Add the common options to a command and its subcommands, unless they have their own."""
+    """Add the common output options to a command and its subcommands where they have none."""
     taken = {name for param in command.params for name in param.opts}
     for option in _options():
         if taken.isdisjoint(option.opts):
@@ -59,7 +59,7 @@ def add_manner(command: T) -> T:
 
 
 class MannerOption(click.Option):
-    """An option of every command; kept beside the command's own parameters."""
+    """An option that every command has; its value is kept apart from the parameters."""
 
 
 def _options() -> list[click.Option]:

@@ -25,7 +25,7 @@ HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 
 
 class Command(click.Command):
-    """A command whose help begins with examples: pairs of a command line and a description.
+    """A click command whose help begins with examples: (command line, description) pairs.
 
     ``has_manner`` is False if all arguments are passed to another program.
     """
@@ -37,33 +37,33 @@ class Command(click.Command):
         self.examples = examples
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write promise, examples, usage and options, in this order."""
+        """Write the help of a command: summary, examples, usage and options, in this order."""
         _write_help(self, ctx, formatter, self.examples)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the command's own options, then those of every command."""
+        """Write the options of the command, then those that every command has."""
         write_options(self, ctx, formatter)
 
 
 class Group(click.Group):
-    """A group whose help begins with examples."""
+    """A click command with subcommands whose help begins with examples."""
 
     def __init__(self, *args: object, examples: Examples = (), **more: object) -> None:
         super().__init__(*args, **{"context_settings": HELP, **more})  # type: ignore[arg-type]
         self.examples = examples
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write promise, examples, usage, commands and options, in this order."""
+        """Write a group's help: summary, examples, usage, subcommands, options, in this order."""
         _write_help(self, ctx, formatter, self.examples)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands, then the options."""
+        """Write the list of subcommands, then the options."""
         self.format_commands(ctx, formatter)
         write_options(self, ctx, formatter)
 
 
 class LazyGroup(Group):
-    """The root command: a table lists its subcommands, and each is imported when used."""
+    """The click command ``wireproof``: a table lists its subcommands, imported only when used."""
 
     def __init__(
         self, name: str, table: Mapping[str, CommandEntry], *, examples: Examples, **more: object
@@ -72,11 +72,11 @@ class LazyGroup(Group):
         self._table = table
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of the table."""
+        """Return the names of the subcommands in the order of the table."""
         return list(self._table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
+        """Import and return the subcommand with this name; None if there is none."""
         entry = self._table.get(cmd_name)
         if entry is None:
             return None
@@ -86,13 +86,13 @@ class LazyGroup(Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the first argument names."""
+        """Return the subcommand that the first argument names, and the remaining arguments."""
         if args and args[0] not in self._table and not args[0].startswith("-"):
             raise click.UsageError(_describe_unknown(args[0], self._table), ctx)
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands and options that a word may become, without importing any."""
+        """Return the subcommands and options that complete a word, without importing any."""
         found = [
             CompletionItem(name, help=entry.promise)
             for name, entry in self._table.items()
@@ -101,7 +101,7 @@ class LazyGroup(Group):
         return found or click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing any."""
+        """Write the list of subcommands with their summaries, without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.promise) for name, entry in self._table.items()])
 
@@ -109,7 +109,7 @@ class LazyGroup(Group):
 def write_options(
     command: click.Command, ctx: click.Context, formatter: click.HelpFormatter
 ) -> None:
-    """Write a command's own options, then those that every command has."""
+    """Write the options of a command, then those that every command has."""
     own: list[tuple[str, str]] = []
     shared: list[tuple[str, str]] = []
     for param in command.get_params(ctx):

@@ -9,14 +9,14 @@ import click
 
 from wireproof.options.target_choice import key_options
 from wireproof_kit.runner.request import read_origins
-from wireproof_spec.catalogue import LEVELS
+from wireproof_spec.clauses.catalogue import LEVELS
 from wireproof_spec.record import ReadingChoice
 
 _FILE = click.Path(path_type=Path)
 
 
 def run_options() -> Iterator[click.Option]:
-    """Return the options in the order of the help."""
+    """Yield the options of ``wireproof run`` in the order of its help."""
     yield click.Option(["--reference"], is_flag=True, help="Judge the embedded reference broker.")
     yield from _judging_options()
     yield from _selecting_options()
@@ -26,7 +26,7 @@ def run_options() -> Iterator[click.Option]:
 
 
 def client_options() -> Iterator[click.Option]:
-    """Return those options that say something about a client."""
+    """Yield those options of ``wireproof run`` that also apply when a client is judged."""
     yield from _judging_options()
     yield from _selecting_options()
     yield _claim_option()

@@ -46,7 +46,7 @@ def as_of_option(command: F) -> F:
 
 
 def wanted_spark(master: str, conf: Sequence[str], remote: str = "") -> "Wanted":
-    """Return the Spark that the options ask for.
+    """Return which Spark to use, and how, from the options of the command line.
 
     Raises:
         UsageFault: a package or Java is missing, a setting is invalid, a master is unreachable.
@@ -68,7 +68,7 @@ def wanted_spark(master: str, conf: Sequence[str], remote: str = "") -> "Wanted"
 
 
 def refuse_without(*packages: str) -> None:
-    """Check that packages are installed; the error names a missing one.
+    """Check that Python packages are installed; the error names a missing one.
 
     Raises:
         UsageFault: a package is not installed.
@@ -97,7 +97,7 @@ def say_what_spark_does(wanted: "Wanted") -> None:
 
 @contextmanager
 def running_spark(wanted: "Wanted") -> Generator["Session"]:
-    """Yield a Spark session; after a failure its log is kept.
+    """Start Spark and yield its session; stop it afterwards, and keep its log after a failure.
 
     Raises:
         UsageFault: Spark cannot be started or did not answer, a bundle or the history is refused.

@@ -28,9 +28,9 @@ EMPTY_URL = f"the broker URL is empty (a variable that is not set?); give e.g. {
 
 @dataclass(frozen=True, slots=True)
 class NamedTarget:
-    """The chosen target; ``keys`` are its keys from options, ``prefixes`` the other arguments.
+    """The target that a command line names: its URL, and the arguments that select cases.
 
-    ``protocol`` is the protocol of the reference if the target is a reference.
+    ``keys`` are target keys given as options. ``protocol`` is set if the target is the reference.
     """
 
     url: str
@@ -51,7 +51,7 @@ _GIVEN = "wireproof.keys"
 
 
 def key_options(*forms: Form) -> Iterator[click.Option]:
-    """Return the options for target keys, of some or all forms; see `given_keys`."""
+    """Yield the command-line options for target keys, of some or all forms; see `given_keys`."""
     for key, known in target_keys().items():
         if forms and known.form not in forms:
             continue
@@ -67,7 +67,7 @@ def key_options(*forms: Form) -> Iterator[click.Option]:
 
 
 def given_keys() -> Pairs:
-    """Return the target keys on the command line that is running, each with its value."""
+    """Return the target keys given as options of the running command, with their values."""
     meta = click.get_current_context().meta
     said: dict[str, tuple[str, ...]] = meta.get(_GIVEN, {})
     return tuple((key, value) for key in target_keys() for value in said.get(key, ()))
@@ -84,7 +84,7 @@ def _text(value: object) -> str:
 
 
 def settings_for(manner: OutputStyle) -> Settings:
-    """Return the configuration that holds here."""
+    """Return the settings from configuration and environment for the current folder."""
     return read_settings(manner.config, folder=Path.cwd(), environment=os.environ)
 
 
@@ -95,7 +95,9 @@ def named_target(
     reference: bool = False,
     given: Pairs = (),
 ) -> NamedTarget:
-    """Return the chosen target; ``given`` takes precedence over the configuration.
+    """Return the target that arguments name, or else the configuration.
+
+    ``given`` are target keys that take precedence over the configuration.
 
     Raises:
         UsageFault: no target or more than one is given, or the URL is empty.
@@ -122,7 +124,7 @@ def named_target(
 def sole_target(
     arguments: Sequence[str], settings: Settings, *, reference: bool = False, advice: str = ""
 ) -> NamedTarget:
-    """Find the target of a command line that may have one URL, keys of the URL, and nothing else.
+    """Return the target of a command that takes one URL and target keys, but no case ids.
 
     Raises:
         UsageFault: as for `named_target`, or an argument is no URL.

@@ -5,7 +5,7 @@ from pathlib import Path
 from wireproof.options.suggestions import nearest_words
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.catalogue import PROXY
+from wireproof_spec.clauses.catalogue import PROXY
 from wireproof_spec.record import CaseRecord
 
 OUT = Path("out")
@@ -13,7 +13,7 @@ SHORTEST_SIGNATURE = 4
 
 
 def locate(what: str, bundle: Path | None) -> tuple[Bundle, CaseRecord]:
-    """Find a case by file, case id, signature or hash.
+    """Return the recorded case named by file, case id, signature or hash, and its bundle.
 
     Raises:
         UsageFault: there is no bundle, or no such case in it, or nothing was sent.

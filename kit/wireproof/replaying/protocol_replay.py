@@ -19,20 +19,20 @@ Frames = Sequence[bytes]
 
 
 class Link(Protocol):
-    """A connection of one repetition."""
+    """The interface of a connection in one repetition of a recorded case."""
 
     def send(self, outgoing: Outgoing, /) -> object:
-        """Send bytes unchanged."""
+        """Send bytes unchanged on the connection."""
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
 
 
 L = TypeVar("L", bound=Link, covariant=True)
 
 
 class Links(ABC, Generic[L]):
-    """The connections of one repetition, by their recorded names; `transcript` has all steps.
+    """The connections in one repetition of a case, by recorded name; `transcript` has all steps.
 
     A subclass says how to connect and how to receive; without `request` it sends no HTTP.
     """
@@ -43,18 +43,18 @@ class Links(ABC, Generic[L]):
 
     @abstractmethod
     def connect(self, name: str) -> L:
-        """Return a new connection."""
+        """Connect to the target and return the connection."""
 
     @abstractmethod
     def receive(self, name: str) -> None:
-        """Receive the next answer, or record that no answer came."""
+        """Receive the next answer on the connection `name`, or record that none came."""
 
     def open(self, name: str) -> None:
-        """Connect."""
+        """Connect to the target under the recorded name of a connection."""
         self.links[name] = self.connect(name)
 
     def send(self, name: str, outgoing: Outgoing) -> None:
-        """Send bytes unchanged."""
+        """Send bytes unchanged on the connection `name`."""
         if name in self.links:
             self.links[name].send(outgoing)
 
@@ -62,28 +62,28 @@ class Links(ABC, Generic[L]):
         """Send an HTTP request on a new connection, and receive the answer."""
 
     def secure(self, name: str) -> None:  # may be left out
-        """Switch a connection to TLS, where its recorded one was switched."""
+        """Switch the connection `name` to TLS where the recorded one was switched."""
 
     def half_close(self, name: str) -> None:
-        """End the sending direction; here, the connection."""
+        """Close the sending direction of a connection; by default, the whole connection."""
         self.close(name)
 
     def close(self, name: str) -> None:
-        """End a connection."""
+        """Close the connection `name`."""
         if name in self.links:
             self.links[name].close()
 
     def close_all(self) -> None:
-        """End every connection."""
+        """Close every connection."""
         for link in self.links.values():
             link.close()
 
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """A request to repeat a case; ``arguments`` are the kit objects that the case takes.
+    """A request to repeat a recorded case on a target; ``arguments`` name what the case takes.
 
-    Without arguments it is repeated as recorded: under the names it had, and nothing is made.
+    Without arguments the case is repeated as recorded: with the same names; nothing is created.
     """
 
     case: CaseRecord
@@ -95,7 +95,7 @@ class Occasion:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One repetition: the bytes to send, the renamed identifiers, and the connections."""
+    """One repetition of a case: steps to send, recorded names and their new names, connections."""
 
     steps: Steps
     names: Names
@@ -104,35 +104,35 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """The repetitions of a replay, and the recorded ``steps`` they are compared with."""
+    """All repetitions of a case, and the recorded ``steps`` with which they are compared."""
 
     steps: Steps
     rounds: tuple[Round, ...]
 
 
 def as_it_was_sent(data: bytes, recorded: Frames, came: Frames) -> bytes:
-    """Return recorded bytes unchanged."""
+    """Return recorded bytes unchanged: a protocol without ids that must be replaced."""
     return data
 
 
 def is_no_beat(data: bytes) -> bool:
-    """Return False: nothing comes and goes by the clock."""
+    """Return False: a protocol without frames that depend on the clock, such as heartbeats."""
     return False
 
 
 def in_one_order(data: bytes) -> bytes:
-    """Return the same for all answers: their order stays."""
+    """Return one sort key for all answers: a protocol whose answers have a fixed order."""
     return b""
 
 
 def as_it_came(data: bytes, sent: Frames) -> bytes:
-    """Return the received values in their order of arrival."""
+    """Return a received answer unchanged: a protocol whose answers have no parts in any order."""
     return data
 
 
 @dataclass(frozen=True, slots=True)
 class Replayer:
-    """A protocol's implementation of replay.
+    """The functions by which recorded cases of one protocol are replayed.
 
     ``renewed`` takes bytes to send, the answers recorded before them, and the answers received
     now: it replaces recorded ids by present ones. ``is_beat`` returns True for frames that depend
@@ -152,7 +152,7 @@ class Replayer:
 
 
 def replayer_of(protocol: str) -> Replayer:
-    """Import a protocol's replayer.
+    """Import and return the replayer of a protocol.
 
     Raises:
         UsageFault: the protocol has no replayer.

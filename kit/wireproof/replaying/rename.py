@@ -14,13 +14,13 @@ Names = Mapping[bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """A stream with replaced names; ``places`` are (start, end, new start, new end)."""
+    """Bytes in which names were replaced; ``places`` are (start, end, new start, new end)."""
 
     data: bytes
     places: tuple[tuple[int, int, int, int], ...]
 
     def move_offset(self, offset: int) -> int:
-        """Return the new position of an offset in the original stream."""
+        """Return where an offset in the original bytes lies in the bytes with replaced names."""
         shift = 0
         for start, end, new_start, new_end in self.places:
             if offset <= start:
@@ -32,7 +32,7 @@ class Renamed:
 
 
 def rename(data: bytes, names: Names) -> Renamed:
-    """Replace the recorded names by new ones."""
+    """Replace recorded names by new ones in bytes, and return where they were replaced."""
     new = b""
     places: list[tuple[int, int, int, int]] = []
     end = 0
@@ -45,7 +45,7 @@ def rename(data: bytes, names: Names) -> Renamed:
 
 
 def rename_steps(steps: Sequence[StepRecord], names: Names) -> tuple[StepRecord, ...]:
-    """Replace names in all sent steps; the pieces of a stream stay separate."""
+    """Replace names in the bytes of all sent steps; the pieces of a stream stay separate."""
     if not names:
         return tuple(steps)
     streams: dict[str, bytes] = defaultdict(bytes)

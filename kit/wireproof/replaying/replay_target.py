@@ -19,7 +19,10 @@ from wireproof_spec.record import IN_TLS, CaseRecord
 
 @dataclass(frozen=True, slots=True)
 class ReplaySetup:
-    """The steps to repeat and the target; ``steps`` are the expected results."""
+    """What a replay needs: the recorded case and steps, the target, and the prepared repetitions.
+
+    The answers in ``steps`` are the expected ones.
+    """
 
     case: CaseRecord
     steps: Steps
@@ -40,7 +43,7 @@ def open_scene(
     as_recorded: bool,
     hazardous: bool,
 ) -> Generator[ReplaySetup]:
-    """Open the target and prepare every repetition; a context manager that closes all."""
+    """Open the target, prepare every repetition of a case, and close everything at the end."""
     protocol = bundle.header.target.protocol
     replayer = replayer_of(protocol)
     url = to or bundle.header.target.url

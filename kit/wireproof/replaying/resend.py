@@ -16,7 +16,7 @@ KINDS = ("receive", "response", "close")
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The comparison of a repetition; ``changed`` are fields that differ in every run."""
+    """The result of comparing a repetition with the record; ``changed``: fields that varied."""
 
     same: bool
     words: str
@@ -33,7 +33,7 @@ class _Answer:
 
 
 def play(steps: Sequence[StepRecord], links: Links[Link], replayer: Replayer) -> None:
-    """Send the recorded bytes again and receive the answers."""
+    """Send the recorded bytes of a case again, and receive the answers, on new connections."""
     came: list[bytes] = []
     for step in steps:
         data = read_bytes(step)
@@ -73,7 +73,7 @@ def _end(step: StepRecord, links: Links[Link]) -> None:
 def compare(
     before: Sequence[StepRecord], after: Sequence[StepRecord], protocol: str
 ) -> Comparison:
-    """Compare answers connection by connection and field by field."""
+    """Compare recorded with received answers, connection by connection and field by field."""
     changed: dict[str, None] = {}
     replayer = replayer_of(protocol)
     for name in dict.fromkeys(step.conn for step in before):

@@ -14,7 +14,7 @@ _FINISHING = b"\nfinishing the case in progress; Ctrl-C again stops at once\n"
 
 
 class Interruption:
-    """A listener of a run that knows whether the user wants it to end.
+    """Handles SIGINT and SIGTERM during a run: the first one ends it after the current case.
 
     Before the run has begun, already the first signal stops at once.
     """
@@ -25,19 +25,19 @@ class Interruption:
         self._is_asked = False
 
     def is_asked(self) -> bool:
-        """Return True if the run is to end after the case in progress."""
+        """Return True if a signal has asked the run to end after the case in progress."""
         return self._is_asked
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
-        """From now on there is a case in progress."""
+        """Note that the run has begun: from now on there is a case in progress."""
         self._has_begun = True
 
     def case(self, record: CaseRecord) -> None:
-        """Do nothing: a case that has ended changes nothing here."""
+        """Do nothing when a case has ended."""
 
     @contextlib.contextmanager
     def handles_signals(self) -> Generator[None]:
-        """Handle signals while the block lasts; only the main thread may."""
+        """Handle signals as long as the context lasts; only the main thread may call this."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -24,14 +24,14 @@ from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import ROLE, option_of
-from wireproof_spec.catalogue import Level
+from wireproof_spec.clauses.catalogue import Level
 from wireproof_spec.record import ReadingChoice
 
 LAST_FAILED = Path("out/.last-failed.json")
 
 
 class RunParameters(TypedDict):
-    """The parameters of ``wireproof run``, by their names."""
+    """The options of ``wireproof run``, by parameter name."""
 
     reference: bool
     profile: Level | None
@@ -68,7 +68,7 @@ class RunParameters(TypedDict):
 def collect_narrowed(
     given: RunParameters, *protocols: str, url: str | None = None
 ) -> tuple[Instance, ...]:
-    """Return the cases of protocols, or of all, that ``-k`` and ``--lf`` leave.
+    """Return the cases of some or all protocols that remain after the options ``-k`` and ``--lf``.
 
     Raises:
         KitError: as `collect`.
@@ -82,7 +82,7 @@ def collect_narrowed(
 def narrowing_options(
     given: RunParameters, *protocols: str, url: str | None = None
 ) -> tuple[str, ...]:
-    """Return the options among ``-k`` and ``--lf`` as given, if they leave any case out."""
+    """Return the options ``-k`` and ``--lf`` as the user gave them, if they leave any case out."""
     left = collect_narrowed(given, *protocols, url=url)
     if len(left) == len(collect(*protocols, url=url)):
         return ()
@@ -93,7 +93,7 @@ def narrowing_options(
 def make_request(
     named: NamedTarget, given: RunParameters, settings: Settings, *, bundle: Path
 ) -> RunRequest:
-    """Return the run request; given options take precedence over the configuration.
+    """Return the request for a run; options of the command line override the configuration.
 
     Raises:
         UsageFault: an option has an invalid value.

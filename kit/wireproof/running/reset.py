@@ -15,7 +15,7 @@ WITHIN_S = 120.0
 
 
 def confirm_reset(command: str, found: Path) -> None:
-    """Ask whether to run a command out of a file that lies in the current folder.
+    """Ask the user whether to run the reset command of a configuration in the current folder.
 
     Raises:
         UsageFault: nobody may be asked, or the answer is no.
@@ -30,7 +30,7 @@ def confirm_reset(command: str, found: Path) -> None:
 
 
 def run_reset(command: str) -> None:
-    """Run the command and wait for it.
+    """Run the user's reset command, which prepares the target, and wait for its end.
 
     Raises:
         UsageFault: the command cannot be started, fails, or takes too long.

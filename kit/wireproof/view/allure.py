@@ -7,14 +7,14 @@ from wireproof_kit.errors import UsageFault
 
 
 def write_results(bundle: Path, out: Path) -> None:
-    """Render a bundle into a folder of Allure results."""
+    """Write a bundle as a folder of Allure result files."""
     from wireproof_reports.render.allure.folder import write
 
     write(bundle, out, captures())
 
 
 def write_site(bundle: Path, out: Path) -> None:
-    """Make Allure's site of a bundle.
+    """Write a bundle as a folder with the HTML site that Allure makes.
 
     Raises:
         UsageFault: Allure is missing or fails.

@@ -5,14 +5,14 @@ from pathlib import Path
 
 from wireproof.view.style import flow_pieces, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import ClaimRecord, HeaderRecord
 
 CLAIM_WORDS = {"shown": "yes", "absent": "no", "broken": "claimed, BROKEN", "unknown": "unclear"}
 
 
 def banner(header: HeaderRecord, *, bundle: Path | None) -> Iterator[str]:
-    """Return the header lines of a run or of a bundle."""
+    """Return the first lines of a run's output: versions, target, claims, readings."""
     catalogue = load_catalogue(header.target.protocol)
     own = header.target.narrow(catalogue)
     known = len(list(own.clauses()))

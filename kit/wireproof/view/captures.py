@@ -20,13 +20,13 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 def write_failing(bundle: Path, out: Path) -> None:
-    """Write a capture of what did not conform into a folder; raises as `write_all`."""
+    """Write a pcap file for each case or finding that did not conform; raises as `write_all`."""
     found = read_bundle(bundle)
     _write(found, (case for case in _cases(found) if case.verdict not in GREEN), out)
 
 
 def write_all(bundle: Path, out: Path) -> None:
-    """Write a capture of each case, and of each finding of the fuzzer, into a folder.
+    """Write a pcap file for each case, and for each finding of the fuzzer, into a folder.
 
     Raises:
         UsageFault: the bundle cannot be read, or the extra ``pcap`` is not installed.
@@ -37,7 +37,7 @@ def write_all(bundle: Path, out: Path) -> None:
 
 
 def describe_missing(asked: Mapping[str, Path]) -> str:
-    """Return what is left out because the extra is not installed; empty if nothing is."""
+    """Return a sentence on captures left out because the extra is not installed, or nothing."""
     if pcap.is_installed():
         return ""
     named = [f"--{name} {asked[name]}" for name in FORMATS if name in asked]

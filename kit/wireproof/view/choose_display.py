@@ -16,9 +16,9 @@ def choose_display(
     recorded: bool = False,
     failures_only: bool = False,
 ) -> Display:
-    """Return the display that fits the kind of stdout and the user's options.
+    """Return the display of a run that fits the kind of stdout and the user's options.
 
-    Cases that are only read come all at once: nothing is redrawn for them.
+    Cases that are only read (`recorded`) come all at once: nothing is redrawn for them.
     """
     out = sys.stderr if manner.json else sys.stdout
     style = Style(manner.is_coloured(out))

@@ -36,7 +36,10 @@ _TITLES: dict[Kind, str] = {
 
 
 def comparison(found: Comparison, *, verbose: int, style: Style) -> Iterator[str]:
-    """Return all lines but the last; long classes are cut unless ``verbose``."""
+    """Return the lines that show how two runs differ, without the last line.
+
+    Long lists of changes are cut unless ``verbose``.
+    """
     for letter, bundle in (("A", found.before), ("B", found.after)):
         yield from wrap_after_heading(
             letter, printable(f"{bundle.path}   {bundle.header.target.url}")
@@ -53,7 +56,7 @@ def comparison(found: Comparison, *, verbose: int, style: Style) -> Iterator[str
 
 
 def format_last_line(found: Comparison, code: int, *, style: Style) -> str:
-    """Return the last line: the number of changes in each class, and the exit code."""
+    """Return the last line of a comparison: the number of changes of each class, the exit code."""
     told = format_counts(found)
     end = f"exit {code}"
     room = max(COLUMNS - len(told) - len(end), 3)
@@ -81,7 +84,7 @@ def display_name(kind: Kind) -> str:
 
 
 def verdicts(pair: Pair) -> str:
-    """Return ``pass -> fail``; ``-`` where a run does not have the case."""
+    """Return both verdicts of a case: ``pass -> fail``; ``-`` if a run does not have the case."""
     before = pair.before.verdict if pair.before else "-"
     after = pair.after.verdict if pair.after else "-"
     return f"{before} -> {after}"
@@ -117,7 +120,7 @@ def _case(change: Change) -> Iterator[str]:
 
 
 def why(change: Change) -> str:
-    """Return what the target did differently, or else the reason for the verdict."""
+    """Return what the target did differently in the later run, or else the verdict's reason."""
     before, after = change.pair.before, change.pair.after
     if change.kind == "changed" or (before is None and after is None):
         return ""

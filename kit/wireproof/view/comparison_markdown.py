@@ -8,7 +8,7 @@ from wireproof_reports.render.markdown import code, plain
 
 
 def comparison_markdown(found: Comparison) -> Iterator[str]:
-    """Return a comparison as the lines of a Markdown page, without omissions."""
+    """Return the comparison of two runs as the lines of a Markdown page; nothing is left out."""
     yield f"# {plain(_name_bundles(found))}"
     yield ""
     yield f"**{plain(format_counts(found))}.**"

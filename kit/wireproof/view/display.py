@@ -45,12 +45,12 @@ COUNT_WORDS: dict[Verdict, str] = {
 
 
 def interface(case_id: str) -> str:
-    """Return protocol and interface of a case id: ``nsq/publish``."""
+    """Return protocol and interface, the first two words of a case id: ``nsq/publish``."""
     return escape_unprintable("/".join(case_id.split("/")[:2]))
 
 
 def by_interface(records: Iterable[CaseRecord]) -> dict[str, list[Verdict]]:
-    """Return the verdicts of each interface in the order in which interfaces came."""
+    """Return the verdicts of the cases of each interface, in the order of first appearance."""
     rows: dict[str, list[Verdict]] = {}
     for record in records:
         rows.setdefault(interface(record.case), []).append(record.verdict)
@@ -58,7 +58,7 @@ def by_interface(records: Iterable[CaseRecord]) -> dict[str, list[Verdict]]:
 
 
 def row(name: str, verdicts: Sequence[Verdict], style: Style) -> list[str]:
-    """Return the lines of one interface: its name, a letter a case, the counts on the right."""
+    """Return the lines of one interface: its name, a letter for each verdict, the counts."""
     pieces = [verdicts[at : at + LETTERS] for at in range(0, len(verdicts), LETTERS)]
     heads = [name, *[""] * (len(pieces) - 1)]
     lines = [
@@ -73,7 +73,7 @@ def row(name: str, verdicts: Sequence[Verdict], style: Style) -> list[str]:
 
 
 def counts(verdicts: Iterable[Verdict], style: Style | None = None) -> str:
-    """Return how many of each verdict: ``12 pass 4 FAIL``."""
+    """Return the number of cases with each verdict as text: ``12 pass 4 FAIL``."""
     found = Counter(verdicts)
     words: list[tuple[Verdict, str]] = [
         (name, f"{found[name]} {COUNT_WORDS[name]}") for name in VERDICTS if found[name]
@@ -103,10 +103,10 @@ Clock = Callable[[], float]
 
 
 class Display(Protocol):
-    """The interface of a display for a run; ``end`` or ``fault`` is called last."""
+    """The interface of what shows a run to the user; ``end`` or ``fault`` is called last."""
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
-        """Show that the cases begin."""
+        """Show the start of the run; `selected` is the number of its cases."""
         ...
 
     def case(self, record: CaseRecord) -> None:
@@ -114,21 +114,21 @@ class Display(Protocol):
         ...
 
     def wait(self, what: str, seconds: float) -> None:
-        """Show what the run has been waiting for; called from another thread."""
+        """Show what the run has been waiting for, and how long; called from another thread."""
         ...
 
     def end(self, result: Result) -> None:
-        """Show the conclusion of the run."""
+        """Show the result of the completed run."""
         ...
 
     def fault(self, sentence: str) -> None:
-        """Show why the run could not be completed."""
+        """Show the sentence that says why the run could not be completed."""
         ...
 
 
 @dataclass(slots=True)
 class Progress:
-    """Counts completed cases and estimates the remaining time."""
+    """Counts the completed cases of a run and estimates the remaining time."""
 
     clock: Clock
     selected: int = 0
@@ -136,15 +136,15 @@ class Progress:
     started: float = 0.0
 
     def begin(self, selected: int) -> None:
-        """Start counting."""
+        """Start the clock for a run of `selected` cases."""
         self.selected, self.done, self.started = selected, 0, self.clock()
 
     def seconds(self) -> float:
-        """Return the seconds elapsed so far."""
+        """Return the seconds since the run began."""
         return max(self.clock() - self.started, 0.0)
 
     def line(self) -> str:
-        """Return count and time; the remaining time as well once it can be guessed."""
+        """Return cases done and time as text; also the time left once it can be estimated."""
         spent = self.seconds()
         told = f"{self.done}/{self.selected}, {spent:.1f} s"
         if self.done >= self.selected:
@@ -157,7 +157,7 @@ class Progress:
 
 @dataclass(slots=True)
 class LineDisplay:
-    """Writes one line per case, for logs; progress goes to a separate stream.
+    """Shows a run as one line per case, for logs; progress goes to a separate stream.
 
     With ``by_row`` a row of letters for each interface, written at the end, replaces the lines;
     with ``failures_only`` there are lines for cases alone that failed or were not decided.
@@ -176,14 +176,14 @@ class LineDisplay:
     _told_at: float = 0.0
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
-        """Write the banner."""
+        """Write the first lines of the run: versions, target, claims, readings."""
         self._progress = Progress(self.clock)
         self._progress.begin(selected)
         if not self.quiet:
             write_lines(self.out, banner(header, bundle=self.bundle))
 
     def case(self, record: CaseRecord) -> None:
-        """Write verdict, id and time; the reason too where there is something to say."""
+        """Write verdict, id and duration of a case, and the reason unless it passed."""
         is_shown = record.verdict in COUNTED or not self.failures_only
         if is_shown and not (self.quiet or self.by_row):
             write_lines(self.out, [case_line(record, self.style)])
@@ -195,7 +195,7 @@ class LineDisplay:
             write_lines(self.progress_to, [waiting_line(what, seconds)])
 
     def end(self, result: Result) -> None:
-        """Write the summary."""
+        """Write the summary of the run."""
         if self.by_row and not self.quiet:
             write_lines(self.out, ["", *rows(result.records, self.style)])
         ending = summary(result, verbose=self.verbose, quiet=self.quiet, style=self.style)
@@ -217,7 +217,7 @@ class LineDisplay:
 
 @dataclass(slots=True)
 class LiveDisplay:
-    """Redraws rows of letters as cases complete, for a terminal."""
+    """Shows a run in a terminal as rows of letters, which are redrawn as cases complete."""
 
     out: IO[str]
     style: Style
@@ -232,13 +232,13 @@ class LiveDisplay:
     _drawing: threading.RLock = field(default_factory=threading.RLock)
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
-        """Write the banner."""
+        """Write the first lines of the run: versions, target, claims, readings."""
         self._progress = Progress(self.clock)
         self._progress.begin(selected)
         write_lines(self.out, [*banner(header, bundle=self.bundle), ""])
 
     def case(self, record: CaseRecord) -> None:
-        """Add a letter; ten times a second at most."""
+        """Add the letter of a case to its row; the rows are redrawn ten times a second at most."""
         self._records.append(record)
         if self._progress is not None:
             self._progress.done += 1
@@ -252,12 +252,12 @@ class LiveDisplay:
             self._drawn += 1 if self._drawn else 0
 
     def end(self, result: Result) -> None:
-        """Write all rows and the summary below them."""
+        """Write all rows of letters, and the summary below them."""
         self._draw(whole=True)
         write_lines(self.out, summary(result, verbose=self.verbose, quiet=False, style=self.style))
 
     def fault(self, sentence: str) -> None:
-        """Keep the rows as they are."""
+        """Leave the rows of letters as they are: the caller reports the error."""
         if self._records:
             self._draw(whole=True)
 
@@ -280,50 +280,50 @@ class LiveDisplay:
 
 @dataclass(slots=True)
 class EventDisplay:
-    """Writes one JSON object per line to stdout; text goes to another display."""
+    """Writes a run to stdout as JSON, one object per line; text goes to another display."""
 
     out: IO[str]
     human: Display
     bundle: Path | None = None
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
-        """Write the header event."""
+        """Write the first event of the run: target, claims, readings, number of cases."""
         self.human.begin(header, selected=selected)
         write_event(self.out, header_event(header, selected=selected, bundle=self.bundle))
 
     def case(self, record: CaseRecord) -> None:
-        """Write a case event."""
+        """Write the event of one judged case."""
         self.human.case(record)
         write_event(self.out, case_event(record))
 
     def wait(self, what: str, seconds: float) -> None:
-        """Leave it to the other display."""
+        """Pass what the run waits for to the display for people."""
         self.human.wait(what, seconds)
 
     def end(self, result: Result) -> None:
-        """Write the verdict, the last event."""
+        """Write the last event of the run, with its result."""
         self.human.end(result)
         write_event(self.out, verdict_event(result))
 
     def fault(self, sentence: str) -> None:
-        """Write a verdict event for a run that could not be completed."""
+        """Write the last event of a run that could not be completed."""
         self.human.fault(sentence)
         write_event(self.out, {"event": "verdict", "exit": 2, "fault": sentence})
 
 
 def waiting_line(what: str, seconds: float) -> str:
-    """Return ``waiting  [ 40 s for nsq/cluster/moved ]``."""
+    """Return a line on what a run waits for: ``waiting  [ 40 s for nsq/cluster/moved ]``."""
     return f"waiting  [ {seconds:.0f} s for {printable(what)} ]"
 
 
 def rows(records: Iterable[CaseRecord], style: Style) -> Iterable[str]:
-    """Return the rows of all interfaces."""
+    """Return the lines of all interfaces: name, one letter for each verdict, counts."""
     for name, verdicts in by_interface(records).items():
         yield from row(name, verdicts, style)
 
 
 def case_line(record: CaseRecord, style: Style) -> str:
-    """Return ``PASS nsq/publish/… 3 ms``, with the reason unless it passed."""
+    """Return one case as a line: ``PASS nsq/publish/… 3 ms``, with the reason unless it passed."""
     word = _WORDS[record.verdict]
     painted = style.paint(word, TONES[record.verdict])
     told = f"{painted} {record.case} {shown_time(record.duration_us)}"

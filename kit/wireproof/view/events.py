@@ -14,17 +14,17 @@ Event = Mapping[str, object]
 
 
 def write_event(out: IO[str], event: Event) -> None:
-    """Write one event and flush it."""
+    """Write one event as a line of JSON, and flush the stream."""
     write_lines(out, [json.dumps(event, ensure_ascii=True, separators=(",", ":"))])
 
 
 def target_object(url: str, fingerprint: Mapping[str, str]) -> Mapping[str, str]:
-    """Return a target's address and the properties it reports, as a JSON object."""
+    """Return a target's URL and the properties that the target reports, as a JSON object."""
     return {**fingerprint, "url": url}
 
 
 def header_event(header: HeaderRecord, *, selected: int, bundle: Path | None) -> Event:
-    """Return the event for the start of a run: target, claims, readings, number of cases."""
+    """Return the JSON event for the start of a run: target, claims, readings, number of cases."""
     return {
         "event": "header",
         "kit": header.kit,
@@ -40,7 +40,7 @@ def header_event(header: HeaderRecord, *, selected: int, bundle: Path | None) ->
 
 
 def case_event(record: CaseRecord) -> Event:
-    """Return the event for one case; its exchange is only in the bundle."""
+    """Return the JSON event for one judged case; its exchange is only in the bundle."""
     return {
         "event": "case",
         "case": record.case,
@@ -51,7 +51,7 @@ def case_event(record: CaseRecord) -> Event:
 
 
 def judgement(record: CaseRecord) -> Event:
-    """Return the judgement of a case, with its clause and level."""
+    """Return the fields of a case that say how it was judged: verdict, clause, level and so on."""
     return {
         "clause": record.clause,
         "level": record.level,
@@ -65,7 +65,7 @@ def judgement(record: CaseRecord) -> Event:
 
 
 def verdict_event(result: Result) -> Event:
-    """Return the event for the conclusion of a run."""
+    """Return the JSON event for the end of a run, with its result and exit code."""
     footer = result.footer
     return {
         "event": "verdict",

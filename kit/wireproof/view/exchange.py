@@ -24,7 +24,7 @@ ANSWERS = ("ok", "trace", "error", "response", "closed", "silence", "nonsense", 
 
 
 def key_exchange(case: CaseRecord, protocol: str) -> Iterator[str]:
-    """Return the lines of the exchange in which the case failed."""
+    """Return the lines that show the part of a case's exchange in which it failed."""
     steps = case.transcript.steps
     shown = _Shower(protocol, case.difference)
     asked = _find_shown_frame(steps, case.observation)
@@ -48,7 +48,7 @@ def whole_exchange(
     difference: DifferenceRecord | None = None,
     all_bytes: bool = False,
 ) -> Iterator[str]:
-    """Return the lines of every step; with ``all_bytes`` without omissions."""
+    """Return the lines that show every step of an exchange; all bytes with ``all_bytes``."""
     shown = _Shower(protocol, difference, WHOLE if all_bytes else BRIEF)
     for index, step in enumerate(transcript.steps):
         yield from step_line(step)
@@ -57,7 +57,7 @@ def whole_exchange(
 
 
 def step_line(step: StepRecord) -> Iterator[str]:
-    """Return the line that says what happened, where and when."""
+    """Yield the line that says what happened in a step, on which connection and when."""
     verbs = {"send": "sends", "request": "sends", "receive": "gets", "response": "gets"}
     size = f" {step.length} bytes" if step.length else ""
     what = f"{step.conn} {verbs.get(step.kind, step.kind)}{size}".strip()

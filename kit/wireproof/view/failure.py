@@ -10,7 +10,7 @@ from wireproof_kit.decoding.printable import clip, printable
 from wireproof_kit.protocols import kit_part
 from wireproof_reports.causes import Cause
 from wireproof_reports.wording import count_noun, spoken
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, DifferenceRecord, HeaderRecord
 
 INDENT = 12
@@ -21,7 +21,7 @@ COURSE_LINES = 14
 
 @dataclass(frozen=True, slots=True)
 class FailureContext:
-    """The context of failures and how much of them to show."""
+    """What the display of failures needs: run header, bundle path, and how much to show."""
 
     header: HeaderRecord
     bundle: Path | None
@@ -30,7 +30,7 @@ class FailureContext:
 
 
 def failure(cause: Cause, scene: FailureContext) -> Iterator[str]:
-    """Return the block of one root cause."""
+    """Return the lines that show one root cause with its failed cases."""
     case = cause.shown
     repeats = case.repeats
     head, *rest = flow_pieces(
@@ -137,7 +137,7 @@ def _further(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
 
 
 def failures(causes: Sequence[Cause], scene: FailureContext) -> Iterator[str]:
-    """Return all blocks, an empty line after each."""
+    """Return the lines that show all root causes, with an empty line after each."""
     for cause in causes:
         yield from failure(cause, scene)
         yield ""

@@ -28,7 +28,7 @@ WORDS = {0: "NOTHING FOUND", 1: "FOUND", 2: "NOT DONE", 3: "SEEN ONCE", 130: "IN
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """The results of a fuzzing campaign."""
+    """The result of a fuzz campaign: figures, findings, and the bundle they were written to."""
 
     campaign: CampaignRecord
     findings: tuple[FindingRecord, ...]
@@ -38,19 +38,19 @@ class Conclusion:
 
 
 class FuzzView(Protocol):
-    """The interface of a view of a fuzzing campaign."""
+    """The interface of what shows a fuzz campaign to the user."""
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
-        """Show the target and the seed."""
+        """Show the start of a campaign: target, seed, bundle, and the first batch of cases."""
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
-        """Show the progress of the campaign."""
+        """Show the progress of a campaign: the state of each worker, and the findings so far."""
 
     def show_finding(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
-        """Show a finding."""
+        """Show a finding; ``left_out`` says which of its files were not written."""
 
     def end(self, conclusion: Conclusion) -> None:
-        """Show the result of the campaign."""
+        """Show the result of a campaign."""
 
 
 UNWATCHED = (
@@ -60,7 +60,7 @@ UNWATCHED = (
 
 
 def since_unwatched(told: Sequence[Status]) -> float | None:
-    """Return when a worker first could not observe the target's process; None if none did."""
+    """Return the second from which a worker could not observe the target's process, or None."""
     return min((each.unwatched_s for each in told if each.unwatched_s is not None), default=None)
 
 
@@ -74,7 +74,7 @@ def choose_fuzz_view(manner: OutputStyle, plan: WorkerPlan) -> FuzzView:
 
 @dataclass(slots=True)
 class TextView:
-    """Lines for people: findings on stdout, progress on stderr."""
+    """Shows a fuzz campaign as text: findings on stdout, progress on stderr."""
 
     plan: WorkerPlan
     style: Style
@@ -89,7 +89,7 @@ class TextView:
     _bundle: Path = Path()
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
-        """Show the target and the seed."""
+        """Print the start of a campaign: target, seed and bundle."""
         self._bundle = bundle
         if self.quiet:
             return
@@ -97,7 +97,7 @@ class TextView:
         echo(f"fuzz     {url}   seed {seed}{goes_on}   bundle {bundle}")
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
-        """Show the progress from time to time."""
+        """Print the progress of a campaign to stderr, from time to time."""
         self._tell_unwatched(told)
         now = time.monotonic()
         is_terminal = self.err.isatty()
@@ -113,7 +113,7 @@ class TextView:
         self.err.flush()
 
     def show_finding(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
-        """Show a finding."""
+        """Print a finding; ``left_out`` says which of its files were not written."""
         self._clear()
         if self.quiet:
             return
@@ -125,7 +125,7 @@ class TextView:
                 echo(words, err=True)
 
     def end(self, conclusion: Conclusion) -> None:
-        """Print the result of the campaign."""
+        """Print the result of a campaign."""
         self._clear()
         for words in conclusion.failures:
             echo(f"wireproof: {words}", err=True)
@@ -152,18 +152,18 @@ class TextView:
 
 @dataclass(slots=True)
 class EventView:
-    """One JSON object a line; the verdict last."""
+    """Shows a fuzz campaign as JSON, one object a line; the result is the last one."""
 
     plan: WorkerPlan
     _told: float = 0.0
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
-        """Print the target and the seed as an event."""
+        """Print the start of a campaign as an event: target, seed and bundle."""
         event = {"event": "header", "target": url, "seed": seed, "first": first}
         write_event(sys.stdout, {**event, "bundle": str(bundle)})
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
-        """Print the progress as an event, from time to time."""
+        """Print the progress of a campaign as an event, from time to time."""
         now = time.monotonic()
         if now - self._told < 1.0:
             return
@@ -184,7 +184,7 @@ class EventView:
         write_event(sys.stdout, {"event": "finding", **told, **more})
 
     def end(self, conclusion: Conclusion) -> None:
-        """Print the result of the campaign as an event."""
+        """Print the result of a campaign as an event."""
         told = msgspec.to_builtins(conclusion.campaign)
         told.pop("coverage")
         footer = conclusion.footer

@@ -18,7 +18,7 @@ _COLOURS = re.compile(f"(\x1b\\[(?:{'|'.join(COLOUR_CODES)})m)")
 
 
 def inert(line: str) -> str:
-    """Return the line with everything unprintable escaped but the colours of `Style`."""
+    """Return a line with unprintable characters escaped, except the colour codes of `Style`."""
     if line.isprintable():
         return line
     pieces = _COLOURS.split(line)
@@ -35,7 +35,7 @@ def echo(text: str, *, err: bool = False, color: bool | None = None) -> None:
 
 
 def write_lines(out: IO[str], lines: Iterable[str]) -> None:
-    """Write and flush lines; after the pipe is closed, discard them."""
+    """Write and flush lines; after the reader has closed the pipe, discard them."""
     try:
         for line in lines:
             out.write(f"{inert(line)}\n")

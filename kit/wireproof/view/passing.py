@@ -15,7 +15,7 @@ from wireproof_kit.proxy.tally import Entry
 from wireproof_kit.proxy.tap import Tap
 from wireproof_kit.wire.transcript import Step
 from wireproof_reports.wording import count_noun
-from wireproof_spec.catalogue import CLIENT
+from wireproof_spec.clauses.catalogue import CLIENT
 from wireproof_spec.wire_error import WireError
 
 MOST_BYTES = 1 << 12
@@ -24,7 +24,10 @@ Tell = Callable[[Event], str | None]
 
 
 class LinePassing:
-    """A line for each event; with ``quiet`` only for addresses and deviations."""
+    """Shows the traffic of a proxy as a line for each event.
+
+    With ``quiet`` there are lines only for addresses and deviations.
+    """
 
     def __init__(self, out: IO[str], tell: Tell, style: Style, *, quiet: bool) -> None:
         self._out = out
@@ -33,10 +36,10 @@ class LinePassing:
         self._quiet = quiet
 
     def step(self, step: Step) -> None:
-        """Do nothing: events are shown, not bytes."""
+        """Do nothing with passing bytes: only events are shown."""
 
     def event(self, event: Event) -> None:
-        """Write the line of an event."""
+        """Write the line of an event, such as a command, if it has one."""
         if isinstance(event, Listening):
             line = f"{event.conn:<9}{event.address} stands before {event.upstream}"
             write_lines(self._out, [line])
@@ -44,12 +47,12 @@ class LinePassing:
             write_lines(self._out, [f"{event.at:9.3f} s  {text}"])
 
     def deviation(self, entry: Entry) -> None:
-        """Write at once that a clause was violated for the first time."""
+        """Write at once that traffic violated a clause for the first time."""
         head = self._style.paint("DEVIATES", "bad")
         write_lines(self._out, [f"{head} {_name(entry)}  {entry.conn}: {entry.what}"])
 
     def end(self, observer: Observer, tap: Tap, unseen: Sequence[str], exit_code: int) -> None:
-        """Write the summary: what passed, and what it showed of each clause."""
+        """Write the summary of a proxy: what passed, and the verdict on each clause."""
         write_lines(self._out, ["", *_summary(observer, tap, self._style)])
         if unseen:
             write_lines(self._out, [f"not seen {count_noun(len(unseen), 'clause')}"])
@@ -57,27 +60,27 @@ class LinePassing:
 
 
 class JsonPassing:
-    """A JSON object for each event and deviation, and at the end for the verdict."""
+    """Shows the traffic of a proxy as JSON objects: events, deviations, and the result."""
 
     def __init__(self, out: IO[str]) -> None:
         self._out = out
 
     def step(self, step: Step) -> None:
-        """Do nothing: events are shown, not bytes."""
+        """Do nothing with passing bytes: only events are shown."""
 
     def event(self, event: Event) -> None:
-        """Write the object of an event."""
+        """Write an event, such as a command, as a JSON object."""
         shown: dict[str, object] = {"event": type(event).__name__.lower()}
         for each in fields(event):
             shown |= _plain(each.name, getattr(event, each.name))
         write_event(self._out, shown)
 
     def deviation(self, entry: Entry) -> None:
-        """Write the object of a clause that was violated for the first time."""
+        """Write as a JSON object that traffic violated a clause for the first time."""
         write_event(self._out, {"event": "deviation", **_object(entry)})
 
     def end(self, observer: Observer, tap: Tap, unseen: Sequence[str], exit_code: int) -> None:
-        """Write the object of the verdict."""
+        """Write the result of a proxy as a JSON object."""
         traffic = observer.traffic
         write_event(
             self._out,

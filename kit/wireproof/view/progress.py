@@ -10,7 +10,7 @@ EVERY_S = 5.0
 
 
 class Progress:
-    """Counts completed items; silent when the user asked for the result only."""
+    """Reports completed items on stderr; silent if the user asked for the result only."""
 
     def __init__(self, noun: str) -> None:
         self._noun = noun
@@ -18,7 +18,7 @@ class Progress:
         self._out = None if manner().quiet else sys.stderr
 
     def update(self, done: int, total: int) -> None:
-        """Store the number of completed items and report it every few seconds."""
+        """Report the number of completed items, every few seconds at most."""
         now = time.monotonic()
         if self._out is None or now - self._told_at < EVERY_S or not done:
             return

@@ -32,7 +32,7 @@ TONES: dict[str, Tone] = {
 
 @dataclass(slots=True)
 class SelftestView:
-    """Writes text to ``out`` and, with ``--json``, events to ``events``."""
+    """Shows a selftest: text goes to ``out`` and, with ``--json``, JSON objects to ``events``."""
 
     out: IO[str]
     progress_to: IO[str] | None
@@ -46,7 +46,7 @@ class SelftestView:
     progress_at: float = 0.0
 
     def show(self, row: TrialResult) -> None:
-        """Write the result of a trial."""
+        """Write the result of one trial: a fault or variant, and which cases failed."""
         self.done += 1
         if self.events is not None:
             event = {"event": "trial", "verdict": row.verdict, **msgspec.to_builtins(row)}
@@ -61,7 +61,7 @@ class SelftestView:
             write_lines(self.progress_to, [f"progress [ {progress} ]"])
 
     def end(self, matrix: Matrix, out: Path | None) -> None:
-        """Write the totals by clause group, the problems and the conclusion."""
+        """Write totals by clause group, problems and conclusion; `out` is the matrix file."""
         if not self.quiet:
             write_lines(self.out, ["", *group_rows(matrix)])
         write_lines(self.out, [*problems(matrix), *conclusion(matrix, out, self.style)])
@@ -77,7 +77,7 @@ class SelftestView:
 
 
 def choose_view(manner: OutputStyle, *, total: int) -> SelftestView:
-    """Return the view for the output options of the command line."""
+    """Return the view of a selftest for the output options of the command line."""
     out = sys.stderr if manner.json else sys.stdout
     return SelftestView(
         out=out,
@@ -91,7 +91,7 @@ def choose_view(manner: OutputStyle, *, total: int) -> SelftestView:
 
 
 def group_rows(matrix: Matrix) -> Iterator[str]:
-    """Yield a row for each clause group: how many faults its clauses caught."""
+    """Yield a line for each clause group: how many faults its clauses detected."""
     for group, tally in matrix.groups().items():
         died = f"{tally.died}/{tally.due} died"
         clauses = count_noun(len(tally.clauses), "clause")
@@ -99,7 +99,7 @@ def group_rows(matrix: Matrix) -> Iterator[str]:
 
 
 def problems(matrix: Matrix) -> Iterator[str]:
-    """Yield faults that survived, unexpected failures, and trials that could not be run."""
+    """Yield lines on faults not detected, unexpected failures, and trials that could not run."""
     for row in matrix.rows:
         for clause in row.survived:
             yield from wrap_after_heading(
@@ -121,7 +121,7 @@ def problems(matrix: Matrix) -> Iterator[str]:
 
 
 def conclusion(matrix: Matrix, out: Path | None, style: Style) -> Iterator[str]:
-    """Yield the totals, the path of the matrix, and the last line with the exit code."""
+    """Yield the last lines of a selftest: totals, the matrix file, and the exit code."""
     figures = matrix.summary()
     variants = count_noun(int(figures["variants"]), "variant")
     alternatives = count_noun(int(figures["alternatives"]), "alternative")

@@ -39,12 +39,12 @@ TONES: dict[Verdict, Tone] = {
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Adds colour to text, or leaves it as it is."""
+    """Adds colour codes to text for a terminal, or leaves it as it is."""
 
     coloured: bool = False
 
     def paint(self, text: str, tone: Tone) -> str:
-        """Return the text in a tone."""
+        """Return the text in the colour of a tone, such as good or bad."""
         return f"\x1b[{_CODES[tone]}m{text}\x1b[0m" if self.coloured and text else text
 
 
@@ -52,7 +52,7 @@ PLAIN = Style()
 
 
 def flow_pieces(head: str, pieces: Iterable[str]) -> Iterator[str]:
-    """Return pieces side by side after a heading, as many per line as fit.
+    """Return lines with pieces side by side after a heading, as many per line as fit.
 
     Like `wrap_after_heading` for texts that others wrote: what is unprintable is escaped, so no
     colours.

@@ -9,7 +9,7 @@ from wireproof.view.style import COLUMNS, Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
 from wireproof_reports.causes import Cause, fold
 from wireproof_reports.wording import count_noun
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 INDENT = 13
@@ -17,7 +17,7 @@ LISTED = 8
 
 
 def remarks(header: HeaderRecord, records: Sequence[CaseRecord]) -> Iterator[str]:
-    """Return the lines on cases that neither passed nor failed, grouped by reason."""
+    """Return lines on the cases that neither passed nor failed, grouped by reason."""
     yield from _by_reason("known", records, ("known",))
     yield from _readings(header, records)
     yield from _by_reason("n/a", records, ("unsupported",))
@@ -27,7 +27,7 @@ def remarks(header: HeaderRecord, records: Sequence[CaseRecord]) -> Iterator[str
 
 
 def conclusion(header: HeaderRecord, footer: FooterRecord) -> Iterator[str]:
-    """Return the deviations file's own faults, clause coverage and the statement."""
+    """Return the lines on clause coverage, outdated known deviations, and the final statement."""
     for entry in footer.stale:
         yield from wrap_after_heading(
             "stale", f"{entry} passes now; remove it from the deviations file"
@@ -49,7 +49,7 @@ def conclusion(header: HeaderRecord, footer: FooterRecord) -> Iterator[str]:
 def verdict(
     header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause], *, style: Style
 ) -> str:
-    """Return the last line: the result of the run in few words, and the exit code."""
+    """Return the last line of a run: its result in few words, and the exit code."""
     tone, words = _word(header, footer, causes)
     told = f"{words}   {_new(header, footer, causes)}   seed {header.seed}"
     end = f"exit {footer.exit}"
@@ -132,7 +132,7 @@ def _readings(header: HeaderRecord, records: Iterable[CaseRecord]) -> Iterator[s
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A completed run: its records, conclusion, and the files that were written."""
+    """A completed run: its records, and the bundle and report files that were written."""
 
     header: HeaderRecord
     records: Sequence[CaseRecord]
@@ -141,12 +141,12 @@ class Result:
     files: Mapping[str, Path] = field(default_factory=dict[str, Path])
 
     def causes(self) -> tuple[Cause, ...]:
-        """Return the failures folded by root cause."""
+        """Return the failures of the run, folded by root cause."""
         return fold(self.records)
 
 
 def summary(result: Result, *, verbose: int, quiet: bool, style: Style) -> Iterator[str]:
-    """Return the lines after the cases; the last one contains the exit code."""
+    """Return the lines that follow the cases of a run; the last one contains the exit code."""
     causes = result.causes()
     if not quiet:
         yield ""

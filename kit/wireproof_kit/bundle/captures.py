@@ -8,13 +8,13 @@ from wireproof_kit.protocols import resolve
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 CAPTURE = "wireproof_kit.pcap.capture:capture_of"
-"""What makes the pcap file of one case."""
+"""Import path of the function that makes the pcap file of one case."""
 
 Capture = Callable[[HeaderRecord, CaseRecord], bytes | None]
 
 
 def captures() -> Capture:
-    """Return the function that renders a case as a pcap file; without scapy it returns None."""
+    """Return the function that makes a case's pcap file; without scapy, one that returns None."""
     if importlib.util.find_spec("scapy") is None or not _is_there(CAPTURE.partition(":")[0]):
         return lambda _header, _case: None
     return cast(Capture, resolve(CAPTURE))

@@ -39,13 +39,12 @@ _DECODER: msgspec.json.Decoder[BundleRecord] = msgspec.json.Decoder(BundleRecord
 class BundleWriter:
     """Writes a bundle line by line, so that an interrupted run keeps the records made so far.
 
-    It holds a lock on the file: two writers would mix their lines into a file that nobody can
-    read. When a line cannot be written whole (a full disk), the file is cut after the last whole
-    one.
+    It holds a lock on the file: two writers would mix their lines and make the file unreadable.
+    When a line cannot be written whole (a full disk), the file is cut after the last whole line.
 
     Raises:
         UsageFault: the file cannot be opened, or another run is writing it.
-        KitError: a line cannot be written. So do all methods but ``abandon``.
+        KitError: a line cannot be written; all methods but ``abandon`` raise it as well.
     """
 
     def __init__(self, path: Path, header: HeaderRecord) -> None:
@@ -119,7 +118,7 @@ def refuse_locked(path: Path, file: RawIOBase) -> None:
     """Lock a bundle's file until it is closed; a device such as ``/dev/null`` is not locked.
 
     Raises:
-        UsageFault: another run has locked it.
+        UsageFault: another run has locked the file.
     """
     if not path.is_file():
         return

@@ -8,13 +8,13 @@ from pathlib import Path
 from wireproof_kit.bundle.file import BundleWriter
 from wireproof_kit.verdicts.deviations import Deviation, apply
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 
 @dataclass(slots=True)
 class Ledger:
-    """Collects judged records; the header may arrive after the first of them."""
+    """Collects the judged records of a run, and writes them to its bundle if it has one."""
 
     bundle: Path | None
     deviations: Sequence[Deviation] = ()
@@ -24,7 +24,7 @@ class Ledger:
     records: list[CaseRecord] = field(default_factory=list[CaseRecord])
 
     def begin(self, header: HeaderRecord, *, selected: int = 0) -> None:
-        """Store the header and start the bundle file."""
+        """Store the bundle's header and create the bundle file."""
         self.header = header
         if self.bundle is not None:
             self._writer = BundleWriter(self.bundle, header)
@@ -38,7 +38,7 @@ class Ledger:
             self._writer.add(record)
 
     def close(self, *, today: date, interrupted: bool = False) -> FooterRecord | None:
-        """Compute the conclusion and close the bundle; return None when no run began."""
+        """Close the bundle with the conclusion of its records; return None when no run began."""
         if self.header is None:
             return None
         version = self.header.target.fingerprint.get("version", "")

@@ -15,14 +15,14 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading that names the source of the values after it."""
+    """A heading in decoded output that names the source of the values after it."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A remark for the reader that is not an error."""
+    """A remark in decoded output that is not an error."""
 
     text: str
 
@@ -46,8 +46,8 @@ class Formatter(Protocol):
 class Decoded(Struct, frozen=True, gc=False):
     """One decoded frame, command or record; its title, parts and JSON are computed on demand.
 
-    ``offset`` counts from the start of the file or stream, the parts' from that of ``data``.
-    ``value`` is for the formatter, which records of a file share.
+    ``offset`` counts from the start of the file or stream; offsets of parts count from the start
+    of ``data``. ``value`` is the decoded object that ``formatter`` formats.
     """
 
     kind: str
@@ -72,7 +72,7 @@ class Decoded(Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class TitledFormatter:
-    """A decoded value with a fixed title; functions compute its parts and JSON on demand."""
+    """Formats one decoded value: ``words`` is its title, functions compute its parts and JSON."""
 
     words: str
     make_parts: Callable[[], Sequence[Part]]
@@ -93,7 +93,11 @@ class TitledFormatter:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Bytes that could not be decoded; decoding stops there. ``where`` names their source."""
+    """Bytes that could not be decoded; decoding stops there.
+
+    ``error`` gives field, offset and reason, ``where`` names the source of the bytes, and
+    ``parts`` computes their labelled parts.
+    """
 
     offset: int
     data: bytes
@@ -103,7 +107,7 @@ class Broken:
 
     @property
     def sentence(self) -> str:
-        """Return field, offset, expected and found value of the fault in one sentence."""
+        """Return field, offset, expected and found value of the error in one sentence."""
         error = self.error
         place = f"{self.where}: {error.field} at byte {error.offset}"
         return f"{place}: expected {error.expected}, found {error.found} ({error.clause})"

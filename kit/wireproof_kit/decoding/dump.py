@@ -22,7 +22,7 @@ ELLIPSIS = "…"
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Limits the length of a dump: rows per part and parts per dump."""
+    """Limits the length of a hex dump: rows for each part, and parts of a dump."""
 
     rows: int = 1
     parts: int = 40
@@ -47,7 +47,7 @@ def dump_numbered(
 
 
 def fill_gaps(data: bytes, parts: Sequence[Part]) -> list[Part]:
-    """Return the parts in order, with an unnamed part for each gap between them."""
+    """Return the parts ordered by offset, with an unlabelled part for each gap between them."""
     complete: list[Part] = []
     end = 0
     for part in sorted(parts, key=lambda part: (part.offset, -part.length)):

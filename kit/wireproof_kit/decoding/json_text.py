@@ -9,13 +9,13 @@ from typing import cast
 from wireproof_spec.strict_json import JsonValue
 
 GREATEST_EXACT = 1 << 53
-"""Readers that take numbers for 64-bit floats, as jq does, change greater integers."""
+"""JSON readers that use 64-bit floats for numbers, such as jq, change integers above this one."""
 
 _MAY_BE_TOO_GREAT = re.compile(r"(?:^|[:,\[])-?\d{16}")
 
 
 def json_line(value: JsonValue) -> str:
-    """Return a JSON value as text; a number that JSON or its readers cannot hold is a string."""
+    """Return a JSON value as text; a number that JSON readers would change becomes a string."""
     try:
         text = json.dumps(value, separators=(",", ":"))
     except TypeError:  # a Decimal somewhere: the standard library would only write floats

@@ -17,7 +17,7 @@ def printable(text: str) -> str:
 
 
 def escape_unprintable(text: str) -> str:
-    """Return the whole text with control, bidirectional and other unprintable signs escaped."""
+    """Return the whole text with every control, bidirectional or unprintable character escaped."""
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() else _escape(sign) for sign in text)
@@ -28,7 +28,7 @@ def _escape(sign: str) -> str:
 
 
 def width(text: str) -> int:
-    """Return the number of terminal columns that the text takes."""
+    """Return the number of terminal columns that a text occupies."""
     if text.isascii():
         return len(text)
     return sum(_sign_width(sign) for sign in text)
@@ -58,9 +58,9 @@ def clip(text: str, columns: int) -> str:
 
 
 def wrap_text(text: str, *, columns: int, rows: int) -> list[str]:
-    """Return the text as rows of the given number of columns, broken after spaces if possible.
+    """Return a text as at most ``rows`` lines of ``columns``, broken after spaces if possible.
 
-    What does not fit so many rows is left out of the middle of the last one.
+    If the text is longer, its excess is left out of the middle of the last line.
     """
     lines: list[str] = []
     while text and len(lines) < rows - 1:

@@ -24,7 +24,7 @@ from wireproof_spec.wording import show_value
 
 
 class Conversation:
-    """What was said between the kit and one driver."""
+    """The requests to one driver and its answers, as lines of JSON; it does no I/O."""
 
     def __init__(self) -> None:
         self.hello: Hello | None = None
@@ -34,7 +34,7 @@ class Conversation:
         self._asked: dict[int, str] = {}
 
     def feed(self, data: bytes) -> Iterator[Line]:
-        """Yield the lines that a driver has completed.
+        """Yield the decoded lines that these bytes complete.
 
         Raises:
             LineFault: a line breaks the protocol; the lines after it are not read.
@@ -51,11 +51,11 @@ class Conversation:
         return number, request_line(number, op, fields or {})
 
     def open(self, settings: Mapping[str, JsonValue]) -> tuple[int, bytes]:
-        """Return the id and the bytes of the first request."""
+        """Return id and bytes of the first request, which opens the driver with settings."""
         return self.request(OPEN, {"version": VERSION, "settings": dict(settings)})
 
     def list_owed(self) -> Mapping[int, str]:
-        """Return the operations that are not answered yet, by the id of their request."""
+        """Return the operations that the driver has not answered yet, by request id."""
         return self._asked
 
     def _check(self, line: Line) -> None:

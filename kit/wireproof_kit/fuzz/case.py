@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias
 Role: TypeAlias = Literal[
     "length", "count", "number", "enumerator", "text", "json", "body", "fixed", "line"
 ]
-"""What a field is for.
+"""What a field of a frame contains, which decides how it is mutated.
 
 A `length` or `count` measures other fields. Each bit pattern of a `number` is a legal value; of an
 `enumerator` only some are. `text` is UTF-8 or one word of a line, decimal digits among them.
@@ -33,11 +33,11 @@ GRAMMAR = "grammar"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A leaf field of a frame: bytes `start` to `end`; dots and indices in `path`.
+    """One innermost field of a frame: bytes `start` to `end`; `path` has dots and indices.
 
-    `covers` is the span that a length or count measures. A binary number has a byte `order`; a
-    number in decimal digits has none. `measured_by` are the paths of the lengths that measure this
-    field.
+    `covers` is the span of bytes that a length or count measures. A binary number has a byte
+    `order`; a number in decimal digits has none. `measured_by` are the paths of the lengths that
+    measure this field.
     """
 
     path: str
@@ -63,34 +63,34 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """All bytes in one write; the next step is sent after the answers, or when patience ends."""
+    """Write style: one write of all bytes; the next step waits for answers or a time-out."""
 
 
 @dataclass(frozen=True, slots=True)
 class SplitAt:
-    """Several writes, cut at these offsets."""
+    """Write style: several writes, cut at these byte offsets."""
 
     offsets: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ByteByByte:
-    """One write for each byte."""
+    """Write style: one write for each byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """One write that also contains the next step of the same connection."""
+    """Write style: one write that also contains the next step of the same connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class HalfClose:
-    """All bytes in one write, then the sending direction is shut down; reading continues."""
+    """Write style: all bytes in one write, then shut down sending and go on receiving."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """Several writes, cut at these offsets, with a pause of `seconds` between two of them."""
+    """Write style: writes cut at byte offsets, with a pause of `seconds` between them."""
 
     seconds: float
     offsets: tuple[int, ...]
@@ -98,9 +98,10 @@ class Slow:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """All bytes in one write; then the connection stays open for `seconds`, and nothing is sent.
+    """Write style: all bytes in one write, then keep the connection open and send nothing.
 
-    Some brokers die of what they do to a connection later: a heartbeat, a time-out.
+    It stays open for `seconds`. Some brokers crash on what they do to a connection later, such as
+    a heartbeat or a time-out.
     """
 
     seconds: float
@@ -110,6 +111,8 @@ RETURNED: Final = "returned messages"
 CROWD: Final = "many publishers"
 EXERCISES: Final = (RETURNED, CROWD)
 """Fields of cases that send nothing: the bystanders do something by themselves instead."""
+RESTART: Final = "restart of the target"
+"""The field of a case that sends nothing: the target is restarted, and keeps its data."""
 
 WriteStyle: TypeAlias = Whole | SplitAt | ByteByByte | Together | HalfClose | Slow | Hold
 """How the bytes of a step are divided into writes."""
@@ -122,7 +125,7 @@ HALF_CLOSE = HalfClose()
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Bytes for one connection of a case; `label` describes them for people."""
+    """Bytes to send on one connection of a case; `label` describes them for people."""
 
     data: bytes
     style: WriteStyle = WHOLE
@@ -132,12 +135,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is sent on connections that have been brought into a state.
+    """One fuzz case: the bytes to send on connections that have been brought into a state.
 
-    `field` and `mutation` name what was changed, and a row of the coverage table; the mutation
-    `GRAMMAR` means that nothing was. `delimited`: by the grammar, the broker can tell where the
-    next frame begins, whatever it answers. `hazardous`: the case may affect objects on the target
-    that the kit did not create, for instance by a delete request for another name.
+    `field` and `mutation` name what was changed, and so a row of the coverage table; the mutation
+    `GRAMMAR` means that nothing was changed. `delimited`: by the grammar, the broker can tell
+    where the next frame begins, whatever it answers. `hazardous`: the case may affect objects on
+    the target that the kit did not create, for instance by a delete request for another name.
     """
 
     index: int
@@ -151,15 +154,20 @@ class Case:
 
     @property
     def exercise(self) -> str:
-        """What the bystanders do by themselves because of the case; empty if nothing."""
+        """What other clients of the kit do during the case, one of `EXERCISES`, or empty."""
         return self.field if self.field in EXERCISES else ""
 
     @property
+    def is_restart(self) -> bool:
+        """Whether the case restarts the target instead of sending bytes."""
+        return self.field == RESTART
+
+    @property
     def is_slow(self) -> bool:
-        """Whether the case takes its time, whatever the target does."""
+        """Whether the case pauses or waits for a fixed time, however fast the target answers."""
         return any(isinstance(step.style, Slow | Hold) for step in self.steps)
 
     @property
     def is_held(self) -> bool:
-        """Whether a connection of the case stays open for some time."""
+        """Whether a connection of the case stays open, unused, for some seconds."""
         return any(isinstance(step.style, Hold) for step in self.steps)

@@ -17,15 +17,15 @@ from wireproof_kit.wire.transcript import Step as Recorded
 from wireproof_kit.wire.transcript import Transcript
 
 Ends: TypeAlias = Literal["no", "may", "must"]
-"""Whether the target may, or must, close the connection because of a request."""
+"""Whether a request makes the target close the connection: never, perhaps, or always."""
 
 
 End: TypeAlias = tuple[Address, int]
-"""A connection by the target's address and our local port."""
+"""The kit's end of a connection: the target's address, and the local port."""
 
 
 class Answer(NamedTuple):
-    """One complete answer: its class, such as ``ok`` or ``E_BAD_BODY``, and its bytes."""
+    """One complete answer from the target: its kind, such as ``E_BAD_BODY``, and its bytes."""
 
     kind: str
     data: bytes
@@ -33,9 +33,10 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """What one request is owed: an answer of one of `kinds`, or a close unless `ends` is ``no``.
+    """The valid responses to one request.
 
-    An `optional` answer may be missing. An answer of a kind in `success` must contain `echo`, and
+    The target answers with one of `kinds`, or closes the connection unless `ends` is ``no``. An
+    `optional` answer may be missing. An answer of a kind in `success` must contain `echo`, and
     then each message of `stored` must be delivered unchanged.
     """
 
@@ -49,7 +50,7 @@ class Owed:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What the bytes of a connection are owed, request by request.
+    """The valid responses to the bytes sent on a connection, request by request (`owed`).
 
     If it is not `certain`, the grammar does not say what the remaining bytes mean, so any answers
     may follow. `opaque`: the answers that follow cannot be read at all. `waits`: the bytes end
@@ -65,7 +66,10 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Sentinel:
-    """A request sent after a case, whose answer cannot be mistaken for another answer."""
+    """A request sent after a case, to find out whether the target still answers correctly.
+
+    `answers` returns True for its answer, which no other request has.
+    """
 
     data: bytes
     answers: Callable[[Answer], bool]
@@ -73,32 +77,32 @@ class Sentinel:
 
 @dataclass(slots=True)
 class Volume:
-    """The number of bytes sent to be stored; one answer may contain everything that is stored."""
+    """Counts the bytes sent to be stored, because one answer may contain everything stored."""
 
     sent: int = 0
 
 
 class AnswerReader(Protocol):
-    """Splits the bytes that a target sends into answers, however the bytes are divided."""
+    """Splits the bytes received on a connection into answers, wherever they are cut."""
 
     def feed(self, data: bytes) -> Sequence[Answer]:
-        """Read bytes, or the end of the stream if empty; return the answers now complete."""
+        """Add received bytes, empty at the end of the stream; return the complete answers."""
         ...
 
     @property
     def fault(self) -> str:
-        """What is wrong with the stream; empty if nothing is."""
+        """The reason why the received bytes are invalid; empty if they are valid."""
         ...
 
     @property
     def pending(self) -> bytes:
-        """The bytes of an incomplete answer."""
+        """The received bytes that do not form a complete answer yet."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A rule that a broker violated, and how; `lost` is a message that was not delivered."""
+    """A rule that was violated, and in words how; `lost` is the undelivered message, if any."""
 
     violated: str
     words: str
@@ -107,9 +111,10 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class LoggedIn:
-    """A connection after its login: a socket in its place, and what is left of its opening bytes.
+    """The result of a login on a connection.
 
-    `answers` are the answers to the opening bytes that the login took, `steps` what was exchanged.
+    `sock` replaces the connection's socket, `unsent` is the rest of the case's opening bytes.
+    `answers` are the answers to the opening bytes that the login sent, `steps` what was exchanged.
     """
 
     sock: socket.socket
@@ -119,9 +124,9 @@ class LoggedIn:
 
 
 LogIn = Callable[[socket.socket, Address, bytes], LoggedIn]
-"""Logs in a connection to an address that begins with the given bytes.
+"""Logs in a connection to an address, whose first bytes are to be the given ones.
 
-It raises a `KitError` or an `OSError` if the target does not let the connection in.
+It raises a `KitError` or an `OSError` if the target does not accept the login.
 """
 
 
@@ -138,15 +143,15 @@ class Listener(Protocol):
 
 
 class Oracle(Listener, Protocol):
-    """Knows what a broker owes for the bytes of a case."""
+    """Knows which responses of a broker to the bytes of a case are valid."""
 
     @property
     def login(self) -> LogIn | None:
-        """How connections of cases log in; None if they need not."""
+        """The function that logs in the connections of cases; None if no login is needed."""
         return None
 
     def address(self, case: Case) -> Address:
-        """Return the address that a case is sent to."""
+        """Return the address of the target that a case is sent to."""
         ...
 
     def reader(self, case: Case) -> AnswerReader:
@@ -154,41 +159,45 @@ class Oracle(Listener, Protocol):
         ...
 
     def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
-        """Return what `data` is owed on a connection of a case on which `before` was sent.
+        """Return the valid responses to `data`, sent on a connection after `before`.
 
         Without a case, the bytes bring a connection into a state.
         """
         ...
 
     def sentinel(self, case: Case, number: int) -> Sentinel | None:
-        """Return a request to send after a case; its answer shows that frame boundaries agree."""
+        """Return a request to send after a case, or None.
+
+        Its answer shows that the target and the kit agree where frames begin.
+        """
         ...
 
     def use_watched_names(self, case: Case) -> Case:
-        """Return the case with watched names, so that the kit receives the messages it stores."""
+        """Return the case with names of topics or streams from which the kit receives messages."""
         return case
 
 
 class Health(Protocol):
-    """The bystanders of the cases: other clients, which the cases must not disturb."""
+    """The kit's own clients during fuzz cases, which no case may disturb."""
 
     def check(self, *, patient: bool = True) -> Trouble | None:
-        """Let bystanders and a new connection complete a round trip; return what went wrong.
+        """Let the kit's own clients and a new connection each complete a round trip.
 
-        If not `patient`, a delivery that takes long is awaited by a later check.
+        Return what went wrong, or None. If not `patient`, a slow delivery is left to a later
+        check.
         """
         ...
 
     def find_lingering(self, ends: Collection[End]) -> Collection[End]:
-        """Return those of our closed connections that the target still lists as clients."""
+        """Return which of the kit's closed connections the target still lists as clients."""
         return ()
 
     def exercise(self, what: str, until: float) -> Trouble | None:
-        """Let the bystanders do one of `EXERCISES`, until then at most; return what is wrong."""
+        """Let the kit's own clients do one of `EXERCISES` for a time; return what went wrong."""
         return None
 
     def begin_watch(self) -> Trouble | None:
-        """Start to receive the messages that are stored under watched names."""
+        """Start to receive messages from the watched topics or streams; return what went wrong."""
         return None
 
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
@@ -196,39 +205,40 @@ class Health(Protocol):
         return None
 
     def close(self) -> None:
-        """Close the connections of the bystanders."""
+        """Close the connections of the kit's own clients."""
         ...
 
 
 class Generation(Protocol):
-    """The cases generated from a grammar: a pure function of seed and index."""
+    """Fuzz cases generated from a grammar: each depends only on the seed and its index."""
 
     def case(self, index: int) -> Case:
-        """Return the case with this index."""
+        """Return the fuzz case with this index."""
         ...
 
     def cases(self, first: int = 0) -> Iterator[Case]:
-        """Yield the cases from an index on, without end."""
+        """Yield the fuzz cases from the index `first` on, without end."""
         ...
 
     def enter(self, state: str) -> tuple[Step, ...]:
-        """Return the steps that bring a connection into a state."""
+        """Return the steps that bring a new connection into a state."""
         ...
 
     def start(self, state: str) -> str | None:
-        """Return the state that needs no steps, on the interface of a state; None without one."""
+        """Return the initial state on the interface of `state`, if a new connection has one."""
         ...
 
     def right(self, case: Case) -> Case | None:
-        """Return the case with the valid frame it was made from; None if there is none."""
+        """Return the case that sends the valid frame from which a case was mutated, or None."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which cases to generate; empty means all. `drawn`: Hypothesis draws every case.
+    """Which fuzz cases to generate, by kinds of frames and states; empty means all.
 
-    `excluded` are prefixes of kinds of frames of which there are none.
+    If `drawn`, Hypothesis draws every case. `excluded` are prefixes of kinds of frames to leave
+    out.
     """
 
     seed: int
@@ -239,16 +249,16 @@ class Choice:
 
 
 class FuzzSession(Protocol):
-    """An open target together with the names that cases use on it."""
+    """An open target, with the topics or streams that fuzz cases use on it."""
 
     @property
     def oracle(self) -> Oracle:
-        """The oracle that knows what cases are owed."""
+        """The oracle, which knows the valid responses to cases."""
         ...
 
     @property
     def health(self) -> Health:
-        """The health check with the bystanders."""
+        """The health check: whether fuzz cases disturbed the kit's own clients."""
         ...
 
     @property
@@ -258,21 +268,21 @@ class FuzzSession(Protocol):
 
     @property
     def patience(self) -> Patience:
-        """The waiting times measured for this target; they stay valid when it is opened again."""
+        """The time limits measured for this target; they stay valid when it is opened again."""
         ...
 
     @property
     def fingerprint(self) -> Mapping[str, str]:
-        """The properties that the target reports."""
+        """The properties that identify the target, such as its version."""
         ...
 
     @property
     def names(self) -> Mapping[str, str]:
-        """The names that cases use on this target, by purpose."""
+        """The names that cases use on this target, such as topics, by purpose."""
         ...
 
     def generation(self, choice: Choice) -> Generation:
-        """Return the chosen cases, made for the names on this target."""
+        """Return the chosen cases, with the names that exist on this target."""
         ...
 
     def close(self, *, leave: bool = False) -> None:
@@ -282,9 +292,10 @@ class FuzzSession(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FuzzSessionOptions:
-    """How to talk to a target; `token` makes names unique to a campaign, the same when it resumes.
+    """How to open a target for fuzzing; times are in seconds.
 
-    A `passing` target ends with the campaign, so nothing has to be deleted. Each `opening` uses
+    `token` makes names unique to a campaign, and is the same when the campaign resumes. A
+    `passing` target ends with the campaign, so nothing has to be deleted. Each `opening` uses
     other names of the same length: messages that a restarted target kept from before could crash
     it again.
     """
@@ -301,34 +312,34 @@ OpenFuzzSession = Callable[[Target, FuzzSessionOptions], FuzzSession]
 
 
 class ClientFuzzSession(Protocol):
-    """A client that is started again and again, and what peers send to it."""
+    """A client under test that is started again and again, and fuzzed by the servers it uses."""
 
     @property
     def patience_s(self) -> float:
-        """The seconds after which a client is stuck that has not come back to work."""
+        """The seconds after which a client counts as stuck if it has not resumed its work."""
         ...
 
     @property
     def fingerprint(self) -> Mapping[str, str]:
-        """What is known of the client."""
+        """The properties that identify the client."""
         ...
 
     def generation(self, choice: Choice) -> Generation:
-        """Return the chosen cases, in the states that the client plays."""
+        """Return the chosen cases, in the states that the client can be brought into."""
         ...
 
     def arrange(self, cases: Sequence[Case]) -> Sequence[Case]:
-        """Return the cases in an order in which few clients have to be started."""
+        """Return the cases ordered so that few clients have to be started."""
         ...
 
     def perform(
         self, cases: Sequence[Case], is_stopped: Callable[[], bool]
     ) -> "Iterator[ClientRunResult]":
-        """Try cases with one client after the other; yield what came of each."""
+        """Send the cases to one client after the other; yield the result for each client."""
         ...
 
     def record(self, cases: Sequence[Case], is_stopped: Callable[[], bool]) -> Transcript:
-        """Try cases once more, with one client, and return the exchange."""
+        """Send the cases once more to one client, and return the transcript."""
         ...
 
     def close(self) -> None:
@@ -338,9 +349,10 @@ class ClientFuzzSession(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ClientRunResult:
-    """What came of one client: the cases tried, and the rule that it violated in the last one.
+    """The result for one client: the cases sent, and the rule that it violated in the last.
 
-    ``key`` identifies a death by where in the client it happened; ``log`` are its last words.
+    ``key`` identifies a crash by the place in the client; ``log`` is the end of the client's
+    output.
     """
 
     cases: tuple[Case, ...]

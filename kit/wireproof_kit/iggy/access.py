@@ -12,7 +12,10 @@ from wireproof_kit.wire.address import Address
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Addresses, login and names shared by all cases; ``head`` returns the current poll header."""
+    """How the cases of a run reach the target: addresses, login, names and the data directory.
+
+    ``head`` returns the layout of poll headers that the target uses.
+    """
 
     address: Address
     login: Login

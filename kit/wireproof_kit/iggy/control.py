@@ -8,21 +8,21 @@ PATH = "/control/message"
 
 
 class ControlClient:
-    """Changes stored messages in ways that no command of the protocol offers."""
+    """Changes stored messages over a control API, in ways that no command of Iggy offers."""
 
     def __init__(self, http: HttpClient) -> None:
         self._http = http
 
     def set_state(self, topic: Topic, offset: int, state: int) -> TransferResult:
-        """Set the state of a stored message to any code from 0 to 255."""
+        """Set the state of the message at an offset to any code from 0 to 255."""
         return self._change(topic, offset, "state", state)
 
     def flip(self, topic: Topic, offset: int, bit: int) -> TransferResult:
-        """Invert one bit of a message's payload; bit 0 is the lowest bit of the first byte."""
+        """Invert one bit of a message's payload; bit 0 is the lowest one of the first byte."""
         return self._change(topic, offset, "flip", bit)
 
     def is_set(self, topic: Topic, offset: int, state: int) -> bool:
-        """Set the state of a stored message; return True if the server did so."""
+        """Set the state of the message at an offset; return True if the server did so."""
         return is_success(self.set_state(topic, offset, state))
 
     def _change(self, topic: Topic, offset: int, what: str, value: int) -> TransferResult:

@@ -12,7 +12,7 @@ LOWEST, HIGHEST = 1 << 20, 1 << 30
 
 
 class Identifiers:
-    """Generates identifiers of streams and topics; thread-safe."""
+    """Generates numbers and names for the streams and topics of a run; thread-safe."""
 
     def __init__(self, run_token: str) -> None:
         self._token = run_token.lower()
@@ -23,11 +23,11 @@ class Identifiers:
 
     @property
     def home(self) -> Stream | None:
-        """Return the shared stream of the run's topics; None before it is created."""
+        """Return the stream that holds the run's topics; None before it is created."""
         return self._home
 
     def stream(self) -> Stream:
-        """Return the number and name for a new stream."""
+        """Return a new stream's number and name; nothing is created on the target."""
         count = next(self._streams)
         digest = blake2b(f"{self._token}:{count}".encode(), digest_size=4).digest()
         number = LOWEST + int.from_bytes(digest, "little") % (HIGHEST - LOWEST)
@@ -42,7 +42,7 @@ class Identifiers:
         return f"{PREFIX}topic_{number}"
 
     def shared_stream(self, make: Callable[[], Stream]) -> Stream:
-        """Return the shared stream for topics; the first caller creates it."""
+        """Return the stream for the run's topics; the first call creates it with ``make``."""
         with self._lock:
             if self._home is None:
                 self._home = make()

@@ -17,12 +17,15 @@ BEFORE_MEASURING = Patience(answer=2.0, push=PREPARING, redelivery=DISK)
 
 
 def make_fixed(seconds: float) -> Patience:
-    """Return a patience with the same limit, given by the user, for every wait."""
+    """Return the same time limit, given by the user, for every kind of wait."""
     return Patience(answer=seconds, push=seconds, redelivery=seconds)
 
 
 def measure(round_trip: Callable[[], float], so_far: float) -> Patience:
-    """Measure round trips; return limits far above the slowest of them."""
+    """Return time limits for waits, far above the slowest of several measured round trips.
+
+    ``round_trip`` makes one and returns its seconds; ``so_far`` is a round trip already measured.
+    """
     times = [so_far, *(round_trip() for _ in range(ROUND_TRIPS - 1))]
     budget = max(FACTOR * statistics.median(times), 4 * max(times))
     answer = round(min(max(budget, ANSWER_LEAST), ANSWER_MOST), 3)

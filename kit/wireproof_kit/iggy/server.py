@@ -1,30 +1,20 @@
 """The target as one case uses it: connections, topics, sending and polling."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.iggy.access import Access
-from wireproof_kit.iggy.control import ControlClient
-from wireproof_kit.iggy.observe.disk import DataDirectory
+from wireproof_kit.iggy.http_server import HttpServer, partition_of
 from wireproof_kit.iggy.observe.observations import observe, observe_http
 from wireproof_kit.iggy.observe.polled import Polled, join_polled, read_polled
 from wireproof_kit.iggy.topics import Stream, Topic
 from wireproof_kit.iggy.wire import generations, payloads, requests
 from wireproof_kit.iggy.wire.answers import Answer, Closed, Done
 from wireproof_kit.iggy.wire.connection import Connection, connect_socket
-from wireproof_kit.iggy.wire.http import (
-    HttpClient,
-    JsonPolled,
-    is_success,
-    json_polled,
-    messages_body,
-)
+from wireproof_kit.iggy.wire.http import is_success
 from wireproof_kit.iggy.wire.payloads import POLLING, Polling
 from wireproof_kit.observation import Observation
-from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY, Patience, Wait
-from wireproof_kit.wire.address import Address
-from wireproof_kit.wire.http import Query, TransferResult
+from wireproof_kit.runner.patience import ANSWER, PUSH, Patience, Wait
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_kit.wire.waiting import until
@@ -32,7 +22,7 @@ from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.command_shapes import Payload
 from wireproof_spec.iggy.bodies.consumer_offsets import GetConsumerOffset, StoreConsumerOffset
 from wireproof_spec.iggy.bodies.identifier import Identifier
-from wireproof_spec.iggy.bodies.partitioning import Partitioning, partition_id
+from wireproof_spec.iggy.bodies.partitioning import Partitioning
 from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
 from wireproof_spec.iggy.bodies.streams import CreateStream, StreamRequest
 from wireproof_spec.iggy.bodies.topics import CreateTopic, TopicRequest
@@ -44,31 +34,28 @@ from wireproof_spec.wire_error import WireError
 PREPARING = PUSH
 
 
-class Server:
+class Server(HttpServer):
     """One case's access to the target; not thread-safe; closing it deletes its topics.
 
-    What a case sends to prepare itself goes over TCP, or over HTTP if ``over_http``. If
-    ``polls_again``, what was polled is polled a second time, and that is what the case sees.
+    A case's preparing requests go over TCP, or over HTTP if ``over_http``. If ``polls_again``,
+    each poll is repeated, and the case sees the second response.
     """
 
     def __init__(self, access: Access, *, transcript: Transcript, patience: Patience) -> None:
-        self.access = access
-        self.transcript = transcript
-        self.patience = patience
+        super().__init__(access, transcript=transcript, patience=patience)
         self.generation: Generation = access.login.generation
         self.over_http = False
-        self.polls_again = False
         self._own: Connection | None = None
         self._open: list[Connection] = []
         self._topics: list[Topic] = []
         self._streams: list[Stream] = []
 
     def connect(self, *, enter: bool = True) -> Connection:
-        """Open a connection and log in if requested.
+        """Open a connection; log in on it if ``enter``.
 
         Raises:
             TargetUnreachable: the target accepts no connection.
-            ArrangementFailed: the server does not let the kit in.
+            ArrangementFailed: the login failed.
         """
         connection = Connection(
             connect_socket(self.access.address),
@@ -85,13 +72,13 @@ class Server:
 
     @property
     def client(self) -> Connection:
-        """Return the connection on which the case sends its ordinary requests."""
+        """Return the connection for the case's ordinary requests; open one if there is none."""
         if self._own is None or self._own.has_ended:
             self._own = self.connect()
         return self._own
 
     def request(self, code: int, payload: Payload) -> Outgoing:
-        """Return the request of a command in the generation that the target speaks."""
+        """Return the bytes of a request in the protocol generation that the target speaks."""
         return requests.request(code, payload, self.generation)
 
     def ask(self, code: int, payload: Payload, wait: Wait = ANSWER) -> Answer:
@@ -99,7 +86,7 @@ class Server:
         return self.client.ask(self.request(code, payload), wait)
 
     def others(self) -> str:
-        """Check that a new connection is served: ``others-open``, or the observed failure."""
+        """Check that a new connection is served: ``others-open``, or ``others-`` and a failure."""
         with self.connect(enter=False) as other:
             login = self.access.login.enter(other, PREPARING)
             if login is None or isinstance(login, Done):
@@ -109,7 +96,7 @@ class Server:
         )
 
     def refusal(self, outgoing: Outgoing) -> Observation:
-        """Send a request on a new connection; return the answer and whether others are served."""
+        """Send a request on a new connection; observe the answer, and if others are served."""
         with self.connect() as connection:
             answer = connection.ask(outgoing)
         observation = observe(answer)
@@ -121,7 +108,7 @@ class Server:
     def new_stream(self, *, apart: bool = False) -> Stream:
         """Create a stream that is deleted at the end of the case.
 
-        `apart`: no other stream has a name that differs from its name in one character.
+        `apart`: the name differs from every other stream's name in more than one character.
 
         Raises:
             ArrangementFailed: the stream could not be created.
@@ -147,7 +134,7 @@ class Server:
         return topic
 
     def topic_to_create(self, topic: Topic) -> CreateTopic:
-        """Return the request that creates a topic."""
+        """Return the payload of the request that creates a topic."""
         return payloads.topic_to_create(topic, self.generation)
 
     def will_delete(self, *made: Stream | Topic) -> None:
@@ -166,9 +153,13 @@ class Server:
         partitioning: Partitioning | None = None,
         by: tuple[Identifier, Identifier] | None = None,
     ) -> Outgoing:
-        """Return the request that sends messages; ``partitioning`` overrides ``partition``."""
+        """Return the request that sends messages to a topic.
+
+        ``partitioning`` overrides ``partition``. ``by`` identifies stream and topic otherwise than
+        by number.
+        """
         stream, name = by or (topic.stream.id, topic.id)
-        where = partitioning or _place(topic, partition)
+        where = partitioning or partition_of(topic, partition)
         return self.request(
             commands.SEND_MESSAGES, SendMessages(stream, name, where, tuple(messages))
         )
@@ -217,7 +208,10 @@ class Server:
         *,
         by: tuple[Identifier, Identifier] | None = None,
     ) -> Outgoing:
-        """Return the request that polls messages."""
+        """Return the request that polls messages of a topic.
+
+        ``by`` identifies stream and topic otherwise than by number.
+        """
         payload = payloads.poll_payload(topic, polling, self.generation, by=by)
         return self.request(commands.POLL_MESSAGES, payload)
 
@@ -236,7 +230,7 @@ class Server:
         )
 
     def poll_until(self, topic: Topic, due: int, polling: Polling = POLLING) -> Polled:
-        """Poll until enough messages arrive or patience has passed; return the last response.
+        """Poll until ``due`` messages arrive or patience has passed; return the last response.
 
         A server may take a moment between its answer to a send and the next poll.
         """
@@ -265,14 +259,14 @@ class Server:
         return polled
 
     def sent_and_polled(self, topic: Topic, *messages: SentMessage) -> Polled:
-        """Send messages in one request, which must succeed, and poll them."""
+        """Send messages in one request, which must succeed; poll them and return the response."""
         self.send_accepted(topic, *messages)
         return self.poll_until(topic, len(messages), Polling(count=len(messages) + 1))
 
     def store_offset(
         self, topic: Topic, offset: int, *, consumer: int = 1, partition: int | None = None
     ) -> Answer:
-        """Store a consumer's offset."""
+        """Store a consumer's offset and return the response."""
         payload = StoreConsumerOffset(
             generations.consumer(consumer, self.generation),
             topic.stream.id,
@@ -297,7 +291,7 @@ class Server:
     def stored_offset(
         self, topic: Topic, *, consumer: int = 1, partition: int | None = None
     ) -> int | None:
-        """Return a consumer's stored offset; None when the target has none."""
+        """Return a consumer's stored offset; None without one or with an unreadable answer."""
         answer = self.ask_offset(topic, consumer=consumer, partition=partition)
         if not isinstance(answer, Done):
             return None
@@ -305,96 +299,6 @@ class Server:
             return generations.stored_offset(answer.body, self.generation)
         except WireError:
             return None
-
-    @property
-    def http(self) -> HttpClient:
-        """Return the client of the target's HTTP API.
-
-        Raises:
-            ArrangementFailed: no HTTP address is known.
-        """
-        if self.access.http is None:
-            raise ArrangementFailed("no HTTP address of the target is known; give --http")
-        token = self.access.login.token(self.access.http)
-        return self._http_at(self.access.http, token)
-
-    def post(
-        self,
-        topic: Topic,
-        *messages: SentMessage | Mapping[str, object],
-        partition: int | None = None,
-        partitioning: Partitioning | None = None,
-    ) -> TransferResult:
-        """Send messages over HTTP; a case may give its own JSON objects."""
-        body = messages_body(messages, partitioning or _place(topic, partition))
-        return self.http.post(f"{topic.path}/messages", body)
-
-    def get(self, topic: Topic, **query: object) -> JsonPolled:
-        """Poll over HTTP; by default the first hundred messages of the case."""
-        whole = {
-            "partition_id": topic.partition,
-            "kind": "offset",
-            "value": topic.start,
-            "count": 100,
-        }
-        return self.get_by(topic, {**whole, **query})
-
-    def get_by(self, topic: Topic, query: Query | str) -> JsonPolled:
-        """Poll over HTTP with exactly this query."""
-        return json_polled(self.http.get(f"{topic.path}/messages", query))
-
-    def offset_body(self, topic: Topic, offset: int, *, consumer: int = 1) -> dict[str, object]:
-        """Return the JSON body that stores an offset of a consumer.
-
-        The consumer goes by both names it has had; the one that is not known means nothing.
-        """
-        who = {"id": str(consumer), "consumer_id": str(consumer)}
-        return {**who, "partition_id": topic.partition, "offset": offset}
-
-    def get_until(self, topic: Topic, due: int, **query: object) -> JsonPolled:
-        """Poll over HTTP until enough messages arrive or patience has passed."""
-
-        def look() -> JsonPolled | None:
-            polled = self._get_on(topic, due, query)
-            return polled if len(polled.objects) >= due or not polled.is_readable else None
-
-        found = until(look, seconds=self.client.seconds(ANSWER), every=0.02)
-        if found is None:
-            return self.get(topic, **query)
-        return self._get_on(topic, due, query) if self.polls_again else found
-
-    def _get_on(self, topic: Topic, due: int, query: Mapping[str, object]) -> JsonPolled:
-        """Poll over HTTP, and on behind the last message as long as that returns some more."""
-        polled = self.get(topic, **query)
-        while 0 < len(polled.objects) < due and "kind" not in query:
-            last = polled.objects[-1].get("offset")
-            if not isinstance(last, int):
-                break
-            following = self.get(topic, **{**query, "value": last + 1})
-            if not following.objects:
-                break
-            polled = replace(following, objects=(*polled.objects, *following.objects))
-        return polled
-
-    @property
-    def control(self) -> ControlClient:
-        """Return the client of the target's control API.
-
-        Raises:
-            ArrangementFailed: no control address is known.
-        """
-        if self.access.control is None:
-            raise ArrangementFailed("no control address of the target is known; give --control")
-        return ControlClient(self._http_at(self.access.control, self.access.control_token))
-
-    @property
-    def disk(self) -> DataDirectory:
-        """Return the reader of the target's data directory.
-
-        Raises:
-            ArrangementFailed: the directory is not known.
-        """
-        return DataDirectory(self.access.data, self.patience.seconds(REDELIVERY))
 
     def close(self, *, leave: bool = False) -> None:
         """Close the case's connections, and delete what it created unless `leave`."""
@@ -404,11 +308,11 @@ class Server:
             self._delete()
 
     def delete_stream(self, stream: Stream) -> Answer:
-        """Delete a stream."""
+        """Delete a stream and return the response."""
         return self.ask(commands.DELETE_STREAM, StreamRequest(stream.id))
 
     def delete_topic(self, topic: Topic) -> Answer:
-        """Delete a topic."""
+        """Delete a topic and return the response."""
         return self.ask(commands.DELETE_TOPIC, TopicRequest(topic.stream.id, topic.id))
 
     def _delete(self) -> None:
@@ -432,11 +336,3 @@ class Server:
         answer = self.ask(code, payload, PREPARING)
         if not isinstance(answer, Done):
             raise ArrangementFailed(f"{what} was answered {observe(answer).value}")
-
-    def _http_at(self, address: Address, token: str) -> HttpClient:
-        seconds = self.access.http_seconds
-        return HttpClient(address, transcript=self.transcript, seconds=seconds, token=token)
-
-
-def _place(topic: Topic, partition: int | None) -> Partitioning:
-    return partition_id(topic.partition if partition is None else partition)

@@ -52,11 +52,11 @@ class Greeting:
 def greet(address: Address, credentials: Credentials) -> Greeting:
     """Ping the server, find out whether it requires a login, and log in if so.
 
-    A server that answers without a login is a published one.
+    A server that answers without a login speaks the published generation of the protocol.
 
     Raises:
         TargetUnreachable: the target accepts no connection.
-        TargetSilent: the server does not answer, or does not let the kit in.
+        TargetSilent: the server does not answer, or rejects the login.
     """
     seconds = time_ping(address)
     login = Login("published", credentials)
@@ -151,16 +151,16 @@ class IggySession:
         """Do nothing: Iggy creates topics without delay, so none is prepared."""
 
     def probe_capability(self, name: str) -> Probe:
-        """Run the probe of a capability and return its result."""
+        """Find out by a probe (a short exchange) whether the target has a capability."""
         self._measure()
         return self._probe(name, CAPABILITY_PROBES)
 
     def probe_reading(self, name: str) -> Probe:
-        """Run the probe of a reading and return the reading the target follows."""
+        """Find out by a probe which reading of an ambiguous text the target follows."""
         return self._probe(name, READING_PROBES)
 
     def bind(self, readings: Mapping[str, str | None]) -> None:
-        """Store the readings bound for this run, such as the poll header to expect."""
+        """Store which reading of each ambiguous text the target follows, such as the poll head."""
         head = readings.get(POLL_HEAD)
         if head == COUNT:
             self._head = COUNT
@@ -168,11 +168,11 @@ class IggySession:
             self._head = PARTITION_OFFSET_COUNT
 
     def prepare(self, kinds: Counter[str]) -> None:
-        """Measure the patience of the target; the cases create their topics."""
+        """Measure the target's time limits; the cases create their topics themselves."""
         self._measure()
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
-        """Return new kit objects for one run of one case: the server and a topic.
+        """Return the objects that a case asks for by name, new for one run: server and topic.
 
         Raises:
             ArrangementFailed: the topic could not be made.
@@ -198,7 +198,7 @@ class IggySession:
                 self._close(argument)
 
     def control(self) -> Control:
-        """Make a control round trip on a new connection."""
+        """Ping on a new connection, to show that the target still answers; return the result."""
 
         def trip(seconds: float) -> float:
             return time_ping(self._address, seconds=seconds)

@@ -9,18 +9,18 @@ FIRST_PARTITION = 1
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream, by its number and the name requested for it."""
+    """A stream of the target, by its number and the name requested for it."""
 
     number: int
     name: str
 
     @property
     def id(self) -> Identifier:
-        """Return the identifier by number."""
+        """Return the stream's identifier by number."""
         return numeric(self.number)
 
     def apart(self) -> "Stream":
-        """Return the stream with a name that no single character change turns into another's."""
+        """Return the stream with a name that is more than one character away from all others."""
         head, _, count = self.name.rpartition("_")
         return Stream(self.number, f"{head}-{count}")
 
@@ -29,8 +29,8 @@ class Stream:
 class Topic:
     """A topic of a stream; its partitions are 1 to ``partitions``.
 
-    A case uses one ``partition`` unless it names another one, and polls it from ``start`` on: what
-    lies before is not its own.
+    A case uses ``partition`` unless it names another one, and polls from offset ``start``: earlier
+    messages belong to other cases.
     """
 
     stream: Stream
@@ -42,7 +42,7 @@ class Topic:
 
     @property
     def id(self) -> Identifier:
-        """Return the identifier by number."""
+        """Return the topic's identifier by number."""
         return numeric(self.number)
 
     @property

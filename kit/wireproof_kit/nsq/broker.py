@@ -36,14 +36,14 @@ OPEN = Login()
 
 @dataclass(frozen=True, slots=True)
 class UpgradeResult:
-    """The response to an upgrade request, and the topic in its new kind."""
+    """The response to the request that upgrades a topic, and the topic with its new kind."""
 
     answer: HttpAnswer
     topic: Topic
 
 
 class Broker:
-    """One case's access to the target; thread-safe."""
+    """One case's access to an NSQ broker; thread-safe."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Broker:
         self.channels: dict[str, Topic] = {}
 
     def record_to(self, transcript: Transcript) -> "Broker":
-        """Return a copy of this broker without connections that records in another transcript."""
+        """Return a copy of this broker, without connections, with another transcript."""
         other = copy.copy(self)
         other.transcript = transcript
         other._publishers = {}
@@ -101,14 +101,14 @@ class Broker:
         magic: bool = True,
         topic: Topic | None = None,
     ) -> Connection:
-        """Open a connection, send the magic and IDENTIFY with the given fields.
+        """Open a connection; send the magic and IDENTIFY with the given fields.
 
         ``identify=None`` sends no IDENTIFY, or, where TLS or AUTH need one, one that asks for
-        nothing else. ``topic`` chooses the node that leads it.
+        nothing else. ``topic`` selects the node that leads it.
 
         Raises:
             TargetUnreachable: the target accepts no connection.
-            TargetSilent: TLS or AUTH, asked for by the user, cannot be had.
+            TargetSilent: TLS or AUTH, requested by the user, is not possible.
             ArrangementFailed: IDENTIFY was not accepted.
         """
         address = topic.address if topic else self.address
@@ -142,8 +142,8 @@ class Broker:
     ) -> Consumer:
         """Subscribe to a channel, by default a new one, and send RDY unless ``ready`` is 0.
 
-        extend_support is added to ``identify`` as the topic needs it, unless it is in there.
-        Either name of the ordered command sends the one the target knows.
+        extend_support is added to ``identify`` if the topic needs it, unless it is already there.
+        Both names of the ordered command send the one that the target knows.
 
         Raises:
             ArrangementFailed: the subscription was not accepted.
@@ -181,8 +181,8 @@ class Broker:
     ) -> Answer:
         """Publish on a connection that the case reuses, and return the response.
 
-        A header makes it PUB_EXT (a trace id is then the header's matter), a trace id alone
-        PUB_TRACE.
+        The command is PUB_EXT with a header, which contains the trace id, if any; PUB_TRACE with
+        only a trace id; else PUB.
         """
         self._bodies.adopt(body)
         connection = self._publishers.get(topic.address)
@@ -202,7 +202,7 @@ class Broker:
         *,
         trace_id: int | None = None,
     ) -> Answer:
-        """Publish a message; raise an error when the target does not accept it.
+        """Publish a message that the target must accept, and return the response.
 
         Raises:
             ArrangementFailed: the target did not accept it.
@@ -216,7 +216,7 @@ class Broker:
         """Send the request that upgrades a topic to extend support, and return its result.
 
         Raises:
-            ArrangementFailed: the target has no way to be asked.
+            ArrangementFailed: no service is known that accepts such a request.
         """
         if self._upgrade is None:
             raise ArrangementFailed("there is no way to upgrade a topic of the target")
@@ -225,7 +225,7 @@ class Broker:
         return UpgradeResult(answer, replace(topic, extend=extend))
 
     def layout(self, topic: Topic, *, ordered: bool) -> Layout:
-        """Return the layout that deliveries of a topic must have."""
+        """Return the fields that messages of a topic must have before the body."""
         return Layout(
             extend=topic.extend,
             ordered=ordered,
@@ -233,11 +233,11 @@ class Broker:
         )
 
     def unique_body(self, prefix: bytes = b"") -> bytes:
-        """Return a body that only this case uses, starting with ``prefix``."""
+        """Return a message body that no other case uses, starting with ``prefix``."""
         return self._bodies.unique(prefix)
 
     def close(self) -> None:
-        """Close every connection of the case."""
+        """Close all connections of the case."""
         for connection in self._open:
             connection.close()
 

@@ -31,7 +31,7 @@ POLL_SECONDS = 0.2
 
 
 class Cluster:
-    """One case's access to the cluster; closing it reverses every change that the case made."""
+    """One case's access to an NSQ cluster; closing it reverses every change that the case made."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Cluster:
 
     @property
     def lookup(self) -> LookupClient:
-        """Return the client of the lookup servers.
+        """Return the client of the cluster's lookup servers.
 
         Raises:
             ArrangementFailed: no lookup server was given.
@@ -74,7 +74,7 @@ class Cluster:
         return self.lookup.nodes()
 
     def elsewhere(self, topic: Topic) -> Topic:
-        """Return the topic as seen at a node that does not lead it.
+        """Return the topic with the address of a node that does not lead it.
 
         Raises:
             ArrangementFailed: there is no other node.
@@ -85,18 +85,18 @@ class Cluster:
         return others[0]
 
     def others(self, topic: Topic) -> list[Topic]:
-        """Return the topic as seen at each other node of the cluster."""
+        """Return the topic once for each node that does not lead it, with that node's address."""
         nodes = [node for node in self.nodes() if not is_same(node.address, topic.address)]
         return [
             replace(topic, address=node.address, http_address=node.http_address) for node in nodes
         ]
 
     def leader_of(self, topic: Topic, *, access: str = "r") -> Topic | None:
-        """Return the topic as seen at its current leader; None when lookups name no leader."""
+        """Return the topic with the address of its present leader; None when lookups name none."""
         return self._leader(self.lookup, topic, access)
 
     def move_leader(self, topic: Topic) -> Topic:
-        """Move the partition's leadership to another node; return the topic as seen there.
+        """Move the partition's leadership to another node; return the topic with that address.
 
         Raises:
             ArrangementFailed: the move failed; the message has the answer.
@@ -108,7 +108,7 @@ class Cluster:
         return found
 
     def move_offer(self) -> HttpAnswer | None:
-        """Ask whether leaders can be moved: return None, or the response that refuses."""
+        """Ask whether the target can move leaders; return None, or the response that refuses."""
         if self._control is not None:
             answer = self.control.request("GET", "/control/state")
             return None if answer.status == 200 else answer
@@ -116,7 +116,7 @@ class Cluster:
         return None if MISSING in answer.code else answer
 
     def begin_move(self, topic: Topic) -> None:
-        """Request another leader; lookups may name the new leader only later.
+        """Request another leader for a partition; lookups may name the new leader only later.
 
         Raises:
             ArrangementFailed: the request failed; the message has the answer.
@@ -127,7 +127,7 @@ class Cluster:
             self._move_by_lookup(topic, self.elsewhere(topic))
 
     def next_leader(self, topic: Topic, *, access: str = "r") -> Topic | None:
-        """Wait until lookups name a new leader of the topic; return None when they never do."""
+        """Wait until lookups name a new leader; return the topic with its address, or None."""
 
         def look() -> Topic | None:
             found = self._leader(self._quiet, topic, access) if self._quiet else None
@@ -147,18 +147,18 @@ class Cluster:
         self._order("writable", topic=topic.name, partition=topic.partition, writable="true")
 
     def node_down(self, topic: Topic) -> None:
-        """Take down the node at the topic's address until the case ends."""
+        """Stop the node at the topic's address until the case ends."""
         self._order("node", node=format_address(topic.address), state="down")
         self._mends.append(lambda: self.node_up(topic))
 
     def node_up(self, topic: Topic) -> None:
-        """Bring the node at the topic's address back up."""
+        """Start the node at the topic's address again."""
         self._order("node", node=format_address(topic.address), state="up")
 
     def disable_writes(self, which: str = "all") -> None:
-        """Make lookups return no node to producers until the case ends.
+        """Make lookups for writing return no nodes until the case ends.
 
-        ``which`` is ``all`` or ``ordered``, for the topics meant.
+        ``which`` is ``all`` topics or only ``ordered`` ones.
         """
         self._mends.append(self.enable_writes)
         answers = [
@@ -169,7 +169,7 @@ class Cluster:
             raise _make_failure(f"POST {DISABLE_PATH}", answers[0])
 
     def enable_writes(self) -> None:
-        """Make lookups return nodes to producers again."""
+        """Make lookups for writing return nodes again."""
         for server in self.lookup.servers:
             server.request("POST", DISABLE_PATH, query={"type": "none"}, v1=True)
 
@@ -182,7 +182,7 @@ class Cluster:
         self._order("lookup", lookupd=format_address(server), answer=answer, **delay)
 
     def close(self) -> None:
-        """Reverse all changes, the last one first; errors are ignored."""
+        """Reverse all changes made by the case, the last one first; errors are ignored."""
         while self._mends:
             try:
                 self._mends.pop()()

@@ -16,7 +16,7 @@ UNTIL_LIMIT = 1000
 
 
 class Consumer:
-    """One consumer of a channel; ``answer`` is the last response that was not a message."""
+    """A consumer of one channel; ``answer`` is the last response that was not a message."""
 
     def __init__(
         self, connection: Connection, topic: Topic, *, channel: str, layout: Layout, bodies: Bodies
@@ -42,10 +42,10 @@ class Consumer:
     def next(
         self, own: bytes | None = None, wait: Wait = PUSH, *, seconds: float | None = None
     ) -> Delivery | None:
-        """Return the next delivery, already finished; None when none arrives within patience.
+        """Return the next message, already finished; None when none arrives within patience.
 
-        On a shared topic messages of other cases are finished and passed over; with ``own``
-        given so is every message but that one. ``seconds`` replaces the budget of ``wait``.
+        On a shared topic, messages of other cases are finished and skipped; with ``own``, every
+        message with another body is. ``seconds`` replaces the time limit of ``wait``.
         """
         delivery = self.take(own, wait, seconds=seconds)
         if delivery is not None:
@@ -55,7 +55,7 @@ class Consumer:
     def take(
         self, own: bytes | None = None, wait: Wait = PUSH, *, seconds: float | None = None
     ) -> Delivery | None:
-        """Return the next delivery without finishing it, so that it stays in flight."""
+        """Return the next message without finishing it, so that it stays in flight."""
         budget = self.connection.seconds(wait) if seconds is None else seconds
         deadline = time.monotonic() + budget
         while True:
@@ -72,9 +72,9 @@ class Consumer:
             self.finish(delivery)
 
     def until(self, sentinel: bytes, wait: Wait = PUSH) -> list[Delivery] | None:
-        """Return all deliveries before the sentinel, each finished; None if it never arrives.
+        """Return all messages before the sentinel, each finished.
 
-        Each delivery renews the patience for the next one.
+        None if the sentinel never arrives. Each message renews the patience for the next one.
         """
         before: list[Delivery] = []
         while len(before) < UNTIL_LIMIT:
@@ -87,22 +87,22 @@ class Consumer:
         return None
 
     def finish(self, delivery: Delivery) -> None:
-        """Send FIN for a delivery; do nothing when the message is too short to have an id."""
+        """Send FIN for a message; do nothing when it is too short to have an id."""
         if delivery.message_id is not None:
             self.connection.send(frames.fin(delivery.message_id))
 
     def requeue(self, delivery: Delivery, timeout_ms: int) -> None:
-        """Send REQ for a delivery; do nothing when the message is too short to have an id."""
+        """Send REQ for a message; do nothing when it is too short to have an id."""
         if delivery.message_id is not None:
             self.connection.send(frames.req(delivery.message_id, timeout_ms))
 
     def touch(self, delivery: Delivery) -> None:
-        """Send TOUCH for a delivery; do nothing when the message is too short to have an id."""
+        """Send TOUCH for a message; do nothing when it is too short to have an id."""
         if delivery.message_id is not None:
             self.connection.send(frames.touch(delivery.message_id))
 
     def ready(self, count: int) -> None:
-        """Send RDY with a count."""
+        """Send RDY, which allows ``count`` messages in flight."""
         self.connection.send(frames.rdy(count))
 
     def close(self) -> None:

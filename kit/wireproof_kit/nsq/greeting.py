@@ -20,18 +20,18 @@ OPEN = Login()
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """The answer to IDENTIFY, and the seconds from connecting to that answer."""
+    """The response to IDENTIFY, and the seconds from connecting to that response."""
 
     data: bytes
     seconds: float
 
 
 def greet(address: Address, *, seconds: float | None = None, login: Login = OPEN) -> Greeting:
-    """Connect, send the magic and IDENTIFY, and return the answer.
+    """Connect, send the magic and IDENTIFY, and return the response.
 
     Raises:
         TargetUnreachable: the target accepts no connection.
-        TargetSilent: the server does not answer with a response frame, or does not let the kit in.
+        TargetSilent: the server does not answer with a response frame, or rejects the login.
     """
     seconds = GREETING_SECONDS if seconds is None else seconds
     started = time.monotonic()

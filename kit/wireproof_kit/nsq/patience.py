@@ -38,38 +38,46 @@ BEFORE_MEASURING = Patience(
 
 
 def make_fixed(seconds: float) -> Patience:
-    """Return a patience with the same limit, given by the user, for every wait."""
+    """Return the same time limit, given by the user, for every kind of wait."""
     return Patience(answer=seconds, push=seconds, redelivery=seconds)
 
 
 def answer_seconds(round_trip: Callable[[], float], so_far: float) -> float:
-    """Measure round trips; return a limit far above the slowest of them."""
+    """Return a time limit for answers, far above the slowest of several measured round trips.
+
+    ``round_trip`` makes one and returns its seconds; ``so_far`` is a round trip already measured.
+    """
     times = [so_far, *(round_trip() for _ in range(ROUND_TRIPS - 1))]
     budget = max(FACTOR * statistics.median(times), 4 * max(times))
     return _within(budget, ANSWER_LEAST, ANSWER_MOST)
 
 
 def make_longest(answer: float) -> Patience:
-    """Return the longest patience for deliveries, used when nothing was measured."""
+    """Return the longest limits for deliveries, for lack of a measurement.
+
+    `answer` is in seconds.
+    """
     return Patience(answer=answer, push=PUSH_MOST, redelivery=REDELIVERY_MOST, settling=SETTLING)
 
 
 def hasty(answer: float) -> Patience:
-    """Return a short patience for a target that failed to deliver during measurement."""
+    """Return short limits for a target that failed to deliver when measured; in seconds."""
     return Patience(answer=answer, push=HASTY, redelivery=HASTY)
 
 
 class NothingDelivered(ArrangementFailed):
-    """What the target acknowledged did not come while patience was measured."""
+    """The target did not deliver messages that it acknowledged while patience was measured."""
 
 
 def make_withheld(answer: float) -> Patience:
-    """Return the patience with a target that delivered nothing in the longest wait there is."""
+    """Return the limits for a target that delivered nothing in the longest wait; in seconds."""
     return Patience(answer, WITHHELD, WITHHELD, is_withheld=True)
 
 
 def measure(broker: Broker, topic: Topic, *, answer: float) -> Patience:
-    """Measure patience with some publishes, deliveries and redeliveries, also on many channels.
+    """Measure publishes, deliveries and redeliveries, and return time limits for waits.
+
+    The redeliveries are also measured with many channels.
 
     Raises:
         ArrangementFailed: nothing could be published.

@@ -9,14 +9,14 @@ from wireproof_kit.wire.http import ConnectionPool, address_of
 from wireproof_kit.wire.transcript import Transcript
 
 LOOKUPD = "lookupd"
-"""The target key by which lookup servers are given."""
+"""The URL key with the addresses of lookup servers."""
 # Longer than for a broker: a busy lookup server was seen to answer late.
 LOOKUP_SECONDS = 30.0
 PING_SECONDS = 1.0
 
 
 def http_address(target: Target) -> Address | None:
-    """Return the given HTTP address, or the next port if a server answers /ping there."""
+    """Return the target's HTTP address: the given one, or the next port if it answers /ping."""
     if target.http:
         return address_of(target.http)
     if target.port >= 0xFFFF:
@@ -56,5 +56,5 @@ def lookup_addresses(target: Target) -> list[Address]:
 
 
 def text_of(address: Address | None) -> str | None:
-    """Return HOST:PORT, with brackets around an IPv6 host; None stays None."""
+    """Return an address as HOST:PORT, with brackets around an IPv6 host; None stays None."""
     return None if address is None else format_address(address)

@@ -96,32 +96,38 @@ class NsqSession:
         self._cases = itertools.count(1)
 
     def begin(self, kinds: Counter[str]) -> None:
-        """Start creating topics if that takes long, as in a cluster."""
+        """Start to create topics if that takes long, as in a cluster.
+
+        ``kinds`` counts, by argument name, how often cases take each kind of topic.
+        """
         if self._lookup is not None:
             self._pool.prepare(kinds + Counter(PROBE_TOPICS), spares=CLUSTER_SPARES)
 
     def probe_capability(self, name: str) -> Probe:
-        """Run the probe of a capability and return its result."""
+        """Find out by a probe (a short exchange) whether the target has a capability."""
         return self._probe(name, CAPABILITY_PROBES)
 
     def probe_reading(self, name: str) -> Probe:
-        """Run the probe of a reading and return the reading the target follows."""
+        """Find out by a probe which reading of an ambiguous text the target follows."""
         probe = self._probe(name, READING_PROBES)
         self._probed[name] = probe
         return probe
 
     def bind(self, readings: Mapping[str, str | None]) -> None:
-        """Store the readings bound for this run."""
+        """Store which reading of each ambiguous text the target follows, for this run's cases."""
         self._readings.update(readings)
 
     def prepare(self, kinds: Counter[str]) -> None:
-        """Create the topics a selection needs, then measure the patience of the target."""
+        """Create the topics that the selected cases need, then measure the target's time limits.
+
+        ``kinds`` counts, by argument name, how often cases take each kind of topic.
+        """
         self._pool.prepare(kinds, spares=CLUSTER_SPARES if self._lookup else 0)
         self._pool.settle()
         self._measure()
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
-        """Return new kit objects for one run of one case.
+        """Return the kit objects that a case asks for by argument name, new for one run of it.
 
         The broker's address is that of the node which leads the case's topics.
         """
@@ -141,7 +147,7 @@ class NsqSession:
         return arguments
 
     def release(self, arguments: Mapping[str, object]) -> None:
-        """Close what a case left open, and delete its channels."""
+        """Close the connections that a case left open, and delete its channels."""
         for argument in arguments.values():
             if isinstance(argument, Broker):
                 self._close(argument)
@@ -149,7 +155,7 @@ class NsqSession:
                 argument.close()
 
     def control(self) -> Control:
-        """Make a control round trip on a new connection."""
+        """Measure a round trip on a new connection, to see if the target still answers."""
 
         def trip(seconds: float) -> float:
             return greet(self.address, seconds=seconds, login=self._login).seconds
@@ -161,7 +167,7 @@ class NsqSession:
         return accepts(self.address)
 
     def fingerprint(self) -> dict[str, str]:
-        """Return what the target reports about itself in answer to IDENTIFY."""
+        """Return what the target reports about itself in its response to IDENTIFY."""
         said = json_object(self._greeting.data)
         if not said:
             return {"identify": self._greeting.data[:40].decode("utf-8", "replace")}
@@ -337,7 +343,7 @@ def open_session(target: Target, options: SessionOptions) -> NsqSession:
         TargetUnreachable: the target accepts no connection.
         ArrangementFailed: the lookup servers name no node, or are no lookup servers.
         TargetSilent: the target accepts connections, but does not speak NSQ within seconds, or
-            does not let the kit in.
+            rejects the login.
         UsageFault: what the user gave for TLS or AUTH cannot be used.
     """
     login = login_of(target)

@@ -17,11 +17,11 @@ from wireproof_spec.oms.rules import RULES
 FILE = "file"
 MOST_TOLD = 4
 BEFORE, AFTER = 24, 40
-"""How much of a line is shown beside what is wrong in it, in signs."""
+"""How many characters of a line are shown before and after an error in it."""
 
 
 class Capture:
-    """The captured documents of a target, for one run of one case."""
+    """The captured documents of a target, as one run of a case uses them."""
 
     def __init__(
         self, documents: Mapping[str, CapturedDocument], kind: Kind, transcript: Transcript
@@ -31,7 +31,7 @@ class Capture:
         self._transcript = transcript
 
     def observe(self, document_name: str, clause: str) -> Observation:
-        """Return the observation of a document under the rule of a clause, with its position.
+        """Return the observation of a document under the rule of a clause, with the error's place.
 
         Raises:
             ArrangementFailed: the document is no longer there.

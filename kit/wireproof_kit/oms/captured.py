@@ -20,14 +20,14 @@ MOST_DOCUMENTS = 2000
 MOST_BYTES = 64 * 1024 * 1024
 
 RECEIVED = "received"
-"""The name of the one document of a system behind an adapter: the first message that it gave."""
+"""The name of the only document of a system behind an adapter: the first message received."""
 
 _SAFE = "/:._-~"
 
 
 @dataclass(frozen=True, slots=True)
 class CapturedDocument:
-    """One captured document.
+    """One captured document, such as a message as JSON.
 
     `file` is the path below the target, escaped like a URL's; `line` is the line of a document
     among JSON lines, from 1.
@@ -46,10 +46,10 @@ class CapturedDocument:
 def document_names(target: Target) -> Sequence[str]:
     """Return the names of a target's documents, in the order of the files.
 
-    A system behind an adapter has one: a message that it gave to a consumer.
+    A system behind an adapter has one: a message that a consumer received from it.
 
     Raises:
-        UsageFault: as `read_documents`.
+        UsageFault: the path does not exist, cannot be read, has no document, or is too large.
     """
     if target.path is None:
         return [RECEIVED]
@@ -60,7 +60,7 @@ def documents_of(target: Target) -> tuple[CapturedDocument, ...]:
     """Return the documents of a target, in the order of the files.
 
     Raises:
-        UsageFault: as `read_documents`.
+        UsageFault: the path does not exist, cannot be read, has no document, or is too large.
     """
     return read_documents(_path(target))
 

@@ -19,11 +19,11 @@ CAPTURE = "capture"
 DOCUMENT_NAME = "document_name"
 UNAVAILABLE = "unavailable"
 DOCUMENTS = "documents"
-"""What documents show of capabilities that only a running system has."""
+"""The observation for capabilities that only a running system has."""
 
 
 class DocumentSession:
-    """The documents of one run, read once."""
+    """A session with captured documents, which are read once for a run."""
 
     def __init__(self, documents: Sequence[CapturedDocument], kind: Kind) -> None:
         self.patience = Patience(answer=0.0, push=0.0, redelivery=0.0)
@@ -39,7 +39,7 @@ class DocumentSession:
         """Do nothing: all documents are already captured."""
 
     def probe_capability(self, name: str) -> Probe:
-        """Return the result of the probe of a capability: what the documents are."""
+        """Return the probe of a capability, which looks at the kinds of the documents."""
         probe = self._probes.get(name)
         return Probe(probe() if probe else observed(DOCUMENTS), Transcript())
 
@@ -52,10 +52,10 @@ class DocumentSession:
         """Do nothing: no reading changes the content of a document."""
 
     def prepare(self, kinds: Counter[str]) -> None:
-        """Prepare nothing."""
+        """Do nothing: documents need no preparation."""
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
-        """Return fresh kit objects for one run of one case.
+        """Return the kit objects that a case asks for by argument name, new for one run of it.
 
         A document's name comes from the case's id; without one, a single document is meant.
         """
@@ -69,10 +69,10 @@ class DocumentSession:
         return arguments
 
     def release(self, arguments: Mapping[str, object]) -> None:
-        """Close nothing."""
+        """Do nothing: a case opens nothing."""
 
     def control(self) -> Control:
-        """Return an immediate control round trip, since documents need no connection."""
+        """Return a round trip of no duration, since documents need no connection."""
         return Control("prompt", 0.0)
 
     def is_alive(self) -> bool:
@@ -84,7 +84,7 @@ class DocumentSession:
         return self._fingerprint
 
     def close(self) -> None:
-        """Close nothing."""
+        """Do nothing: the session has nothing open."""
 
     def _probe_message(self) -> Observation:
         return observed("ok" if self._kind is Kind.MESSAGE else "extension-header-alone")

@@ -25,7 +25,7 @@ Made = st.SearchStrategy[object]
 
 _NAMESPACE = "urn:wireproof:"
 _FURTHER = 3
-"""How many names beyond those of the schema a document has at most."""
+"""The most members of a document beyond those that the schema names."""
 
 _JSON: dict[str, Made] = {
     "string": st.text(max_size=8),
@@ -52,12 +52,12 @@ def invalid(name: str) -> Made:
 
 @cache
 def faults(name: str) -> tuple[Made, ...]:
-    """Return a strategy for violations of each keyword of the schema ``name``."""
+    """Return strategies for violations, one for each keyword in the schema ``name``."""
     return tuple(_break_schema(_ResolvedSchema(_schema(name), name)))
 
 
 def texts(value: object) -> st.SearchStrategy[bytes]:
-    """Return a strategy for the spellings of a JSON value: spaces, escapes and member order."""
+    """Return a strategy for ways to write a JSON value: spaces, escapes and member order."""
     return st.builds(
         _write_json,
         st.just(value),

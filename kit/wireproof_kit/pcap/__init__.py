@@ -20,15 +20,15 @@ MISSING = f"captures need scapy, which is not installed: {install_command('pcap'
 
 
 def is_installed() -> bool:
-    """Return True if the ``pcap`` extra is installed."""
+    """Return True if the optional dependency ``pcap`` (scapy) is installed."""
     return importlib.util.find_spec("scapy") is not None
 
 
 def write(path: Path, exchanges: Iterable[Exchange]) -> None:
-    """Write exchanges into one capture file for Wireshark.
+    """Write the recorded steps of cases into one capture file for Wireshark.
 
     Raises:
-        UsageFault: the extra is not installed.
+        UsageFault: the optional dependency ``pcap`` is not installed.
         OSError: the file cannot be written.
     """
     if not is_installed():
@@ -39,7 +39,12 @@ def write(path: Path, exchanges: Iterable[Exchange]) -> None:
 
 
 def open_live(path: Path) -> "LiveCapture":
-    """Open a capture file for steps that are still to come; raises as `write`."""
+    """Return a capture file to which steps are appended as they happen.
+
+    Raises:
+        UsageFault: the optional dependency ``pcap`` is not installed.
+        OSError: the file cannot be written.
+    """
     if not is_installed():
         raise UsageFault(MISSING)
     from wireproof_kit.pcap.live import LiveCapture

@@ -24,16 +24,16 @@ from wireproof_kit.pcap.exchange import (
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 KIT_MAC, TARGET_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
-"""Locally administered, of nobody's hardware. Ethernet is what every reader of captures reads."""
+"""Locally administered addresses, which belong to no hardware; every reader accepts Ethernet."""
 LONGEST = 1000
-"""Characters of a comment; a file can hold 65535 bytes of one."""
+"""Characters of a packet's comment; a pcapng file allows 65535 bytes."""
 WINDOW = 65535
 SCALE = 10
-"""The window is so many bits larger than it says: nothing recorded fills it."""
+"""TCP window scale in bits, so large that no recorded exchange fills the window."""
 
 
 def write_capture(path: Path, exchanges: Iterable[Exchange]) -> int:
-    """Write exchanges into one capture file; return the number of packets.
+    """Write the recorded steps of cases into one capture file; return the number of packets.
 
     Raises:
         OSError: the file cannot be written.
@@ -62,7 +62,7 @@ class CaptureFile:
         self._writer.write_header(None)
 
     def add(self, added: Iterable[Segment]) -> None:
-        """Append segments."""
+        """Append TCP segments to the capture as packets."""
         for segment in added:
             self.count += 1
             seconds = EDecimal(segment.at_us) / 1_000_000
@@ -75,7 +75,7 @@ class CaptureFile:
 
 
 def capture_of(header: HeaderRecord, case: CaseRecord) -> bytes | None:
-    """Return the capture of one case in a bundle; None when it sent and received nothing."""
+    """Return the pcapng bytes of one case in a bundle; None when it sent and received nothing."""
     exchange = exchange_of(header, case)
     if exchange is None:
         return None
@@ -86,7 +86,7 @@ def capture_of(header: HeaderRecord, case: CaseRecord) -> bytes | None:
 
 
 def packet(segment: Segment, *, number: int = 1) -> Packet:
-    """Return a TCP segment as a packet with all its layers and comments."""
+    """Return a TCP segment as a scapy packet with all headers and the segment's comments."""
     tcp = TCP(
         sport=segment.source[1],
         dport=segment.to[1],

@@ -16,20 +16,20 @@ from wireproof_spec.record import IN_TLS, CaseRecord, HeaderRecord, StepRecord
 Address: TypeAlias = tuple[str, int]
 
 SEGMENT = 16384
-"""Bytes of a segment, at most: as loopback and network cards that cut by themselves show them."""
+"""The most bytes of one segment, as captures on loopback and with segmentation offload show."""
 FIRST_PORT = 40000
 PORTS = 20000
 PORT_DIGITS = 5
 KIT, TARGET = True, False
 _ELSEWHERE = {4: ("192.0.2.1", "192.0.2.2"), 6: ("2001:db8::1", "2001:db8::2")}
-"""Addresses for documentation: the kit's, where its own is not known, and an unknown target's."""
+"""Documentation addresses by IP version: the kit's if its own is unknown, an unknown target's."""
 _SENT = ("send", "request")
 _RECEIVED = ("receive", "response")
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The steps of one case; ``started_us`` counts microseconds since 1970.
+    """The recorded steps of one case; ``started_us`` counts microseconds since 1970.
 
     `address` is the target's, HOST:PORT, for steps that name none.
     """
@@ -43,7 +43,10 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One TCP segment; `flags` are letters as scapy and tcpdump have them."""
+    """One TCP segment of a capture; `flags` are letters as in scapy and tcpdump, such as ``PA``.
+
+    `by_kit` is True if the kit sent it; `at_us` counts microseconds since 1970.
+    """
 
     at_us: int
     by_kit: bool
@@ -79,7 +82,7 @@ class _Link:
 
 
 def exchange_of(header: HeaderRecord, case: CaseRecord) -> Exchange | None:
-    """Return the exchange of a recorded case; None when it sent and received nothing."""
+    """Return the recorded steps of a case; None when it sent and received nothing."""
     steps = case.transcript.steps
     if not any(step.kind in ("open", *_SENT, *_RECEIVED) for step in steps):
         return None
@@ -102,7 +105,7 @@ def kit_ports() -> Iterator[int]:
 
 
 def address(text: str) -> Address:
-    """Parse HOST:PORT; a host name becomes an address reserved for documentation.
+    """Return IP address and port of HOST:PORT; for a host name, a reserved documentation address.
 
     The port is 0 if the text has no valid one.
     """
@@ -117,7 +120,7 @@ def address(text: str) -> Address:
 
 
 class Segmenter:
-    """Turns the steps of one exchange into TCP segments; those of ``exchange`` are not read."""
+    """Turns the steps given to `take` into TCP segments, with the addresses of an exchange."""
 
     def __init__(self, exchange: Exchange, ports: Iterator[int]) -> None:
         self._exchange = exchange
@@ -128,19 +131,19 @@ class Segmenter:
         self._number = 0
 
     def take(self, step: StepRecord) -> Iterator[Segment]:
-        """Yield the segments of the next step."""
+        """Yield the TCP segments that represent the next step."""
         self._number += 1
         self._at_us = max(self._at_us, self._exchange.started_us + step.at_us)
         yield from self._step(step, f"{self._exchange.name}, step {self._number}")
 
     def end(self, name: str, why: str) -> Iterator[Segment]:
-        """Yield the segments that end a connection, and forget it."""
+        """Yield the TCP segments that end the named connection; ``why`` becomes a comment."""
         link = self._links.pop(name, None)
         if link is not None:
             yield from self._end(link, f"{self._exchange.name}, {name}: {why}")
 
     def end_all(self) -> Iterator[Segment]:
-        """Yield the segments that end all connections."""
+        """Yield the TCP segments that end all open connections."""
         for name in tuple(self._links):
             yield from self.end(name, "still open when the record ends")
 

@@ -8,13 +8,14 @@ from typing import cast
 from scapy.packet import NoPayload, Packet, fuzz
 
 KIND = "scapy"
-"""The kind of frames that are made so."""
+"""The kind of fuzz frames that scapy generates."""
 
 
 def fill_randomly(layer: Packet, number: int) -> bytes:
     """Return the bytes of a layer with random values in every field that is not set.
 
-    Lengths and counts stay true: to make those wrong is what mutations of frames are for.
+    ``number`` seeds the random values. Lengths and counts stay correct: mutations of frames make
+    them wrong.
     """
     with _drawing_from(number):
         return bytes(_settle(fuzz(layer)))

@@ -17,51 +17,55 @@ from scapy.packet import Packet, Padding
 L = TypeVar("L", bound="Layer")
 
 Read = Callable[[Packet], int]
-"""Reads a length or a count from earlier fields."""
+"""A function that returns a length or count from the fields of a layer decoded so far."""
 
 
 class LayerViolation(ValueError):
-    """The bytes violate the layer; the message names the field and the reason."""
+    """The bytes are not a valid layer; the message names the field and the reason."""
 
 
 class Short(LayerViolation):
-    """The bytes end before the layer does; more bytes may complete it."""
+    """The bytes end before the layer does: it may be valid once more bytes have arrived."""
 
 
 class Layer(Packet):
-    """A layer without a payload; bytes after it belong to other layers."""
+    """A scapy layer without a payload; the bytes after its fields belong to other layers."""
 
     def do_dissect(self, s: bytes) -> bytes:
-        """Read the fields in turn; a number that is cut short is `Short`."""
+        """Decode the fields in order; return the bytes after them.
+
+        Raises:
+            Short: the bytes end inside a number.
+        """
         try:
             return super().do_dissect(s)
         except struct.error as error:
             raise Short(f"{type(self).__name__}: {error}") from error
 
     def post_dissect(self, s: bytes) -> bytes:
-        """Check the fields, each alone and together."""
+        """Check the decoded fields with `check`, and return the remaining bytes unchanged."""
         self.check()
         return s
 
     def check(self) -> None:
-        """Raise `LayerViolation` for a field value that is never allowed; few fields have one."""
+        """Raise `LayerViolation` if a field has a value that is never valid."""
 
     def extract_padding(self, s: bytes) -> tuple[bytes, bytes | None]:
-        """Leave all bytes after the fields to other layers."""
+        """Return no payload and all bytes after the fields as the rest."""
         return b"", s
 
 
 class Enclosing(Layer):
-    """A layer around another one; the field `measure` has the size of the inner one.
+    """A scapy layer around another one, whose size is in the field named by `measure`.
 
-    The size also counts `counted` bytes of the layer itself. All fields have a fixed size.
+    The size also counts `counted` bytes of the outer layer itself. All fields have a fixed size.
     """
 
     measure: ClassVar[str]
     counted: ClassVar[int] = 0
 
     def post_build(self, pkt: bytes, pay: bytes) -> bytes:
-        """Set the field `measure` to the size, unless it was given."""
+        """Set the size field named by `measure`, unless it has a value; return the built bytes."""
         if self.getfieldval(self.measure) is not None:
             return pkt + pay
         names = [each.name for each in self.fields_desc]
@@ -72,7 +76,7 @@ class Enclosing(Layer):
         return pkt[:start] + written + pkt[start + len(written) :] + pay
 
     def extract_padding(self, s: bytes) -> tuple[bytes, bytes | None]:
-        """Split the bytes into the payload, whose length the layer gives, and the rest.
+        """Split the bytes after the fields into payload and rest, by the size in the layer.
 
         Raises:
             LayerViolation: the layer gives an impossible length.
@@ -92,7 +96,7 @@ class Enclosing(Layer):
 
 
 class Octets(StrField):
-    """A field with as many bytes as earlier fields say; the field of scapy accepts fewer."""
+    """A scapy field whose length earlier fields give; scapy's own field accepts fewer bytes."""
 
     __slots__ = ["length_from"]
 
@@ -101,7 +105,7 @@ class Octets(StrField):
         self.length_from = length_from
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
-        """Split the bytes of the field from the rest.
+        """Return the bytes after the field, and the field's bytes.
 
         Raises:
             LayerViolation: the length is negative.
@@ -113,13 +117,13 @@ class Octets(StrField):
 
 
 class Always(StrField):
-    """A field with constant bytes."""
+    """A scapy field whose bytes are always the same."""
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
-        """Split the constant bytes from the rest.
+        """Return the bytes after the field, and the constant.
 
         Raises:
-            LayerViolation: the bytes are other ones.
+            LayerViolation: the field has other bytes.
             Short: the bytes end inside the constant.
         """
         due = self.default or b""
@@ -133,21 +137,21 @@ class Always(StrField):
 
 
 class Inner(PacketField):
-    """A field that contains one layer."""
+    """A scapy field that contains one layer."""
 
     def __init__(self, name: str, kind: type[Layer], default: Layer | None = None) -> None:
         super().__init__(name, default or kind(), kind)
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, Packet]:
-        """Cut it off."""
+        """Decode the contained layer; return the bytes after it, and the layer."""
         layer, rest = cut(cast(type[Layer], self.cls), s)
         return rest, layer
 
 
 class Bounded(Inner):
-    """A field that contains one layer with the size given by earlier fields.
+    """A scapy field that contains one layer, whose size earlier fields give.
 
-    ``least`` is the size of its fields that are always there.
+    ``least`` is the size in bytes of the layer's fields that are always present.
     """
 
     __slots__ = ["least", "length_from"]
@@ -158,10 +162,10 @@ class Bounded(Inner):
         self.least = least
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, Packet]:
-        """Cut it off.
+        """Decode the contained layer; return the bytes after it, and the layer.
 
         Raises:
-            LayerViolation: the length is less than the least, or the layer is longer or shorter.
+            LayerViolation: the size is below ``least``, or the layer is longer or shorter than it.
             Short: fewer bytes are there.
         """
         length = self.length_from(pkt)
@@ -171,7 +175,7 @@ class Bounded(Inner):
 
 
 class Layers(PacketListField):
-    """A field with several layers of one kind, limited by count or size."""
+    """A scapy field with several layers of one kind, limited by a count or a size in bytes."""
 
     def __init__(
         self,
@@ -184,7 +188,9 @@ class Layers(PacketListField):
         super().__init__(name, [], kind, count_from=count_from, length_from=length_from)
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, list[BasePacket]]:
-        """Split the layers from the rest; without count and length, no rest is left.
+        """Decode the layers; return the bytes after them, and the layers.
+
+        Without count and size, the layers run to the end of the bytes.
 
         Raises:
             LayerViolation: count or length is negative, or a layer cannot be read.
@@ -204,7 +210,9 @@ class Layers(PacketListField):
 
 
 def expect(name: str, due: str, found: object, *, holds: bool) -> None:
-    """Raise an error when a condition on a field's value does not hold.
+    """Raise an error unless a condition on a field's value holds.
+
+    ``due`` describes the valid values of the field called ``name``.
 
     Raises:
         LayerViolation: the condition does not hold.
@@ -214,7 +222,7 @@ def expect(name: str, due: str, found: object, *, holds: bool) -> None:
 
 
 def require(name: str, data: bytes, length: int) -> None:
-    """Raise an error for a negative length or one that exceeds the bytes.
+    """Check that a field's length is not negative and that the bytes are at least as long.
 
     Raises:
         LayerViolation: the length is negative.
@@ -244,7 +252,11 @@ def cut(kind: type[L], data: bytes) -> tuple[L, bytes]:
 
 
 def within(kind: type[L], data: bytes) -> tuple[L, bytes]:
-    """Decode one layer from complete bytes; unlike `cut`, never raise `Short`."""
+    """Decode one layer from bytes that are all there are; return it and the remaining bytes.
+
+    Raises:
+        LayerViolation: the bytes are not such a layer, or end before it does.
+    """
     try:
         return cut(kind, data)
     except Short as error:
@@ -264,7 +276,7 @@ def decode_filling(kind: type[L], data: bytes) -> L:
 
 
 def rebuilt(layer: Packet) -> bytes:
-    """Return the bytes built from the fields, not those that were read."""
+    """Return bytes built anew from a layer's fields, not those that it was decoded from."""
     again = layer.copy()
     again.clear_cache()
     return bytes(again)

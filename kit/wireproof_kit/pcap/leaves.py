@@ -10,20 +10,23 @@ from wireproof_kit.pcap.layer import Inner, Layers
 
 Value: TypeAlias = int | float | bytes | None
 Leaf: TypeAlias = tuple[str, bytes, Value]
-"""Path, bytes and value of a field with no fields in it."""
+"""Path, bytes and value of a field that contains no other fields."""
 
 
 @runtime_checkable
 class Pieced(Protocol):
-    """A field whose bytes are several leaves, such as a word and the blank before it."""
+    """A scapy field with several parts (leaves), such as a space and the word after it."""
 
     def pieces(self, value: object) -> Iterator[Leaf]:
-        """Yield the pieces in order."""
+        """Yield path, bytes and value of each part of the field's value, in order."""
         ...
 
 
 def leaves(layer: Packet, path: str = "") -> Iterator[Leaf]:
-    """Yield the leaves of a layer that was read, payload included, in the order of the bytes."""
+    """Yield path, bytes and value of each innermost field of a decoded layer and its payload.
+
+    The order is that of the bytes; ``path`` is put before each path.
+    """
     for each in layer.fields_desc:
         if isinstance(each, ConditionalField):
             if each.fld.name not in layer.fields:

@@ -10,7 +10,7 @@ from wireproof_kit.wire.transcript import Step
 
 
 class LiveCapture:
-    """A capture file to which steps are appended; closed connections are forgotten.
+    """A capture file to which steps are appended as they happen; it forgets closed connections.
 
     Raises:
         OSError: the file cannot be written.
@@ -22,17 +22,17 @@ class LiveCapture:
         self._segmenter = Segmenter(Exchange("passing", (), started_us=started_us), kit_ports())
 
     def step(self, step: Step) -> None:
-        """Append a step."""
+        """Append the packets of a step to the file."""
         for record in steps_record([step]).steps:
             self._file.add(self._segmenter.take(record))
         if step.kind == "close":
             self._file.add(self._segmenter.end(step.connection, step.note))
 
     def event(self, event: object) -> None:
-        """Do nothing: bytes are captured."""
+        """Do nothing with a decoded event: a capture contains bytes only."""
 
     def deviation(self, entry: object) -> None:
-        """Do nothing."""
+        """Do nothing with a deviation: a capture contains bytes only."""
 
     def close(self) -> None:
         """End all connections and close the file."""

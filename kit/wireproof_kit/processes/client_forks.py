@@ -34,13 +34,13 @@ Main = Callable[[list[str]], int]
 
 
 class ClientForkServer:
-    """A process that has imported the example client of a protocol and forks it on request."""
+    """A process that has imported the example client of a protocol and forks clients quickly."""
 
     def __init__(self, protocol: str, folder: str) -> None:
-        """Start it; its socket is made in the folder.
+        """Start the process; its socket is created in the folder.
 
         Raises:
-            TargetUnreachable: it does not start.
+            TargetUnreachable: the process does not start.
         """
         self._protocol = protocol
         self._path = Path(folder) / "clients"
@@ -66,7 +66,7 @@ class ClientForkServer:
     def reference(
         self, options: Sequence[str] = (), *, parent: str | None = None
     ) -> Generator[str, None, None]:
-        """Yield the URL of a client with these options."""
+        """Yield a target URL whose command starts an example client with these options."""
         words = (sys.executable, "-I", "-S", client_launcher.__file__, str(self._path), *options)
         yield f"{self._protocol}{ON_CLIENTS}:{' '.join(words)}"
 
@@ -83,16 +83,16 @@ class ClientForkServer:
 
 
 class Forks:
-    """Programs forked on request, each with the connection of its launcher."""
+    """The programs that a fork server has forked, each with its launcher's connection."""
 
     def __init__(self, run: Main, listener: socket.socket) -> None:
         self._run = run
         self._listener = listener
         self._launchers: dict[int, tuple[socket.socket, int, int]] = {}
-        """By the number of the connection: it, the client's process, and what tells its end."""
+        """By file number: a connection, its client's process, and the file that shows its end."""
 
     def serve(self) -> None:
-        """Serve launchers until standard input ends."""
+        """Fork a program for each launcher that connects, until standard input ends."""
         while True:
             ends = [end for _, _, end in self._launchers.values()]
             watched = [0, self._listener.fileno(), *self._launchers, *ends]
@@ -107,7 +107,7 @@ class Forks:
                 self._admit()
 
     def close(self) -> None:
-        """Kill what still runs."""
+        """Kill the programs that still run."""
         for number in tuple(self._launchers):
             self._end(number)
 
@@ -159,7 +159,7 @@ class Forks:
 
 
 def main(protocol: str, path: str) -> None:
-    """Serve until the end of standard input."""
+    """Run the fork server of an example client on the socket ``path``, until stdin ends."""
     run = cast(Main, entry_point(Group.CLIENTS, protocol).load())
     with redirect_stdout(io.StringIO()):
         run(["--list-faults"])  # imports all, so that the forks share it

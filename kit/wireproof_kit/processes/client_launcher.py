@@ -14,7 +14,10 @@ _CODE_BYTES = 16
 
 
 def launch(path: str, options: list[str]) -> int:
-    """Return the exit code of a client with these options, negative for a signal."""
+    """Have the fork server at ``path`` run a client.
+
+    Return its exit code, negative for a signal.
+    """
     server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     server.connect(path)
     streams = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array("i", [0, 1, 2]))

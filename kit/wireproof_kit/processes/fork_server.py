@@ -36,7 +36,7 @@ Request = Mapping[str, object]
 
 
 class ForkServer:
-    """The running brokers of each client, and the requests that clients may send."""
+    """Forks brokers on request; it knows the running brokers of each of its clients."""
 
     def __init__(self, serve: Serve, setup: Setup | None, control: socket.socket) -> None:
         self._serve = serve
@@ -47,7 +47,7 @@ class ForkServer:
         self._input, self._life = os.pipe()
 
     def run(self) -> None:
-        """Serve clients until the control socket ends."""
+        """Serve requests until the control socket is closed."""
         while True:
             for ready in select.select([self._control, *self._clients], [], [])[0]:
                 if ready is not self._control:
@@ -141,7 +141,7 @@ def _import_all(package: str) -> None:
 
 
 def main(protocol: str, setup: str = "") -> None:
-    """Serve until the end of stdin."""
+    """Run the fork server of a protocol's reference until the end of standard input."""
     serve = server(protocol)
     if package := serve.__module__.rpartition(".")[0]:
         _import_all(package)

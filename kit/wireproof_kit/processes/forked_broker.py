@@ -25,8 +25,9 @@ GONE = "the process that forks reference brokers has ended"
 class BrokerForkServer:
     """A process that has imported the reference of a protocol and forks a broker per request.
 
-    ``setup`` names a function, ``module:name``, that each broker calls before it serves, with
-    what `BrokerClient.start` was given for it and with its options, which it may change.
+    ``setup`` names a function, ``module:name``, that each broker calls before it serves. Its
+    arguments are the ``setup`` given to `BrokerClient.start`, and the broker's options, which it
+    may change.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class BrokerForkServer:
     def reference(
         self, options: Sequence[str] = (), *, parent: str | None = None
     ) -> Generator[str, None, None]:
-        """Start a reference with these options and yield its URL; its data lie in ``parent``.
+        """Start a reference with these options and yield its URL; its data are in ``parent``.
 
         Raises:
             TargetUnreachable: the reference did not report in time that it is ready.
@@ -91,7 +92,7 @@ class BrokerForkServer:
 
 
 class BrokerClient:
-    """One connection to a fork server; the brokers started on it end with it."""
+    """One connection to a fork server; the brokers started on it end when it is closed."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -105,7 +106,7 @@ class BrokerClient:
         self.close()
 
     def close(self) -> None:
-        """Have the server kill the brokers of this connection."""
+        """Close the connection; the server kills the brokers that were started on it."""
         self._connection.close()
 
     def start(
@@ -155,7 +156,7 @@ class BrokerClient:
 class ForkedBroker:
     """A forked broker with the interface of `subprocess.Popen`.
 
-    The server reaps it only when asked here, so its process id stays its own until then.
+    The server collects its exit code only when asked to, so its process id is not reused before.
     """
 
     stdin: IO[bytes] | None = None
@@ -167,7 +168,7 @@ class ForkedBroker:
         self._code: int | None = None
 
     def poll(self) -> int | None:
-        """Return the exit code, negative for a signal; None while it runs."""
+        """Return the broker's exit code, negative for a signal; None while it runs."""
         if self._code is None:
             self._code = self._client.exit_code(self.pid)
         return self._code
@@ -186,11 +187,11 @@ class ForkedBroker:
         return code
 
     def terminate(self) -> None:
-        """Ask it to end (SIGTERM)."""
+        """Send SIGTERM to the broker."""
         self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Kill it."""
+        """Kill the broker."""
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:

@@ -12,7 +12,7 @@ _RUNNABLE = "R"
 
 
 def family(pid: int) -> list[int]:
-    """Return a process and its descendants, at most some dozens; none if it has ended."""
+    """Return the ids of a process and its descendants, some dozens at most; none if it ended."""
     found, waiting = list[int](), [pid]
     while waiting and len(found) < MOST_PROCESSES:
         current = waiting.pop()
@@ -22,12 +22,12 @@ def family(pid: int) -> list[int]:
 
 
 def is_runnable(pids: list[int]) -> bool:
-    """Return True if a thread of the processes is running, or would if it got a processor."""
+    """Return True if a thread of these processes is running, or waits only for a processor."""
     return any(_state(task) == _RUNNABLE for pid in pids for task in _tasks(pid))
 
 
 def resident_bytes(pids: list[int]) -> int:
-    """Return the bytes of memory that the processes take together."""
+    """Return the resident memory of these processes together, in bytes."""
     pages = 0
     for pid in pids:
         text = _read(_PROC / str(pid) / "statm").split()

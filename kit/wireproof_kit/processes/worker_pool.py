@@ -26,12 +26,12 @@ J = TypeVar("J")
 R = TypeVar("R")
 
 Work = Callable[[J, Callable[[R], None]], None]
-"""Does a job and sends any number of results."""
+"""Performs a job, and calls the given function with each of its results."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobLost:
-    """The reason why a job was not completed."""
+    """Stands for the result of a job that was not completed, with the reason."""
 
     why: str
 

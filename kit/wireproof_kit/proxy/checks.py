@@ -10,7 +10,7 @@ from wireproof_kit.observation import Difference
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What an event shows of a clause: that it holds, or in ``what`` why it does not."""
+    """A clause that an event shows to be kept, or in ``what`` how it is broken."""
 
     clause: str
     what: str = ""
@@ -18,34 +18,34 @@ class Shown:
 
     @property
     def holds(self) -> bool:
-        """True if the clause holds."""
+        """True if the clause is kept."""
         return not self.what
 
 
 class Checks(Protocol):
-    """Watches one connection for some clauses; its state has a fixed size."""
+    """Checks the events of one connection by some clauses; its state has a fixed size."""
 
     def see(self, event: Event) -> Iterable[Shown]:
-        """Return what an event shows."""
+        """Return which clauses an event shows to be kept or broken."""
         ...
 
 
 class Watcher(Protocol):
-    """Decodes and judges one connection."""
+    """Decodes and judges one connection whose traffic passes the proxy."""
 
     @property
     def opening(self) -> tuple[str, ...]:
-        """The cases for clients that are observed on the beginning of the connection."""
+        """The ids of the cases for clients that are observed at the start of the connection."""
         ...
 
     def decode(self, at: float, data: bytes, *, by_client: bool) -> Iterable[Event]:
-        """Return the events that end in these bytes."""
+        """Return the events completed by these bytes, received at time ``at``."""
         ...
 
     def see(self, event: Event) -> Iterable[Shown]:
-        """Return what an event shows; nothing after the connection cannot be decoded."""
+        """Return which clauses an event shows to be kept or broken; none after decoding failed."""
         ...
 
     def frame_bytes(self, event: Event) -> bytes:
-        """Return the bytes of an event that the server sent; empty if it did not."""
+        """Return the bytes of an event sent by the server; empty for other events."""
         ...

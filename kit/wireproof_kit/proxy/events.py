@@ -7,7 +7,7 @@ from wireproof_kit.clients.events import Event
 
 @dataclass(frozen=True, slots=True)
 class Listening(Event):
-    """The proxy listens at an address in front of another one; ``conn`` names the front."""
+    """The proxy listens at ``address`` and relays to ``upstream``; ``conn`` names the listener."""
 
     address: str
     upstream: str
@@ -15,21 +15,24 @@ class Listening(Event):
 
 @dataclass(frozen=True, slots=True)
 class Noted(Event):
-    """Something that the proxy did, or could not do."""
+    """A note about something that the proxy did, or could not do."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Undecoded(Event):
-    """A direction of a connection is not decoded from here on; ``text`` says why."""
+    """One direction of a connection can no longer be decoded; ``text`` says why."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Clipped(Event):
-    """What follows is longer than the proxy keeps; ``name`` is its command or frame type."""
+    """A command or frame called ``name`` is longer than the proxy keeps.
+
+    It has ``size`` bytes, of which ``kept`` follow.
+    """
 
     name: str
     size: int

@@ -9,22 +9,22 @@ OPENING_BYTES = 1 << 16
 OPENING_STEPS = 150
 RECENT_STEPS = 30
 RECENT_BYTES = 1 << 11
-"""Bytes that are kept of each of the latest steps."""
+"""How many bytes are kept of each of the latest steps."""
 
 
 class Evidence:
-    """What is kept of one connection."""
+    """The steps kept of one connection, as evidence: its first ones and the latest ones."""
 
     def __init__(self) -> None:
         self.opening: list[Step] = []
         self.is_full = False
-        """True once a step was not taken into the opening."""
+        """True once the first steps are complete, and a step was kept among the latest."""
         self._bytes = 0
         self._recent: deque[Step] = deque(maxlen=RECENT_STEPS)
         self._dropped = 0
 
     def add(self, step: Step) -> None:
-        """Keep a step, as far as there is room."""
+        """Keep a step, among the first while there is room, else among the latest."""
         self._bytes += len(step.data)
         fits = self._bytes <= OPENING_BYTES and len(self.opening) < OPENING_STEPS
         if fits and not self.is_full:

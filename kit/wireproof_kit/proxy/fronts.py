@@ -9,7 +9,7 @@ from wireproof_kit.wire.address import Address
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """A service that the proxy stands in front of; connections are called after its name."""
+    """A service (``upstream``) for which the proxy listens; connections are named after it."""
 
     name: str
     kind: str
@@ -17,62 +17,62 @@ class Front:
 
 
 FrontFor = Callable[[str, Address], Address | None]
-"""Returns where the proxy listens in front of a service, given its kind and address.
+"""Returns where the proxy listens for a service, given the service's kind and address.
 
-The proxy begins to listen there if it did not yet; None if it stands before too many already.
+The proxy starts to listen if it did not yet; None if it listens for too many services already.
 """
 
 
 class Gate(Protocol):
-    """What becomes of the bytes of one connection on their way; it does no I/O.
+    """Changes the bytes of one connection on their way through the proxy; it does no I/O.
 
-    Bytes that are not forwarded yet are held, and come out of a later call, in order.
+    Bytes that are not forwarded yet are held back, and come out of a later call, in order.
     """
 
     def from_client(self, data: bytes) -> bytes:
-        """Take bytes from the client; return the bytes for the broker."""
+        """Add bytes from the client; return the bytes to forward to the broker."""
         ...
 
     def from_server(self, data: bytes) -> bytes:
-        """Take bytes from the broker; return the bytes for the client."""
+        """Add bytes from the broker; return the bytes to forward to the client."""
         ...
 
     def release(self, *, by_client: bool) -> bytes:
-        """Return the bytes that are held in one direction, unchanged, and hold none any more."""
+        """Return the bytes held back in one direction, unchanged, and forget them."""
         ...
 
     def take_notes(self) -> list[str]:
-        """Return what was changed since the last call, one sentence each."""
+        """Return what was changed since the last call, in one sentence each."""
         ...
 
 
 MakeGate = Callable[[Front, str, FrontFor], Gate]
-"""Makes the gate of a connection, given its front and the host by which the client reached it."""
+"""Returns the gate of a connection; arguments: the front, the client's host name, `FrontFor`."""
 
 
 class OpenGate:
-    """A gate that changes nothing; others hold in ``held`` what they do not forward yet."""
+    """A gate that forwards all bytes unchanged; subclasses hold bytes back in ``held``."""
 
     def __init__(self) -> None:
         self.held = {True: bytearray(), False: bytearray()}
-        """By whether the client sent them."""
+        """The bytes held back; True are those that the client sent."""
         self.notes: list[str] = []
 
     def from_client(self, data: bytes) -> bytes:
-        """Return the bytes."""
+        """Return the client's bytes unchanged, to be forwarded to the broker."""
         return data
 
     def from_server(self, data: bytes) -> bytes:
-        """Return the bytes."""
+        """Return the broker's bytes unchanged, to be forwarded to the client."""
         return data
 
     def release(self, *, by_client: bool) -> bytes:
-        """Return the bytes that are held in one direction."""
+        """Return the bytes held back in one direction, and forget them."""
         released = bytes(self.held[by_client])
         self.held[by_client].clear()
         return released
 
     def take_notes(self) -> list[str]:
-        """Return what was changed since the last call."""
+        """Return what was changed since the last call, in one sentence each."""
         taken, self.notes = self.notes, []
         return taken

@@ -16,18 +16,18 @@ from wireproof_kit.wire.transcript import SENT_KINDS, Step
 
 
 class Listener(Protocol):
-    """Is told what passes."""
+    """Receives what passes the proxy: bytes, decoded events and deviations."""
 
     def step(self, step: Step) -> None:
-        """Take what was read from a side, or what happened to a connection."""
+        """Receive bytes read from one side, or what happened to a connection."""
         ...
 
     def event(self, event: Event) -> None:
-        """Take what that means."""
+        """Receive an event that was decoded from the bytes."""
         ...
 
     def deviation(self, entry: Entry) -> None:
-        """Take the first deviation from a clause."""
+        """Receive the first observation that a clause was broken."""
         ...
 
 
@@ -41,7 +41,7 @@ class _Connection:
 
 @dataclass(slots=True)
 class Traffic:
-    """How much has passed."""
+    """How much has passed the proxy: connections, events, bytes, and undecoded connections."""
 
     connections: int = 0
     events: int = 0
@@ -51,7 +51,7 @@ class Traffic:
 
 
 class Observer:
-    """Takes steps from the tap until it ends."""
+    """Decodes and judges the steps from the proxy's tap, and informs the listeners."""
 
     def __init__(
         self,
@@ -67,10 +67,10 @@ class Observer:
         self.tally = tally
         self.traffic = Traffic()
         self.faults: list[str] = []
-        """What went wrong in the kit while it observed; the first few."""
+        """Errors of the kit while it observed."""
 
     def run(self) -> None:
-        """Observe until nothing more comes."""
+        """Process steps until the tap ends."""
         while (step := self._tap.take()) is not None:
             self._take(step)
         for name, connection in self._connections.items():

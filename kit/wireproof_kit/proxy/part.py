@@ -11,17 +11,18 @@ from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.address import Address
 
 Service: TypeAlias = tuple[str, Address]
-"""The kind of a service, which names the proxy's front before it, and its address."""
+"""The kind of a service, which names the proxy's listener for it, and its address."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyPart:
-    """How a protocol's traffic is changed on its way, decoded, judged and told.
+    """What the proxy needs of a protocol to relay, decode, judge and print its traffic.
 
     ``list_services`` returns the services that a target's URL names; the first one is the main
-    one. ``watch`` makes the watcher of a connection, given its name. ``tell`` returns an event as
-    text, or None if it is not worth a line. ``clauses`` are the ids of the
-    clauses that passing traffic can show to be kept or broken.
+    one. ``make_gate`` makes what changes a connection's bytes on their way, ``watch`` the watcher
+    that decodes and judges the connection, given its name. ``tell`` returns an event as text, or
+    None if it is not worth a line. ``clauses`` are the ids of the clauses that passing traffic can
+    show to be kept or broken.
     """
 
     list_services: Callable[[Target], Sequence[Service]]

@@ -22,17 +22,17 @@ CHUNK = 1 << 16
 CONNECT_S = 5.0
 MOST_CONNECTIONS = 1000
 MOST_FRONTS = 256
-"""Services that a proxy stands in front of, those included that lookup answers name."""
+"""The most services for which a proxy listens, including those named in lookup responses."""
 LINGER_S = 5.0
-"""How long a connection that ends may still take what was written to it."""
+"""Seconds that a closing connection is given to receive what was written to it."""
 BY_TARGET = "by the target"
 LISTEN, STANDS_BEFORE = "listen", " stands before "
-"""The kind of a step that says where a front listens, and what its note has in the middle."""
+"""The kind of a step that records where the proxy listens, and the words in its note."""
 FAILED = "the proxy failed"
 
 
 class Relay:
-    """The fronts of one proxy and their connections; used inside one event loop."""
+    """The listeners of one proxy and their connections; used inside one event loop."""
 
     def __init__(self, host: str, make_gate: MakeGate, tap: Tap) -> None:
         self._host = host
@@ -44,7 +44,7 @@ class Relay:
         self._connections: set[asyncio.Task[None]] = set()
 
     def stand_before(self, kind: str, upstream: Address, listen: Address | None = None) -> Address:
-        """Listen in front of a service; return the address.
+        """Listen on behalf of a service at ``upstream``; return the address.
 
         Raises:
             UsageFault: the address cannot be listened on.
@@ -65,7 +65,10 @@ class Relay:
         return found
 
     def front_for(self, kind: str, upstream: Address) -> Address | None:
-        """Return where the proxy listens in front of a service, as `FrontFor` says."""
+        """Return where the proxy listens for a service; start to listen if it does not yet.
+
+        Return None if that is not possible, or the proxy listens for too many services already.
+        """
         known = self._fronts.get((kind, upstream))
         if known is not None:
             return known[1]
@@ -77,7 +80,7 @@ class Relay:
             return None
 
     async def close(self) -> None:
-        """Close all listeners and connections."""
+        """Close all listeners and connections of the proxy."""
         for started in self._servers:
             (await started).close()
         for connection in tuple(self._connections):

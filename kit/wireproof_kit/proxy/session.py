@@ -22,7 +22,7 @@ def run_proxy(
     tap: Tap,
     observer: Observer,
 ) -> None:
-    """Relay and observe until Ctrl-C or SIGTERM.
+    """Relay and observe traffic until Ctrl-C or SIGTERM.
 
     The addresses to listen at are given in the order of the services; for the others, any free
     port of the first address's host is used.
@@ -59,7 +59,11 @@ async def relay_until(
     listen: Sequence[Address],
     tap: Tap,
 ) -> None:
-    """Relay until the event is set; raises as `run_proxy`."""
+    """Relay traffic to the services until ``ended`` is set; pass all steps to ``tap``.
+
+    Raises:
+        UsageFault: an address cannot be listened on.
+    """
     relay = Relay(listen[0][0], part.make_gate, tap)
     try:
         for place, (kind, upstream) in enumerate(services):
@@ -70,10 +74,10 @@ async def relay_until(
 
 
 def check_listen(listen: Sequence[Address], services: Sequence[Service]) -> None:
-    """Check that there are not more addresses to listen at than services.
+    """Check that there are at most as many addresses to listen at as services.
 
     Raises:
-        UsageFault: there are more.
+        UsageFault: there are more addresses.
     """
     if len(listen) > len(services):
         named = ", ".join(kind for kind, _ in services)

@@ -16,7 +16,7 @@ from wireproof_kit.runner.engine import difference_record, judge_record, steps_r
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.verdicts.judge import CONFORMING, JudgeContext
 from wireproof_kit.wire.transcript import Step
-from wireproof_spec.catalogue import CLIENT, PASSING, Catalogue, Clause
+from wireproof_spec.clauses.catalogue import CLIENT, PASSING, Catalogue, Clause
 from wireproof_spec.record import CaseRecord, ClaimRecord
 
 CONFORMS, DEVIATES = "conforms", "deviates"
@@ -24,7 +24,10 @@ CONFORMS, DEVIATES = "conforms", "deviates"
 
 @dataclass(slots=True)
 class Entry:
-    """A case, how often it was seen to conform and to deviate, and one observation of it."""
+    """A clause's case with the number of times it was seen to conform and to deviate.
+
+    ``observation`` and ``steps`` are the first deviation, or else the first evidence.
+    """
 
     case: str
     clause: Clause
@@ -37,12 +40,12 @@ class Entry:
 
     @property
     def what(self) -> str:
-        """How the clause was violated first; empty if it was not."""
+        """How the clause was broken first; empty if it was not."""
         return self.observation.note or self.observation.value if self.deviates else ""
 
 
 class Tally:
-    """The entries by case."""
+    """Counts, for each clause, how often passing traffic conformed and deviated."""
 
     def __init__(
         self, protocol: str, catalogue: Catalogue, opening: Iterable[Instance] = ()
@@ -54,9 +57,10 @@ class Tally:
         self._entries: dict[str, Entry] = {}
 
     def add(self, shown: Shown, conn: str, steps: Iterable[Step]) -> Entry | None:
-        """Count what an event has shown; return the entry if it is the first deviation.
+        """Count a clause shown to be kept or broken.
 
-        ``steps`` are only read if this is the first evidence.
+        Return its entry if broken for the first time. ``steps`` are only read if this is the first
+        evidence.
         """
         case = f"{self._protocol}{PASSING}{shown.clause}"
         value = CONFORMS if shown.holds else DEVIATES
@@ -66,7 +70,7 @@ class Tally:
     def add_opening(
         self, cases: Sequence[str], conn: str, steps: Sequence[Step]
     ) -> Iterator[Entry]:
-        """Observe cases on the beginning of a connection; yield the entries that deviate first."""
+        """Observe cases at the start of a connection; yield the entries of first deviations."""
         record = steps_record(steps)
         for case in cases:
             instance = self._opening.get(case)
@@ -81,7 +85,7 @@ class Tally:
                     yield first
 
     def entries(self) -> Sequence[Entry]:
-        """Return the entries of clients, then of others, in the order of the catalogue."""
+        """Return the entries, those of clients first, in the order of the catalogue."""
         order = {clause.id: place for place, clause in enumerate(self._catalogue.clauses())}
 
         def key(entry: Entry) -> tuple[bool, int]:
@@ -90,7 +94,7 @@ class Tally:
         return sorted(self._entries.values(), key=key)
 
     def list_unseen(self, clauses: Iterable[str]) -> list[str]:
-        """Return those clauses of which nothing was seen."""
+        """Return which of these clauses were neither seen kept nor broken."""
         seen = {entry.clause.id for entry in self._entries.values()}
         return [clause for clause in clauses if clause not in seen]
 
@@ -112,7 +116,7 @@ class Tally:
             )
 
     def claims(self) -> Mapping[str, ClaimRecord]:
-        """Return the capabilities without which what was seen could not have been."""
+        """Return all capabilities as claimed: clauses seen in traffic need no probes."""
         return self._bench.claims
 
     def _count(

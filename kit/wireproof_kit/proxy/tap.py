@@ -11,13 +11,13 @@ from collections import deque
 from wireproof_kit.wire.transcript import Step
 
 MOST_BYTES = 16 << 20
-"""Bytes that wait for the observer, over all connections."""
+"""The most bytes that wait for the observer, over all connections."""
 MOST_STEPS = 20_000
 LOST = "not observed from here on: the observer is too far behind"
 
 
 class Tap:
-    """A bounded queue of steps; steps are written as the client sees them."""
+    """A bounded queue of steps from the relay to the observer, from the client's point of view."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._started = time.monotonic_ns()
@@ -30,10 +30,10 @@ class Tap:
         self.lost_connections = 0
         self.lost_bytes = 0
         self.most_waiting = 0
-        """The largest number of bytes that waited at once."""
+        """The largest number of bytes that waited for the observer at once."""
 
     def put(self, kind: str, conn: str, *, data: bytes = b"", note: str = "") -> None:
-        """Add a step with the time since the beginning."""
+        """Append a step, with the time since the queue was made."""
         with self._changed:
             if conn in self._lost:
                 self.lost_bytes += len(data)
@@ -51,13 +51,13 @@ class Tap:
             self._add(kind, conn, data, note)
 
     def end(self) -> None:
-        """Say that nothing more comes."""
+        """Mark the end of the queue: no more steps will be added."""
         with self._changed:
             self._is_ended = True
             self._changed.notify()
 
     def take(self) -> Step | None:
-        """Wait for the next step; None when nothing more comes."""
+        """Wait for the next step and return it; None at the end of the queue."""
         with self._changed:
             while not self._steps and not self._is_ended:
                 self._changed.wait()

@@ -23,10 +23,10 @@ HEADER_FIELD = "wireproof_header"
 
 
 def give_up(config: pytest.Config, items: list[pytest.Item], sentence: str) -> None:
-    """End the session with a usage error.
+    """End the pytest session with a usage error.
 
     An error in an xdist worker would look like a crash: the worker runs nothing, and its
-    controller raises the error when it hears of it.
+    controller raises the error when it is reported.
     """
     config.hook.pytest_wireproof_fault(sentence=sentence)
     output = worker_output(config)
@@ -44,7 +44,7 @@ def worker_output(config: pytest.Config) -> dict[str, str] | None:
 class Conductor:
     """Opens the target, keeps the selected cases, and runs each case when pytest runs its item.
 
-    It lives in the process that runs the items: the only one, or an xdist worker.
+    There is one in each process that runs items: the only process, or each xdist worker.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -55,17 +55,17 @@ class Conductor:
 
     @property
     def run(self) -> Run | None:
-        """Return the open target, whose kit objects any test of the session may use."""
+        """Return the open target; any test of the session may use its kit objects."""
         return self._alone if self.opened is None else self.opened.run
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Remember the options of pytest's own that left out cases before the target is open."""
+        """Store which of pytest's own options left out cases before the target is open."""
         if self.opened is None and any(INSTANCE in item.stash for item in items):
             self._narrowed = narrowing_options(self._config)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Open the target; keep only selected cases, in the order in which they may run."""
+        """Open the target; keep only the selected cases, sorted by when they may run."""
         instances = [item.stash[INSTANCE] for item in items if INSTANCE in item.stash]
         try:
             request = make_request(self._config)
@@ -83,7 +83,7 @@ class Conductor:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
-        """Run a case; other functions are pytest's own affair."""
+        """Run a case; leave other test functions to pytest."""
         instance = pyfuncitem.stash.get(INSTANCE, None)
         if instance is None or self.opened is None:
             return None
@@ -127,7 +127,7 @@ class Conductor:
 
 
 class Recorder:
-    """Keeps the ledger where the bundle is written: the only process, or xdist's controller."""
+    """Collects the records of a run, in the only process or in the xdist controller."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -137,7 +137,7 @@ class Recorder:
         self._shortcoming = ""
 
     def pytest_sessionstart(self) -> None:
-        """Open the ledger."""
+        """Read the deviations file and begin to collect records."""
         try:
             request = make_request(self._config)
             deviations = read_baseline(request, known_ids=None)
@@ -148,12 +148,12 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_wireproof_header(self, header: HeaderRecord) -> None:
-        """Start the bundle."""
+        """Write the header to the bundle."""
         if self._ledger is not None and self._ledger.header is None:
             self._ledger.begin(header)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take a case's record from its report, wherever it ran."""
+        """Store the record of a case from its test report, whichever process ran it."""
         if report.when != "call" or self._ledger is None:
             return
         for name, value in report.user_properties:
@@ -165,7 +165,7 @@ class Recorder:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
-        """Report the run's header once the first xdist worker that has it ends."""
+        """Pass on the header of the run when the first xdist worker that has it ends."""
         output = cast(dict[str, str], getattr(node, "workeroutput", {}))
         is_first = self._ledger is not None and self._ledger.header is None
         if HEADER_FIELD in output and is_first:
@@ -173,7 +173,7 @@ class Recorder:
             self._config.hook.pytest_wireproof_header(header=header, selected=self._told)
 
     def pytest_keyboard_interrupt(self) -> None:
-        """Remember that the run was cut off; the bundle is closed all the same."""
+        """Store that the run was interrupted; the bundle is completed all the same."""
         self._interrupted = True
 
     @pytest.hookimpl(trylast=True)
@@ -196,13 +196,13 @@ class Recorder:
             session.exitstatus = code
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say what no failed test shows."""
+        """Write why the run is not a success, if no failed test shows it."""
         if self._shortcoming:
             terminalreporter.write_line(f"wireproof: {self._shortcoming}", red=True)
 
 
 def tell(record: CaseRecord) -> None:
-    """Give pytest the outcome for a verdict."""
+    """Pass, fail, skip or xfail the current pytest test, according to the case's verdict."""
     if record.verdict in COUNTED:
         title = f"{record.verdict.upper()} {record.case} ({record.level} {record.clause})"
         pytest.fail(f"{title}\n{record.title}\n{record.reason}", pytrace=False)

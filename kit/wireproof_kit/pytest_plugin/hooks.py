@@ -6,7 +6,7 @@ from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 
 def pytest_wireproof_header(header: HeaderRecord, selected: int) -> None:
-    """Receive the header when the target is open, readings are bound and cases chosen."""
+    """Receive the header when the target is open and probed and the cases are selected."""
 
 
 def pytest_wireproof_case(record: CaseRecord) -> None:
@@ -14,17 +14,17 @@ def pytest_wireproof_case(record: CaseRecord) -> None:
 
 
 def pytest_wireproof_judged(header: HeaderRecord, record: CaseRecord) -> None:
-    """Receive a record in the process that ran the case, before pytest has its outcome."""
+    """Receive a case's record in the process that ran the case, before pytest has its outcome."""
 
 
 @pytest.hookspec(firstresult=True)
 def pytest_wireproof_capture(header: HeaderRecord, record: CaseRecord) -> bytes | None:
-    """Return the pcap file of a case's exchange; None where it cannot be made."""
+    """Return the pcap file of a case's traffic; None if it cannot be made."""
 
 
 def pytest_wireproof_footer(footer: FooterRecord) -> None:
-    """Receive the conclusion of the run; the bundle is closed."""
+    """Receive the conclusion of the run, after the bundle was closed."""
 
 
 def pytest_wireproof_fault(sentence: str) -> None:
-    """Receive the reason why the run could not be made."""
+    """Receive the sentence why the run could not be started."""

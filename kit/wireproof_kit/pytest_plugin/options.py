@@ -22,7 +22,7 @@ from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import TargetKey, option_of
-from wireproof_spec.catalogue import Level
+from wireproof_spec.clauses.catalogue import Level
 from wireproof_spec.record import ReadingChoice
 
 _LEVELS = ("must", "should", "may", "observed")
@@ -30,7 +30,7 @@ _READINGS = ("any", "published", "deployed")
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Add every option of a run; values are checked when the run opens."""
+    """Add the options of a run to pytest; their values are checked when the run opens."""
     group = parser.getgroup("wireproof", "conformance of message brokers")
     group.addoption("--broker-url", metavar="URL", help="the broker to judge, or `reference`")
     group.addoption("--profile", choices=_LEVELS, default="must", help="levels that count")
@@ -87,7 +87,7 @@ def broker_url(config: pytest.Config) -> str | None:
 
 
 def narrowing_options(config: pytest.Config) -> tuple[str, ...]:
-    """Return pytest's own options by which cases can be left out, as given."""
+    """Return the options of pytest itself that can leave out cases, as the user gave them."""
     given = (
         (option, config.getoption(name))
         for option, name in (("-k", "keyword"), ("-m", "markexpr"))
@@ -96,7 +96,7 @@ def narrowing_options(config: pytest.Config) -> tuple[str, ...]:
 
 
 def make_request(config: pytest.Config) -> RunRequest:
-    """Return what pytest's options ask for.
+    """Return the run that pytest's options ask for.
 
     Raises:
         UsageFault: a value is not of its option's form.
@@ -149,7 +149,7 @@ def _path(config: pytest.Config, option: str) -> Path | None:
 
 
 def today() -> date:
-    """Return the date that deviations expire by."""
+    """Return the date with which the expiry of deviations is compared."""
     return date.today()
 
 

@@ -33,17 +33,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Add the hooks through which a run is watched."""
+    """Add the hooks by which plug-ins can follow a run."""
     pluginmanager.add_hookspecs(hooks)
 
 
 def pytest_wireproof_capture(header: HeaderRecord, record: CaseRecord) -> bytes | None:
-    """Make a capture for who asks, where the ``pcap`` extra is installed."""
+    """Return the pcap file of a case, if the optional dependency ``pcap`` is installed."""
     return captures()(header, record)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the fixtures and, when a target is named, who conducts and records the run."""
+    """Register the fixtures and, when a target is named, the plug-ins that run and record."""
     config.pluginmanager.register(_fixtures(), "wireproof-fixtures")
     config.stash[_SEVERAL] = several_of(broker_url(config))
     if broker_url(config) is None or config.getoption("collectonly"):
@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make a case for each of the things of which the target has several."""
+    """Make one case for each value of an argument that the target has, such as a document."""
     parametrize_case(metafunc, metafunc.config.stash[_SEVERAL])
 
 
@@ -75,7 +75,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: object) -> None:
-    """End the session with the usage error that an xdist worker met."""
+    """End the session with the usage error that an xdist worker reported."""
     output = cast(dict[str, str], getattr(node, "workeroutput", {}))
     if FAULT_FIELD in output:
         raise pytest.UsageError(output[FAULT_FIELD])

@@ -8,17 +8,17 @@ from collections.abc import Callable, Generator
 TELL_EVERY_S = 10.0
 
 Tell = Callable[[str, float], None]
-"""Is told what the run waits for, and for how many seconds it has done so."""
+"""Called with what the run is waiting for, and the seconds it has waited."""
 
 
 class Activity:
-    """The current step of a run; thread-safe."""
+    """The step that a run is in, such as "open the target"; thread-safe."""
 
     def __init__(self) -> None:
         self._at = ("the target", time.monotonic())
 
     def begin(self, what: str) -> None:
-        """Record that another step begins."""
+        """Record that the step described by ``what`` begins and the one before has ended."""
         self._at = (what, time.monotonic())
 
     @contextlib.contextmanager

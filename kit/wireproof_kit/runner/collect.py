@@ -24,13 +24,13 @@ _OPTIONS = (
     *("-p", "no:unraisableexception"),  # it ends with five full garbage collections
     "--import-mode=importlib",
 )
-"""No settings, plug-ins or conftest files of a user's own: none of them may change a verdict."""
+"""No settings, plug-ins or conftest files of a user: none of them may change a verdict."""
 
 
 def collect(
     *protocols: str, expression: str | None = None, url: str | None = None
 ) -> tuple[Instance, ...]:
-    """Return the cases of protocols, or of all, parameters bound, by interface.
+    """Return the cases of the given protocols, or of all, one for each set of parameters.
 
     ``expression`` keeps the cases that pytest's ``-k`` would keep; ``url`` is the target, whose
     documents some cases run once for each.

@@ -16,17 +16,15 @@ from wireproof_kit.verdicts.judge import DIED, UNDECIDED
 from wireproof_spec.record import SeenRecord
 
 _LOST = ("closed", "ended", "nonsense")
-"""Words of observations and notes that may mean the end of a connection."""
+"""Parts of observations and notes that may mean that the target ended the connection."""
 
 
 @dataclass(slots=True)
 class Deaths:
-    """What is known of the target's life; thread-safe.
+    """Notices that the target died during a run, and which cases killed it; thread-safe.
 
-    The end of the ``process`` is the target's death, however soon somebody starts another.
-
-    ``number`` counts its deaths so far. ``is_final`` says that it is dead and was not brought
-    back.
+    The target has died when ``process`` has ended, even if something starts it again at once.
+    ``number`` counts deaths so far. ``is_final``: the target is dead and could not be restarted.
     """
 
     session: Session
@@ -38,11 +36,20 @@ class Deaths:
     _charged: set[str] = field(default_factory=set[str])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def notice(self, case: str, seen: Observation, *, since: int) -> SeenRecord | None:
-        """Return what a case has seen if the target died while it ran; None if it lives.
+    def begin(self) -> int | None:
+        """Return the number of deaths as a case begins; None if the target is dead for good.
 
-        ``since`` is how many deaths there were when the case began. A dead target is restarted
-        if the user said how.
+        While a death is being looked into, this waits: a case that began then with the new number
+        would be charged with the same death once more.
+        """
+        with self._lock:
+            return None if self.is_final else self.number
+
+    def notice(self, case: str, seen: Observation, *, since: int) -> SeenRecord | None:
+        """Return the observation that a case killed the target, or None if the target is alive.
+
+        ``since`` is the number of deaths when the case began. A dead target is restarted if the
+        user gave a command for it.
         """
         with self._lock:
             if self.number != since:
@@ -58,7 +65,7 @@ class Deaths:
         return SeenRecord(value=DIED, note=f"{how} (seen: {seen.value})")
 
     def has_killed(self, case: str) -> bool:
-        """Return True if a death is charged to the case."""
+        """Return True if a death of the target was blamed on the case."""
         return case in self._charged
 
     def _describe_death(self, seen: Observation) -> str:
@@ -81,7 +88,10 @@ class Deaths:
         return not is_suspect or self.session.is_alive()
 
     def make_undecided(self, seen: str = "") -> SeenRecord:
-        """Return what a case has seen that ran, or was to run, when another found the death."""
+        """Return ``undecided`` for a case that another case prevented by killing the target.
+
+        ``seen`` is what the case itself had observed.
+        """
         so_far = f" (seen: {seen})" if seen else ""
         note = f"target died at {self._case}{so_far}"
         return SeenRecord(value=f"{UNDECIDED}:target-died", note=note)

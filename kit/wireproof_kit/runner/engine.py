@@ -46,25 +46,24 @@ from wireproof_spec.record import (
 
 CASE_TIMEOUT_S = 120.0
 FAR_S = 0.2
-"""A round trip to a target for which cases are better run side by side."""
+"""Seconds of a round trip from which on cases run faster in parallel."""
 SIDE_BY_SIDE = 4
-"""How many times as many cases as those that wait are run at once then; they do little else."""
+"""How many times more cases run in parallel then than waiting cases: they do little else."""
 WAITING_SHARE = 0.5
-"""A case that spends more of its time than this waiting in vain was kept waiting by the target."""
+"""If more than this share of a case's time passed in vain waits, the target caused it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How cases are run.
+    """How the engine runs cases; times are in seconds.
 
     ``repeats`` is the number of runs of a failing case. ``repeat_budget_s`` limits the time of
     these runs for one case, ``all_repeats_s`` for the whole run. ``waiters`` is the number of
     cases that may wait at once. ``restart`` restarts a dead target and returns whether it is
-    alive; ``process`` is that of the target, if the user named it.
-
-    At the latest after ``hurry_after`` overdue failures the kit waits as briefly as
-    it can: a target that answers nothing would keep the kit waiting for hours. A ``patient`` run
-    never does so. ``transcripts``: records keep the bytes sent and received.
+    alive; ``process`` is the target's process, if the user named it. After ``hurry_after`` overdue
+    failures, or earlier, the kit waits as briefly as it can: a target that answers nothing would
+    keep the kit waiting for hours. A ``patient`` run never does so. ``transcripts``: records keep
+    the bytes sent and received.
     """
 
     repeats: int = 5
@@ -89,7 +88,7 @@ class _Outcome:
 
 @dataclass(slots=True)
 class Engine:
-    """Runs instances against one session; one per run."""
+    """Runs the cases of one run against one session, and judges them."""
 
     session: Session
     bench: JudgeContext
@@ -111,10 +110,10 @@ class Engine:
         )
 
     def start(self, instances: Iterable[Instance]) -> None:
-        """Start waiting cases early, each in a thread of a bounded pool.
+        """Start the waiting cases early, each in a thread of a bounded pool.
 
-        The others are started so when the target is far away or found to withhold what it owes:
-        each of a thousand cases that waits a little, one after another, makes many minutes.
+        The other cases are started early, too, if the target is far away or withholds answers: a
+        thousand short waits, one after another, would take many minutes.
         """
         pool = ThreadPoolExecutor(self.options.waiters, thread_name_prefix="waiting-case")
         self._pools.append(pool)
@@ -127,7 +126,7 @@ class Engine:
             self._start_the_rest()
 
     def run(self, instance: Instance) -> CaseRecord:
-        """Run a case, or collect it if it was started before, and judge it."""
+        """Run a case, or wait for it if it was started before; judge it and return its record."""
         self._later.pop(instance.id, None)
         if self._hurry.is_general:
             self._start_the_rest()
@@ -145,17 +144,17 @@ class Engine:
             self._waiting[instance.id] = pool.submit(self._run, instance)
 
     def close(self) -> None:
-        """Abandon the cases that have not ended: the process must not wait for them."""
+        """Abandon the cases that have not ended, so that the process can end without them."""
         for finished in list(self._running):
             finished.put(observed(f"{UNDECIDED}:given-up", note="the run ended first"))
         for pool in self._pools:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _run(self, instance: Instance) -> CaseRecord:
-        if self._deaths.is_final:
+        since = self._deaths.begin()
+        if since is None:
             empty = _Outcome(observed(UNDECIDED), Transcript(), 0.0)
             return self._record_undecided(instance, empty)
-        since = self._deaths.number
         outcome = self._perform(instance)
         first = self._record_seen(instance, outcome, since)
         record = self._record(instance, first, outcome)
@@ -260,7 +259,9 @@ class Engine:
             and seconds < left
             and self._hurry.repeats(instance)
         ):
-            since = self._deaths.number
+            since = self._deaths.begin()
+            if since is None:
+                break
             outcome = self._perform(instance)
             seen = self._record_seen(instance, outcome, since)
             left -= outcome.seconds
@@ -269,8 +270,6 @@ class Engine:
                 same += 1
             else:
                 others.append(seen)
-            if self._deaths.is_final:
-                break
         repeats = RepeatsRecord(runs=same + len(others), same=same, others=tuple(others))
         return _with(record, repeats=repeats)
 
@@ -298,7 +297,7 @@ class Engine:
 
 
 def judge_record(record: CaseRecord, bench: JudgeContext) -> CaseRecord:
-    """Return the record with the judge's verdict and today's clause, its level and origin."""
+    """Return the record with the judge's verdict, and the clause's present level and origin."""
     judgement = judge(record, bench)
     clause = bench.catalogue.clause_of(record.case)
     return _with(
@@ -316,7 +315,7 @@ def judge_record(record: CaseRecord, bench: JudgeContext) -> CaseRecord:
 
 
 def record_unsupported(instance: Instance, bench: JudgeContext) -> CaseRecord:
-    """Return the record of a case that is not run because the target lacks what it needs."""
+    """Return the record of a case that is not run because the target lacks a capability."""
     empty = _Outcome(observed(UNAVAILABLE), Transcript(), 0.0)
     record = CaseRecord(
         case=instance.id,
@@ -334,12 +333,12 @@ def record_unsupported(instance: Instance, bench: JudgeContext) -> CaseRecord:
 
 
 def transcript_record(transcript: Transcript) -> TranscriptRecord:
-    """Turn a transcript into what a bundle keeps; nothing is left out."""
+    """Return a transcript in the form that a bundle stores; nothing is left out."""
     return steps_record(transcript.steps())
 
 
 def steps_record(steps: Iterable[Step]) -> TranscriptRecord:
-    """Turn steps into what a bundle keeps."""
+    """Return steps of a transcript in the form that a bundle stores."""
     return TranscriptRecord(
         steps=tuple(
             StepRecord(
@@ -374,7 +373,7 @@ def _observe_unarranged(error: KitError, transcript: Transcript) -> Observation:
 
 
 def difference_record(difference: Difference | None) -> DifferenceRecord | None:
-    """Return what a bundle keeps of a difference."""
+    """Return a difference in the form that a bundle stores."""
     if difference is None:
         return None
     return DifferenceRecord(

@@ -13,7 +13,7 @@ from wireproof_kit.errors import KitError
 
 
 class Exclusion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A case id or prefix, why it is wrong, and the date by which it must be mended."""
+    """A case of the kit known to be wrong: id or prefix, why, and until when to correct it."""
 
     id: str
     why: str
@@ -25,7 +25,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_exclusions() -> tuple[Exclusion, ...]:
-    """Read the kit's own exclusions.
+    """Return the list of the kit's own wrong cases, which are not run.
 
     Raises:
         KitError: the file does not fit its schema.

@@ -14,21 +14,20 @@ from wireproof_kit.runner.patience import Patience
 from wireproof_spec.record import CaseRecord
 
 GROUPS = 3
-"""A target that withholds what is owed in so many groups withholds it everywhere."""
+"""A target that withholds answers in this many clause groups withholds them everywhere."""
 GROUP_S = 10.0
-"""How long the kit waits in vain for what one group owes, in cases that do not pass."""
+"""Seconds that the failing cases of one clause group may wait in vain, all together."""
 GROUP_WAITS = 4
-"""How many waits for a push that is, if each takes longer because the target looks in rounds."""
+"""The same limit as a number of waits for a push, for targets that look for messages in rounds."""
 _VAIN = frozenset({"silence", "missing", "nonsense", "withheld"})
 
 
 @dataclass(slots=True)
 class Hurry:
-    """Which cases are no longer waited for; thread-safe.
+    """Decides which cases of a run get only the shortest waits (are hurried); thread-safe.
 
-    After ``after`` failures that are overdue all cases are hurried; the first is enough when
-    ``is_withheld`` says that nothing came while patience was measured. A run that is ``never``
-    hurried waits for everything.
+    All cases are hurried after ``after`` overdue failures, or after one if ``is_withheld``:
+    nothing arrived while patience was measured. If ``never``, no case is.
     """
 
     after: int
@@ -42,11 +41,11 @@ class Hurry:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def applies(self, instance: Instance) -> bool:
-        """Return True if a case is to run once, with the shortest patience."""
+        """Return True if a case is to run only once and with the shortest waits."""
         return self.is_general or instance.clause.group in self._groups
 
     def spend(self, instance: Instance, waited_s: float) -> None:
-        """Count the seconds that a run of a case which does not pass has waited in vain."""
+        """Count the seconds that a failing case waited in vain; enough shorten later waits."""
         if self.never or not waited_s:
             return
         group = instance.clause.group
@@ -57,7 +56,7 @@ class Hurry:
             self.is_general |= len(self._groups) >= GROUPS
 
     def learn(self, instance: Instance, record: CaseRecord) -> None:
-        """Take what a case came to at last: a failure, after all its repeats."""
+        """Count a failing case, after all its repetitions; enough shorten later waits."""
         if self.never or not _has_waited_in_vain(record):
             return
         with self._lock:
@@ -68,12 +67,12 @@ class Hurry:
             self.is_general |= is_enough or len(self._groups) >= GROUPS
 
     def repeats(self, instance: Instance) -> bool:
-        """Return True if a failure of the case is to be run again."""
+        """Return True if a failing case is to be run again."""
         return not (self.is_withheld or self.applies(instance))
 
 
 def hurry_with(patience: Patience, *, after: int, never: bool) -> Hurry:
-    """Return when to hurry with a target of this patience."""
+    """Return the `Hurry` of a run against a target with this patience."""
     rounds_s = GROUP_WAITS * patience.push if patience.in_rounds else 0.0
     return Hurry(after, max(GROUP_S, rounds_s), patience.is_withheld, never)
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from wireproof_kit.case import CaseMark
 from wireproof_kit.observation import Observation
 from wireproof_kit.protocols import kit_part, protocol_of
-from wireproof_spec.catalogue import CLIENT, Catalogue, Clause, is_below
+from wireproof_spec.clauses.catalogue import CLIENT, Catalogue, Clause, is_below
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One case with one set of parameters.
+    """One case with one set of parameters, ready to be run.
 
-    ``arguments`` are the kit objects it takes; ``argument_needs`` are the capabilities that these
-    objects require of the target.
+    ``arguments`` are the names of the kit objects it takes; ``argument_needs`` are the
+    capabilities that these objects require of the target.
     """
 
     id: str
@@ -31,9 +31,9 @@ class Instance:
 
     @property
     def hash(self) -> str:
-        """What changes when the case's code, its parameters or its clause change.
+        """A hash of the case's code, parameters and clause, which shows whether the case changed.
 
-        Reading the code takes a third as long as collecting it all, so who asks pays for it.
+        It is computed on access: reading the code takes a third as long as collecting everything.
         """
         text = "\0".join((_source(self.function), self.id, self.clause.id))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -48,7 +48,7 @@ class Instance:
 
     @property
     def is_for_clients(self) -> bool:
-        """True if the case judges a client; else it judges who serves clients."""
+        """True if the case tests a client; False if it tests a server."""
         return self.clause.role == CLIENT
 
     def is_selected_by(self, prefix: str) -> bool:
@@ -82,12 +82,12 @@ def make_instance(
 
 
 def lawless(instances: Iterable[Instance], catalogue: Catalogue) -> list[str]:
-    """Return the ids of cases that have no accept set under the clause they name."""
+    """Return the ids of cases for which the catalogue has no accept set under their clause."""
     return [item.id for item in instances if catalogue.clause_of(item.id) != item.clause]
 
 
 def known_ids(instances: Iterable[Instance]) -> list[str]:
-    """Return the ids of cases; one ends in a slash where a target decides what follows."""
+    """Return the ids of cases; an id ends in a slash if the target determines its last part."""
     return [_known_id(instance) for instance in instances]
 
 

@@ -13,7 +13,7 @@ from wireproof_spec.record import CaseRecord
 
 
 def read_last_failed(path: Path) -> frozenset[str]:
-    """Return the ids of cases that failed; none when no run has left the file."""
+    """Return the ids of the cases that failed in the last run; none if the file is missing."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=frozenset[str])
     except (OSError, msgspec.DecodeError):
@@ -31,7 +31,7 @@ def keep_last_failed(
 
 
 def write_last_failed(path: Path, records: Sequence[CaseRecord]) -> None:
-    """Update the file; cases that were not run keep their state."""
+    """Update the file of failed cases; cases that were not run keep their state."""
     before = read_last_failed(path)
     failed = {record.case for record in records if record.verdict in COUNTED}
     now = (before - {record.case for record in records}) | failed

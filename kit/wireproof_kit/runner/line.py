@@ -12,13 +12,13 @@ from wireproof_kit.targets.session import Session
 from wireproof_kit.wire.transcript import Transcript
 
 TRIPS = 24
-"""With four pieces each, these meet a line that resets one in fifty seven times in eight."""
+"""With four packets each, 24 round trips meet a network that resets one in fifty 7 times in 8."""
 MOST_CHECKS = 5
 
 
 @dataclass(slots=True)
 class Line:
-    """What is known of the way to a target; thread-safe."""
+    """Finds out whether the network to a target is faulty and cuts connections; thread-safe."""
 
     session: Session
     _is_bad: bool = False
@@ -26,7 +26,7 @@ class Line:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def is_bad(self) -> bool:
-        """Return True if connections that ask for nothing but a greeting have been cut off."""
+        """Return True if some, not all, connections that only greet the target are cut off."""
         with self._lock:
             if not self._is_bad and self._checks < MOST_CHECKS:
                 self._checks += 1
@@ -41,7 +41,7 @@ class Line:
 
 
 def has_reset(transcript: Transcript) -> bool:
-    """Return True if the target, or what lies before it, cut off a connection of a case."""
+    """Return True if the target, or the network before it, reset a connection of a case."""
     return any(
         (step.kind == "close" and "(reset)" in step.note)
         or (step.kind == "response" and step.note == "closed")

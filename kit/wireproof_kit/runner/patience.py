@@ -9,7 +9,7 @@ from enum import Enum
 
 
 class Wait(Enum):
-    """What is being waited for."""
+    """The kinds of waits, each with its own time limit."""
 
     ANSWER = "answer"
     PUSH = "push"
@@ -19,7 +19,7 @@ class Wait(Enum):
 
 BUSY_LIMIT = 4.0
 SHORTEST_S = 0.2
-"""How long a hurried case waits, whatever it waits for."""
+"""The time limit in seconds of every wait of a hurried case."""
 # A case is given up after two minutes: it must have seen before that its wait was in vain.
 SETTLING_MOST = 80.0
 
@@ -34,7 +34,7 @@ _is_hurried: ContextVar[Callable[[], bool]] = ContextVar("_is_hurried", default=
 
 @contextlib.contextmanager
 def hurry(is_hurried: Callable[[], bool]) -> Generator[None]:
-    """Let waits of this thread be the shortest ones from when the function says so."""
+    """In this block and thread, shorten all waits as soon as ``is_hurried`` returns True."""
     token = _is_hurried.set(is_hurried)
     try:
         yield
@@ -43,18 +43,18 @@ def hurry(is_hurried: Callable[[], bool]) -> Generator[None]:
 
 
 def in_hurry(seconds: float) -> float:
-    """Return how long to wait: so many seconds, unless this thread's case is hurried."""
+    """Return a time limit in seconds, shortened if the case of this thread is hurried."""
     return min(seconds, SHORTEST_S) if _is_hurried.get()() else seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds granted to each kind of wait.
+    """The time limit in seconds for each kind of wait.
 
     ``settling`` is for what several nodes have to agree on, such as a leader: no text says how
     soon they must, and measured clusters took 30 s under load. It is ``redelivery`` unless given.
-    ``is_withheld`` says that nothing was delivered while it was measured. ``in_rounds``: the
-    target looks for due messages now and then, more seldom on a busy machine.
+    ``is_withheld``: nothing was delivered while patience was measured. ``in_rounds``: the target
+    looks for due messages at intervals, which are longer on a busy machine.
     """
 
     answer: float
@@ -65,7 +65,7 @@ class Patience:
     is_withheld: bool = False
 
     def seconds(self, wait: Wait) -> float:
-        """Return the budget of one wait in seconds."""
+        """Return the time limit of a kind of wait in seconds."""
         budgets = {
             Wait.ANSWER: self.answer,
             Wait.PUSH: self.push,
@@ -75,7 +75,7 @@ class Patience:
         return in_hurry(budgets[wait])
 
     def settling_seconds(self) -> float:
-        """Return how long several nodes may take to agree, longer on a busy machine."""
+        """Return the seconds that several nodes may take to agree, longer on a busy machine."""
         seconds = self.seconds(SETTLING)
         if self.settling is None:
             return seconds

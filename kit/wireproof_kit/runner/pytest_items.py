@@ -12,7 +12,7 @@ from wireproof_kit.protocols import known_protocols, protocol_of
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance, lawless, make_instance
 from wireproof_kit.runner.several import Several
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 INSTANCE: pytest.StashKey[Instance] = pytest.StashKey()
 
@@ -26,32 +26,32 @@ class CaseCollector:
         self.fault = ""
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Make a case for each value of an argument that has several values on the target."""
+        """Make one case for each value of an argument that the target has, such as a document."""
         parametrize_case(metafunc, self._several)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        """Bind the functions to the catalogue, before ``-k`` drops any."""
+        """Bind each test function to its clause in the catalogue, before ``-k`` removes any."""
         try:
             bind_cases(config, items)
         except KitError as error:
             self.fault = self.fault or str(error)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Keep the cases that are left."""
+        """Store the cases that remain after the selection."""
         self.instances = [item.stash[INSTANCE] for item in session.items if INSTANCE in item.stash]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Keep the last line of what kept a file from being collected."""
+        """If a file could not be collected, store the last line of the reason."""
         if report.failed and not self.fault:
             last = report.longreprtext.strip().splitlines()[-1:]
             self.fault = f"{report.nodeid} cannot be collected: {''.join(last).strip()}"
 
 
 def parametrize_case(metafunc: pytest.Metafunc, several: Several) -> None:
-    """Run a case once for each thing of which the target has several."""
+    """Make one case for each value of an argument that the target has, such as a document."""
     if case_mark(metafunc.function) is None:
         return
     for argument, names in several:
@@ -60,7 +60,7 @@ def parametrize_case(metafunc: pytest.Metafunc, several: Several) -> None:
 
 
 def bind_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Stash in each item that is a case its instance, and drop the kit's own exclusions.
+    """Store an `Instance` in each pytest item that is a case; remove the kit's own exclusions.
 
     Raises:
         KitError: a case names an unknown clause, or has no accept set in the catalogue.

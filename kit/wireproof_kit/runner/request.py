@@ -7,7 +7,7 @@ from pathlib import Path
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.run import RunPlan
-from wireproof_spec.origin import BINDING, Binding
+from wireproof_spec.clauses.origin import BINDING, Binding
 
 LONGEST_S = 86400
 _CLAIMS = {"true": True, "false": False, "yes": True, "no": False}
@@ -15,11 +15,11 @@ _CLAIMS = {"true": True, "false": False, "yes": True, "no": False}
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """The selection, the options and the outputs of a run.
+    """What a user asks a run to do: the selection, the options and the outputs.
 
     ``maxfail`` is the number of failures that end the run. ``baseline`` is the deviations file.
     ``bundle`` is the file to write. With ``allow_unstable``, undecided and unstable cases do not
-    count against the run.
+    affect the exit code.
     """
 
     plan: RunPlan
@@ -31,10 +31,10 @@ class RunRequest:
 
 
 def read_claims(items: Iterable[str]) -> dict[str, bool]:
-    """Return the claims of items NAME=true|false|probe; ``probe`` means no claim.
+    """Return the claims in texts NAME=true|false|probe; ``probe`` means no claim.
 
     Raises:
-        UsageFault: an item is not of this form.
+        UsageFault: a text has another form.
     """
     claims: dict[str, bool] = {}
     for item in items:
@@ -47,7 +47,9 @@ def read_claims(items: Iterable[str]) -> dict[str, bool]:
 
 
 def read_origins(text: str | None, where: str = "--origin") -> tuple[Binding, ...]:
-    """Return the origins whose musts count, from a text such as ``text,base``; None means all.
+    """Return the origins in a text such as ``text,base``; None means all.
+
+    A failed must clause counts only if its origin is among them.
 
     Raises:
         UsageFault: the text names no origin, or one that a must cannot have.
@@ -63,16 +65,16 @@ def read_origins(text: str | None, where: str = "--origin") -> tuple[Binding, ..
 
 
 def read_topics(items: Iterable[str]) -> dict[str, str]:
-    """Return the topics of KIND=NAME.
+    """Return topic names by kind from texts KIND=NAME.
 
     Raises:
-        UsageFault: an item is not of this form.
+        UsageFault: a text has another form.
     """
     return dict(_pair("--topic", item, "KIND=NAME") for item in items)
 
 
 def check_seconds(option: str, value: float | None) -> float | None:
-    """Return the seconds given with an option.
+    """Return the seconds given with an option, or None.
 
     Raises:
         UsageFault: the seconds are not more than 0 and less than a day.

@@ -30,11 +30,11 @@ LIGHTER = 13
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How far a search goes.
+    """How long a property-based search for a violation continues.
 
-    ``examples`` histories of ``steps`` moves; a broken one is played up to ``shrinks`` times in
-    ``shrink_seconds`` to be shortened. After ``seconds`` the history at hand is brought to its
-    end and no other is begun.
+    It tries ``examples`` sequences of ``steps`` operations; a failing one is repeated up to
+    ``shrinks`` times in ``shrink_seconds`` to be shortened. After ``seconds`` the current sequence
+    is completed and no other is begun.
     """
 
     examples: int = 25
@@ -49,7 +49,7 @@ DEEP = Effort(examples=2000, steps=40, seconds=75.0, shrinks=400, shrink_seconds
 
 
 def usual_effort(short: Effort = SHORT) -> Effort:
-    """Return the effort of a run: deep or light where HYPOTHESIS_PROFILE says so."""
+    """Return the effort of a search: ``short``, or what HYPOTHESIS_PROFILE says."""
     profile = os.environ.get(PROFILE)
     if profile == LIGHT:
         return replace(short, examples=-(-short.examples // LIGHTER))
@@ -57,7 +57,7 @@ def usual_effort(short: Effort = SHORT) -> Effort:
 
 
 class LawBroken(Exception):
-    """A history violated the law: the word of the observation, and a note."""
+    """A sequence of operations showed wrong behaviour: an observation's word, and a note."""
 
     def __init__(self, word: str, note: str, *, overdue: bool = False) -> None:
         super().__init__(f"{word}: {note}")
@@ -67,23 +67,23 @@ class LawBroken(Exception):
 
 
 class History(Protocol):
-    """One experiment made of moves; each method but ``close`` may raise Broken."""
+    """One sequence of operations on a target; each method but ``close`` may raise LawBroken."""
 
     def move(self, name: str, choice: int) -> str:
-        """Make a move and return a description of it; empty if nothing was done."""
+        """Perform an operation and return its description; empty if nothing was done."""
         ...
 
     def end(self) -> None:
-        """See to it that everything owed comes."""
+        """Complete the sequence, and check that everything that must arrive does."""
         ...
 
     def close(self) -> None:
-        """Let go of everything, say nothing."""
+        """Release all resources without raising an error."""
         ...
 
 
 class Begin(Protocol):
-    """Begins a history: ``hurried`` ones wait little, ``shown`` ones are recorded in full."""
+    """Starts operations: with short waits if ``hurried``, with a transcript if ``shown``."""
 
     def __call__(self, *, hurried: bool, shown: bool) -> History:
         """Return a history of which nothing has happened yet."""
@@ -98,14 +98,14 @@ _warm = threading.Event()
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A sequence of moves that broke the law, and how."""
+    """A sequence of operations that led to wrong behaviour, their descriptions, and the error."""
 
     moves: tuple[Move, ...]
     words: tuple[str, ...]
     broken: LawBroken
 
     def observation(self) -> Observation:
-        """Return the observation of the failure; its note has the steps."""
+        """Return the observation of the failure; its note lists the operations."""
         note = f"{'; '.join(self.words)} → {self.broken.note}"
         return observed(self.broken.word, overdue=self.broken.overdue, note=note)
 
@@ -217,9 +217,10 @@ def search(
     tell: Callable[[str], None],
     effort: Effort = SHORT,
 ) -> Observation:
-    """Play histories until one breaks the law: ``kept``, or the word of the shortest found.
+    """Try random sequences of operations until one fails.
 
-    The same seed gives the same histories. ``tell`` is given each history that kept the law.
+    Return the observation ``kept``, or that of the shortest failing sequence. The same seed gives
+    the same sequences. ``tell`` is called with a note about each sequence that did not fail.
 
     Raises:
         KitError: the kit could not search, for instance for lack of time, and found nothing.

@@ -11,53 +11,34 @@ from typing import Self
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import kit_part, list_with_reference, protocol_of, read_target
 from wireproof_kit.runner.activity import Activity
-from wireproof_kit.runner.engine import transcript_record
+from wireproof_kit.runner.claims import bind_readings, probe_claims
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
-from wireproof_kit.targets.session import Probe, Session, SessionOptions
+from wireproof_kit.targets.session import Session, SessionOptions
 from wireproof_kit.targets.target import Target
-from wireproof_kit.verdicts.judge import (
-    JudgeContext,
-    claim_state,
-    missing_capability,
-)
+from wireproof_kit.verdicts.judge import JudgeContext, missing_capability
 from wireproof_kit.verdicts.outcome import EXCLUDED
 from wireproof_kit.verdicts.revision import check_revision
 from wireproof_kit.version import KIT_VERSION
-from wireproof_spec.catalogue import (
-    CLIENT,
-    Capability,
-    Catalogue,
-    Level,
-    is_below,
-    load_catalogue,
-    matches,
-)
-from wireproof_spec.origin import BINDING, Binding
-from wireproof_spec.record import (
-    FORMAT,
-    BindingRecord,
-    ClaimRecord,
-    HeaderRecord,
-    ReadingChoice,
-    TargetRecord,
-)
+from wireproof_spec.clauses.catalogue import CLIENT, Catalogue, Level, is_below
+from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.clauses.origin import BINDING, Binding
+from wireproof_spec.record import FORMAT, HeaderRecord, ReadingChoice, TargetRecord
 
 REFERENCE = "reference"
 
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What a user asked for.
+    """What a user asked for: the target, the selection of cases, and how strictly to judge.
 
     ``url`` is a target URL or ``reference``: that of ``protocol``, or else of the first one whose
-    cases are asked for; ``keys`` are target keys given beside the URL;
-    ``claims`` are NAME → true or false; ``selection`` and ``exclude`` are prefixes of case or
-    clause ids, ``narrowed`` the options that left cases out before; ``timeout`` in seconds
-    replaces measured patience; a ``passing`` target ends with the run, as the embedded reference
-    does.
+    cases are asked for; ``keys`` are target keys given beside the URL; ``claims`` are NAME → true
+    or false; ``selection`` and ``exclude`` are prefixes of case or clause ids, ``narrowed`` the
+    options that left cases out before; ``timeout`` in seconds replaces measured patience; a
+    ``passing`` target ends with the run, as the embedded reference does.
     """
 
     url: str
@@ -82,7 +63,10 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Cases to run, cases the target does not support, clause groups left out and why."""
+    """The cases to run, those that the target does not support, and those left out.
+
+    ``not_selected`` maps clause groups to the reason why they are left out.
+    """
 
     run: tuple[Instance, ...]
     unsupported: tuple[Instance, ...]
@@ -92,7 +76,7 @@ class Choice:
 
 @dataclass(slots=True)
 class Run:
-    """An open target with its claims probed and its readings bound."""
+    """An open target with its capabilities probed and the readings it follows known."""
 
     plan: RunPlan
     seed: int
@@ -109,10 +93,10 @@ class Run:
         instances: Sequence[Instance] = (),
         activity: Activity | None = None,
     ) -> Self:
-        """Open the target, or the embedded reference.
+        """Open the target of a plan, or the embedded reference, and probe it.
 
-        What the cases among ``instances`` that are asked for need is begun before anything is
-        probed: a cluster takes a minute and more to make a topic.
+        Topics for the selected cases among ``instances`` are begun before the probes: a cluster
+        takes a minute and more to make one.
 
         Raises:
             KitError: the target cannot be reached, stays silent or is no URL, or what is asked
@@ -163,8 +147,8 @@ class Run:
         try:
             own = _of_target(target.protocol, instances, is_client=target.is_client())
             session.begin(_count_needed(item for item in own if _is_asked_for(plan, item)))
-            claims = _probe_claims(session, catalogue, plan.claims, activity)
-            readings = _bind_readings(session, catalogue, activity)
+            claims = probe_claims(session, catalogue, plan.claims, activity)
+            readings = bind_readings(session, catalogue, activity)
         except BaseException:
             session.close()
             raise
@@ -172,7 +156,7 @@ class Run:
         return cls(plan, seed, target, session, catalogue, bench, embedded)
 
     def choose(self, instances: Sequence[Instance]) -> Choice:
-        """Choose cases by selection, revision, hazard and what the user gave.
+        """Select the cases to run, by the user's selection, revision, hazard and capabilities.
 
         Raises:
             UsageFault: nothing is selected, or what was asked for by id cannot be run.
@@ -200,11 +184,11 @@ class Run:
         return Choice(tuple(run), tuple(unsupported), tuple(left_out), groups)
 
     def prepare(self, instances: Sequence[Instance]) -> None:
-        """Create what the chosen cases need."""
+        """Create the topics and other objects that the chosen cases need."""
         self.session.prepare(_count_needed(instances))
 
     def header(self, choice: Choice) -> HeaderRecord:
-        """Return the bundle's first record."""
+        """Return the header record, the first one in the bundle."""
         limits, shown = self.session.patience, (ANSWER, PUSH, REDELIVERY)
         patience = {wait.value: limits.seconds(wait) for wait in shown}
         return HeaderRecord(
@@ -276,7 +260,7 @@ class Run:
 
 
 def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
-    """Return the protocol whose reference to run.
+    """Return the protocol whose reference the plan runs against.
 
     Raises:
         UsageFault: the given protocol has no reference.
@@ -340,7 +324,7 @@ def _list_excluded() -> dict[str, str]:
 def describe_unmatched(
     prefix: str, instances: Sequence[Instance], catalogues: Sequence[Catalogue]
 ) -> str:
-    """Say in one sentence that a prefix selects no case, with the nearest ids."""
+    """Return a sentence that a prefix selects no case, with the nearest ids."""
     import difflib
 
     for catalogue in catalogues:
@@ -359,56 +343,3 @@ def describe_unmatched(
 def _prefixes(identifier: str, separator: str) -> list[str]:
     words = identifier.split(separator)
     return [separator.join(words[:count]) for count in range(1, len(words) + 1)]
-
-
-def _probe_claims(
-    session: Session, catalogue: Catalogue, claimed: Mapping[str, bool], activity: Activity
-) -> dict[str, ClaimRecord]:
-    unknown = set(claimed) - {capability.id for capability in catalogue.capabilities}
-    if unknown:
-        known = ", ".join(capability.id for capability in catalogue.capabilities)
-        raise UsageFault(f"claim {sorted(unknown)[0]!r} is unknown; known claims: {known}")
-    claims: dict[str, ClaimRecord] = {}
-    for capability in catalogue.capabilities:
-        activity.begin(f"the probe of {capability.id}, and the topics that it needs")
-        said = claimed.get(capability.id)
-        probe = _probe(session, capability)
-        seen = probe.observation.value
-        state = claim_state(capability, seen, claimed=said is True)
-        claims[capability.id] = ClaimRecord(
-            state="absent" if said is False else state,
-            observation=seen,
-            claimed=said is True,
-            transcript=transcript_record(probe.transcript),
-            note=probe.observation.note,
-        )
-    return claims
-
-
-def _probe(session: Session, capability: Capability) -> Probe:
-    """Return what the first witness of a capability shows that shows it, else the probe's own."""
-    first = session.probe_capability(capability.probe)
-    if matches(first.observation.value, capability.shown_by):
-        return first
-    for witness in capability.witnesses:
-        probe = session.probe_capability(witness)
-        if matches(probe.observation.value, capability.shown_by):
-            return probe
-    return first
-
-
-def _bind_readings(
-    session: Session, catalogue: Catalogue, activity: Activity
-) -> dict[str, BindingRecord]:
-    bound: dict[str, BindingRecord] = {}
-    for decision in catalogue.decisions:
-        activity.begin(f"the probe of the reading {decision.id}")
-        probe = session.probe_reading(decision.probe)
-        seen = probe.observation.value
-        bound[decision.id] = BindingRecord(
-            reading=decision.find_shown(seen),
-            observation=seen,
-            transcript=transcript_record(probe.transcript),
-        )
-    session.bind({name: binding.reading for name, binding in bound.items()})
-    return bound

@@ -17,18 +17,18 @@ from wireproof_kit.verdicts.deviations import Deviation, apply, read_deviations
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, Verdict
 
 COUNTED: tuple[Verdict, ...] = ("fail", "error", "inconclusive", "unstable")
-"""Verdicts that ``maxfail`` counts and ``--lf`` selects again."""
+"""Verdicts that count for ``maxfail``, and whose cases ``--lf`` selects again."""
 
 
 class Listener(Protocol):
-    """Receives the events of a run."""
+    """Receives the events of a run of cases."""
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
-        """Tell that the target is connected, its capabilities are probed, and cases are chosen."""
+        """Receive the header when the target is open and probed and the cases are selected."""
         ...
 
     def case(self, record: CaseRecord) -> None:
-        """Tell that a case was run and judged."""
+        """Receive the record of a case that was run and judged."""
         ...
 
 
@@ -43,7 +43,7 @@ class RunRecords:
 
 @dataclass(slots=True)
 class OpenRun:
-    """An open target, the cases to run against it in their order, and the engine."""
+    """An open target with the cases to run against it, in their order."""
 
     run: Run
     cases: tuple[Instance, ...]
@@ -61,7 +61,7 @@ class OpenRun:
         instances: Sequence[Instance],
         activity: Activity | None = None,
     ) -> Self:
-        """Open the target and choose among cases.
+        """Open the target of a request and select the cases to run.
 
         Raises:
             KitError: the deviations file is wrong, the target cannot be opened, or no case is
@@ -87,16 +87,16 @@ class OpenRun:
 
     @property
     def supported(self) -> tuple[Instance, ...]:
-        """Return the cases for which the target has what they need, in the order given."""
+        """Return the selected cases whose needed capabilities the target has, in order."""
         return self._choice.run
 
     def start(self) -> None:
-        """Start early, each in a thread, the cases that mostly wait."""
+        """Start the cases that mostly wait, each in a thread."""
         lacking = self._unsupported
         self._engine.start(item for item in self.cases if item.id not in lacking)
 
     def run_case(self, instance: Instance) -> CaseRecord:
-        """Run a case and judge it; a failure that the deviations file lists is known."""
+        """Run and judge a case; a failure in the deviations file gets the verdict `known`."""
         self._activity.begin(instance.id)
         if instance.id in self._unsupported:
             record = record_unsupported(instance, self.run.bench)
@@ -106,7 +106,7 @@ class OpenRun:
         return apply((record,), self.deviations, version=version, today=date.today()).records[0]
 
     def close(self) -> None:
-        """Give up what still waits and close the target."""
+        """Abandon the cases that still wait, and close the target."""
         self._engine.close()
         self.run.close()
 
@@ -119,12 +119,14 @@ def run_cases(
     is_stopped: Callable[[], bool],
     tell_wait: Tell = lambda what, seconds: None,
 ) -> RunRecords:
-    """Run the requested cases; ``is_stopped`` is called after every case.
+    """Run the requested cases until ``is_stopped``, which is called after every case.
 
-    ``tell_wait`` is called with the current step and its seconds while a step takes long.
+    Return all records. ``tell_wait`` is called with the current step and its seconds while a step
+    takes long.
 
     Raises:
-        KitError: as `OpenRun.open`.
+        KitError: the deviations file is wrong, the target cannot be opened, or no case is
+            left to run.
         KeyboardInterrupt: interrupted before the first case.
     """
     activity = Activity()
@@ -143,10 +145,10 @@ def run_cases(
 
 
 def read_baseline(request: RunRequest, known_ids: Sequence[str] | None) -> tuple[Deviation, ...]:
-    """Return the known deviations; ids are checked when the known ones are given.
+    """Return the entries of the deviations file; ids are checked against the known ones, if given.
 
     Raises:
-        UsageFault: as `read_deviations`.
+        UsageFault: the file is missing or invalid, or an id is unknown.
     """
     if request.baseline is None:
         return ()
@@ -189,10 +191,10 @@ def _in_order(choice: Choice, instances: Sequence[Instance]) -> tuple[Instance, 
 
 
 def turn(instance: Instance) -> tuple[int, bool]:
-    """Return a case's turn: quick cases, waiting ones, those that disturb others, hazards.
+    """Return the sort key of a case: quick, waiting, disturbing, then hazardous cases.
 
-    Of each, cases of core clauses come first: what the target withholds in them it withholds in
-    the rest of their group, which is then not waited for.
+    In each of these, cases of core clauses come first: what the target withholds in them it
+    withholds in the rest of their group, which then gets short waits.
     """
     is_other = not instance.clause.core
     if instance.mark.hazard:

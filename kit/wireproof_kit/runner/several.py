@@ -4,11 +4,11 @@ from wireproof_kit.errors import KitError
 from wireproof_kit.protocols import kit_part, read_target
 
 Several = tuple[tuple[str, tuple[str, ...]], ...]
-"""Names of arguments of cases, each with the names of the items that the target has of it."""
+"""Arguments of cases of which a target has several values, each with the names of these."""
 
 
 def several_of(url: str | None) -> Several:
-    """Return the names of items that a target has several of, by argument of cases.
+    """Return the values that a target has of case arguments, such as its documents.
 
     Return nothing if no target is given or it cannot be opened: opening it later reports why.
     """

@@ -8,11 +8,12 @@ import msgspec
 
 from wireproof_kit.errors import KitError
 from wireproof_kit.selftest.plan import FAULT, Trial
-from wireproof_spec.catalogue import Clause, is_below, load_catalogue
+from wireproof_spec.clauses.catalogue import Clause, is_below
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import find_protocol
 
 TABLE = "dimensions.toml"
-ROLE = "broker"
+ROLES = ("broker", "server")
 AT = "@"
 CANDIDATES = 5
 # A fault that is wrong in one case only, or too late, is thin already: cornered it breaks nothing.
@@ -20,14 +21,14 @@ PLAIN = ("missing", "wrong-value", "extra")
 
 
 class Dimension(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something that can differ while a rule stays the same, and its values."""
+    """Something that can differ while a rule stays the same, such as the path; with its values."""
 
     title: str
     values: tuple[str, ...]
 
 
 class Dimensions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The dimensions of a protocol, and which of them matter to the clauses with a prefix."""
+    """The dimensions of a protocol, and which of them matter to which clauses, by id prefix."""
 
     dimension: dict[str, Dimension] = {}
     matters: dict[str, tuple[str, ...]] = {}
@@ -59,20 +60,21 @@ def read_dimensions(protocol: str) -> Dimensions:
 
 
 def judged_clauses(protocol: str) -> list[Clause]:
-    """Return the must clauses of a broker that have cases."""
+    """Return the must clauses for brokers that have cases."""
     clauses = load_catalogue(protocol).clauses()
     return [
         each
         for each in clauses
-        if each.level == "must" and each.role == ROLE and each.status == "tested"
+        if each.level == "must" and each.role in ROLES and each.status == "tested"
     ]
 
 
 def corner_trials(protocol: str, faults: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Return a trial for each must clause of a broker and each corner that matters to it.
+    """Return a trial of each must clause under each `dimension=value` that matters to it.
 
-    The fault is one of the clause's own. The next ones are tried where it was not seen: it may
-    do nothing there, such as one that is wrong with odd bodies only.
+    The fault of a trial is one of the clause's own, limited to those circumstances. The clause's
+    next faults are tried if it was not seen there: it may do nothing, such as one that is wrong
+    with odd bodies only.
     """
     dimensions = read_dimensions(protocol)
     return tuple(

@@ -24,7 +24,7 @@ INTERRUPTED = 130
 
 @dataclass(slots=True)
 class Matrix:
-    """The results of a selftest so far."""
+    """The results so far of a selftest, which runs the cases against brokers with known faults."""
 
     protocol: str
     seed: int
@@ -32,7 +32,7 @@ class Matrix:
     seconds: float = 0.0
     interrupted: bool = False
     complete: bool = False
-    """Whether all legal trials were run with every case."""
+    """Whether all trials without faults were run with every case."""
     rows: list[TrialResult] = field(default_factory=list[TrialResult])
 
     def add(self, result: TrialResult) -> None:
@@ -40,12 +40,12 @@ class Matrix:
         self.rows.append(result)
 
     def of(self, kind: str) -> list[TrialResult]:
-        """Return the results of faults, variants or mixes, sorted by name."""
+        """Return the results of trials of one kind, such as faults or variants, sorted by name."""
         rows = [row for row in self.rows if row.trial.kind == kind]
         return sorted(rows, key=lambda row: row.trial.name)
 
     def with_verdict(self, verdict: str) -> list[TrialResult]:
-        """Return the results with this verdict."""
+        """Return the results of trials with this verdict."""
         return [row for row in self.rows if row.verdict == verdict]
 
     def list_unexpected(self) -> list[TrialResult]:
@@ -53,14 +53,14 @@ class Matrix:
         return [row for row in self.rows if row.trial.kind == FAULT and row.unexpected]
 
     def unshown(self) -> list[str]:
-        """Return what is accepted and no legal trial showed, if every case was tried in each."""
+        """Return the accepted observations that no faultless trial showed, if all cases ran."""
         legal = [row for row in self.rows if row.trial.kind != FAULT]
         if not legal or self.interrupted or not self.complete:
             return []
         return unshown(self.protocol, (line for row in legal for line in row.shown))
 
     def groups(self) -> dict[str, "Tally"]:
-        """Return, for each clause group, how many of the faults declared for it were caught."""
+        """Return how many faults were caught, by the group of the clauses that they break."""
         tallies: dict[str, Tally] = {}
         for row in self.of(FAULT):
             for clause in row.trial.breaks:
@@ -69,7 +69,7 @@ class Matrix:
         return dict(sorted(tallies.items()))
 
     def summary(self) -> dict[str, int | float | bool]:
-        """Return the totals."""
+        """Return the totals of the selftest by name."""
         return {
             "faults": len(self.of(FAULT)),
             "died": len(self.with_verdict("died")),
@@ -89,7 +89,7 @@ class Matrix:
 
     @property
     def exit(self) -> int:
-        """Return the exit code: 0 for a correct judge, 1 for an error of it, 2 for no answer."""
+        """Return the exit code: 0 if the kit judged correctly, 1 if not, 2 if undecided."""
         if self.interrupted:
             return INTERRUPTED
         bad = {"survived", "unexpected", "alarm"}
@@ -100,21 +100,21 @@ class Matrix:
 
 @dataclass(slots=True)
 class Tally:
-    """How many faults break clauses of a group, and were caught; one count for each clause."""
+    """How many faults that break clauses of a group were caught; counted once for each clause."""
 
     due: int = 0
     died: int = 0
     clauses: set[str] = field(default_factory=set[str])
 
     def count(self, clause: str, *, died: bool) -> None:
-        """Count a fault that breaks a clause."""
+        """Count a fault that breaks a clause; ``died`` means that it was caught."""
         self.clauses.add(clause)
         self.due += 1
         self.died += died
 
     @property
     def percent(self) -> float:
-        """Return the share that was caught, in percent."""
+        """Return the share of faults that were caught, in percent."""
         return 100 * self.died / self.due
 
 
@@ -134,7 +134,7 @@ def check_writable(path: Path) -> None:
 
 
 def write_matrix(path: Path, matrix: Matrix) -> None:
-    """Write a Markdown page, or JSON lines: a header, one line a trial, the summary."""
+    """Write a selftest's results as a Markdown page or as JSON lines, by the file's suffix."""
     if path.suffix == PAGE:
         path.write_text("\n".join(page(matrix)) + "\n", encoding="utf-8")
         return
@@ -146,7 +146,7 @@ def write_matrix(path: Path, matrix: Matrix) -> None:
 
 
 def page(matrix: Matrix) -> Iterator[str]:
-    """Yield the lines of the matrix as a Markdown page."""
+    """Yield the lines of a selftest's results as a Markdown page."""
     figures = matrix.summary()
     yield f"# How well the judge judges: {matrix.protocol}"
     yield ""

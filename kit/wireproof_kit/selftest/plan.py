@@ -24,13 +24,13 @@ SAMPLED_VARIANTS = 3
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """A broker with some switches on, and the clauses that these break or may break.
+    """One test of the kit: a broker with some switches on, and the clauses that these break.
 
     ``kind`` is fault, variant, alternative or mix; ``way`` in what way a fault is wrong;
-    ``not_with`` which variants a variant is never mixed with. Cases that must not fail are all run
-    if ``every`` is true; otherwise one set of parameters of each case function, another one in
-    each trial. ``candidates`` are the faults of a corner, tried in turn until one does something
-    there.
+    ``not_with`` which variants a variant is never mixed with; ``lacks`` which capabilities an
+    alternative lacks. Cases that must not fail are all run if ``every`` is true; otherwise one set
+    of parameters of each case function, another one in each trial. ``candidates`` are faults
+    limited to the same circumstances, tried in turn until one does something there.
     """
 
     name: str
@@ -41,17 +41,18 @@ class Trial(msgspec.Struct, frozen=True):
     text: str = ""
     way: str = ""
     not_with: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
     every: bool = True
     candidates: tuple[str, ...] = ()
 
     def options(self) -> list[str]:
-        """Return the options that turn the switches on when the reference is started."""
+        """Return the command line options of the reference that turn the switches on."""
         option = "--fault" if self.kind == FAULT else "--variant"
         return [word for name in self.switches for word in (option, name)]
 
 
 class RedCase(msgspec.Struct, frozen=True):
-    """A case that failed in a trial and must not fail there."""
+    """A case that failed in a trial of the selftest, where it should not have failed."""
 
     case: str
     clause: str
@@ -61,14 +62,15 @@ class RedCase(msgspec.Struct, frozen=True):
 
 
 class TrialResult(msgspec.Struct, frozen=True):
-    """The result of a trial.
+    """The result of a trial: which cases failed, and whether they should have.
 
     ``red`` maps each failed clause to the first case that failed; ``survived`` are the clauses
-    that the fault must break but no case found broken; ``spared`` counts cases not run since
-    their clause had failed already. ``trouble`` says why the trial could not be run. ``idle`` is
-    True if the fault was limited to circumstances (such as one partition) that no case brought
-    about. ``shown`` are, for a legal variant, the readings that it follows and the accepted
-    observations of must cases that it showed.
+    that the fault must break but no case found broken; ``spared`` counts cases not run since their
+    clause had failed already. ``trouble`` says why the trial could not be run. ``idle`` is True if
+    the fault was limited to circumstances (such as one partition) that no case brought about.
+    ``shown`` are, for a legal variant, the readings that it follows and the accepted observations
+    of must cases that it showed. ``lacking`` maps each capability that a legal variant lacks to
+    the first case that was not run for this reason.
     """
 
     trial: Trial
@@ -81,6 +83,7 @@ class TrialResult(msgspec.Struct, frozen=True):
     trouble: str = ""
     idle: bool = False
     shown: tuple[str, ...] = ()
+    lacking: dict[str, RedCase] = {}
 
     @property
     def verdict(self) -> str:
@@ -95,9 +98,10 @@ class TrialResult(msgspec.Struct, frozen=True):
 
 
 def list_trials(protocol: str, kind: str, *, of_client: bool = False) -> tuple[Trial, ...]:
-    """Return the faults or variants that the reference lists, without faults of its parser.
+    """Return the faults or permitted variants that the reference lists, as trials.
 
-    Those are for the fuzzer to find. ``of_client``: those of the example client.
+    Faults of its parser are left out, since the fuzzer has to find them. ``of_client``: those of
+    the example client.
 
     Raises:
         KitError: the reference does not list them.
@@ -116,15 +120,18 @@ def list_trials(protocol: str, kind: str, *, of_client: bool = False) -> tuple[T
 
 
 def random_mixes(variants: Sequence[Trial], *, seed: int, count: int = MIXES) -> tuple[Trial, ...]:
-    """Return ``count`` random mixes of variants that may be combined."""
+    """Return ``count`` trials, each with a random mix of permitted variants of the reference."""
     source = random.Random(seed)
     return tuple(_mix(variants, source, number) for number in range(1, count + 1))
 
 
 def joint_trials(alternatives: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Return the fewest trials found in which all alternatives are on, as many as can together."""
+    """Return trials that turn on several alternatives each, as many as can be combined.
+
+    An alternative that lacks a capability stays alone: it would hide cases from the others.
+    """
     groups: list[list[Trial]] = []
-    for each in alternatives:
+    for each in (trial for trial in alternatives if not trial.lacks):
         fitting = (g for g in groups if not any(_are_apart(each, other) for other in g))
         group = next(fitting, None)
         if group is None:
@@ -155,7 +162,7 @@ def sample_trials(trials: Sequence[Trial], *, seed: int) -> tuple[Trial, ...]:
 def select_trials(
     trials: Sequence[Trial], ids: Collection[str], instances: Sequence[Instance]
 ) -> tuple[Trial, ...]:
-    """Return the trials that ids select: names, or prefixes of clause or case ids of faults.
+    """Return the trials selected by ids: names of trials, or prefixes of clause or case ids.
 
     Raises:
         UsageFault: an id selects nothing.
@@ -212,9 +219,10 @@ def _trial(line: str, kind: str) -> Trial:
         name,
         kind,
         (name,),
-        breaks=tuple(word for word in words if not word.endswith("?")),
+        breaks=tuple(word for word in words if not word.endswith("?") and kind == FAULT),
         may_break=tuple(word.removesuffix("?") for word in words if word.endswith("?")),
         text=text,
         way=last if kind == FAULT else "",
         not_with=tuple(last.split(",")) if kind != FAULT and last else (),
+        lacks=() if kind == FAULT else tuple(words),
     )

@@ -7,30 +7,34 @@ wrongly without anybody noticing.
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 
-from wireproof_spec.catalogue import Law, load_catalogue
+from wireproof_spec.clauses.catalogue import Law
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import find_protocol
 
 REASONS = "unshown.toml"
 
 
 def accepted_patterns(law: Law) -> tuple[str, ...]:
-    """Return the patterns that conform under any reading."""
+    """Return the patterns of observations that conform under at least one reading."""
     of_readings = (each for options in law.reading.values() for each in options.values())
     return (*law.accept, *(pattern for patterns in of_readings for pattern in patterns))
 
 
 def pattern_shown(clause: str, law: str, pattern: str) -> str:
-    """Return the line for a pattern of a case."""
+    """Return the line that names an accepted pattern of a clause's case."""
     return f"{clause} {law} {pattern}"
 
 
 def reading_shown(decision: str, reading: str | None) -> str:
-    """Return the line for a reading."""
+    """Return the line ``decision=reading`` that names a reading."""
     return f"{decision}={reading}"
 
 
 def all_acceptable(protocol: str) -> Iterator[str]:
-    """Yield a line for each reading, and for each pattern where a must case accepts several."""
+    """Yield all observations and readings that a right broker may show, one line each.
+
+    These are each reading, and each accepted pattern if a must case accepts several.
+    """
     catalogue = load_catalogue(protocol)
     for decision in catalogue.decisions:
         yield from (reading_shown(decision.id, option.name) for option in decision.option)
@@ -44,7 +48,10 @@ def all_acceptable(protocol: str) -> Iterator[str]:
 
 
 def read_reasons(protocol: str) -> Mapping[str, str]:
-    """Return the written reasons why accepted lines are not shown, by line or by its beginning."""
+    """Return, by accepted observation, the written reason why no variant shows it.
+
+    The keys are lines as in `all_acceptable`, or parts of them.
+    """
     path = find_protocol(protocol).folder() / REASONS
     if not path.is_file():
         return {}
@@ -53,7 +60,7 @@ def read_reasons(protocol: str) -> Mapping[str, str]:
 
 
 def unshown(protocol: str, shown: Iterable[str]) -> list[str]:
-    """Return the accepted observations that no legal variant showed, without a known reason."""
+    """Return the accepted observations that no variant showed and that have no written reason."""
     seen, reasons = set(shown), tuple(read_reasons(protocol))
     return [
         line

@@ -22,22 +22,22 @@ END_WITHIN_S = 5.0
 MEMORY = "/dev/shm"
 LEAST_FREE_BYTES = 1 << 28
 LIFE = ("--json", "--until-input-ends")
-"""Options of every reference: it says in JSON when it is ready, and ends when its stdin does."""
+"""Options of every reference: report in JSON when it is ready, and exit when stdin ends."""
 
 
 class BrokerProcess(Protocol):
-    """The interface of `subprocess.Popen` that started and forked brokers share."""
+    """The interface of a running reference, like `subprocess.Popen`, whether started or forked."""
 
     pid: int
     stdin: IO[bytes] | None
     stdout: IO[bytes] | None
 
     def poll(self) -> int | None:
-        """Return the exit code; None while it runs."""
+        """Return the exit code; None while the process runs."""
         ...
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait until it has ended and return the exit code."""
+        """Wait until the process has ended and return the exit code."""
         ...
 
     def terminate(self) -> None:
@@ -51,14 +51,19 @@ class BrokerProcess(Protocol):
 
 @dataclass(slots=True)
 class EmbeddedReference:
-    """A running reference broker; ``url`` addresses it like any other target."""
+    """A running reference server; ``url`` addresses it like any other target."""
 
     url: str
     process: BrokerProcess
     folder: tempfile.TemporaryDirectory[str]
 
     def close(self) -> None:
-        """End the process and remove its data."""
+        """End the reference's process and remove its data."""
+        self.end()
+        self.folder.cleanup()
+
+    def end(self) -> None:
+        """End the reference's process and keep its data."""
         if self.process.stdin:
             self.process.stdin.close()
         self.process.terminate()
@@ -69,7 +74,6 @@ class EmbeddedReference:
             self.process.wait(END_WITHIN_S)
         if self.process.stdout:
             self.process.stdout.close()
-        self.folder.cleanup()
 
 
 def start_reference(
@@ -81,8 +85,8 @@ def start_reference(
 ) -> EmbeddedReference:
     """Start the reference of a protocol on free loopback ports and wait until it is ready.
 
-    ``start`` starts a process with the options of a reference, by default a new interpreter; the
-    data lie in a folder of their own in ``parent``, by default where memory is one.
+    ``start`` starts a process with the options of a reference, by default a new interpreter. The
+    data are in a new folder in ``parent``, by default in a memory file system.
 
     Raises:
         TargetUnreachable: the process ended, or did not report in time that it is ready.
@@ -114,11 +118,12 @@ def await_ready(
 def start_child(
     protocol: str, arguments: Sequence[str], *, mute: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start a reference that stops when this process exits, however it exits.
+    """Start a reference that exits when this process exits, for whatever reason.
 
-    Its own module is run: what `wireproof serve` does around that takes a fifth of the start.
-    Ctrl-C goes to every process of a terminal's session: a reference in the kit's own would end
-    before the kit does, and three of five interrupted runs reported that as the broker's death.
+    Its own module is run: what `wireproof serve` does around it takes a fifth of the start. It
+    runs in its own session, since Ctrl-C goes to every process of a terminal's session: a
+    reference in the kit's own would end before the kit does, and three of five interrupted runs
+    reported that as the broker's death.
     """
     module = entry_point(Group.SERVERS, protocol).module
     return subprocess.Popen(
@@ -133,8 +138,8 @@ def start_child(
 def memory_folder() -> str | None:
     """Return a folder in memory (tmpfs); None without one, or when it is nearly full.
 
-    What a reference keeps ends with it, and making thousands of small files on a disk costs more
-    than all else that it does.
+    A reference's data are temporary, and thousands of small files on a disk cost more than all its
+    other work.
     """
     if not os.access(MEMORY, os.W_OK | os.X_OK):
         return None
@@ -144,7 +149,7 @@ def memory_folder() -> str | None:
 def reference_arguments(protocol: str, folder: str, options: Sequence[str]) -> list[str]:
     """Return the options of a reference that offers every capability, plus the given ones.
 
-    Only a reference that says where its data lie is given a folder for them.
+    The data folder is passed only to a reference that reports where its data are.
     """
     known = kit_part(protocol)
     data = ("--data", folder) if "data" in known.keys else ()
@@ -154,7 +159,7 @@ def reference_arguments(protocol: str, folder: str, options: Sequence[str]) -> l
 def reference_url(protocol: str, ready: Mapping[str, str | list[str] | None]) -> str:
     """Return the URL of a reference from its ready message; null entries are left out.
 
-    A reference that is no `protocol://HOST:PORT` says its URL itself.
+    If the URL is not of the form `protocol://HOST:PORT`, the message contains it.
     """
     keys = kit_part(protocol).keys
     told = ((key, ready.get(said)) for key, said in keys.items())
@@ -168,7 +173,7 @@ def _join_value(value: str | list[str]) -> str:
 
 
 def first_line(process: BrokerProcess, protocol: str) -> bytes:
-    """Return the next line that a reference writes.
+    """Return the next line that a reference writes to stdout.
 
     Raises:
         TargetUnreachable: the reference wrote no line in time, or ended.

@@ -9,12 +9,12 @@ from wireproof_kit.errors import UsageFault
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _ENDED = ("Z", "X")
-"""The states of a process that has ended, although its parent has not collected it yet."""
+"""States of a process that has ended, but whose parent has not collected its exit code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Resident memory in bytes, open files, and processor time in seconds."""
+    """What a process uses: resident memory in bytes, open files, processor time in seconds."""
 
     memory: int
     files: int
@@ -32,7 +32,7 @@ def read_start_time(pid: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class TargetProcess:
-    """The process of a target; another process that gets its id later is not taken for it."""
+    """The process of a target, identified by process id and start time (ids are reused)."""
 
     pid: int
     born: int

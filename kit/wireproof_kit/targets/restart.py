@@ -10,10 +10,10 @@ RESTART_WITHIN_S = 60.0
 
 
 def restart_with(command: str) -> Callable[[], bool]:
-    """Return a function that runs the command and returns True if it succeeded.
+    """Return a function that runs a restart command and returns True if it succeeded.
 
-    The command must return once the target is on its way up (a service manager, a script that
-    starts it in the background); that it accepts connections again is checked by the session.
+    The command must return once the target is being started (a service manager, a script that
+    starts it in the background); the session checks that it accepts connections again.
 
     Raises:
         UsageFault: a quote in the command is not closed.

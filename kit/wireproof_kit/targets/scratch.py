@@ -17,10 +17,10 @@ PREFIX = "wireproof-scratch-"
 
 
 def scratch(parent: str | None = None) -> tempfile.TemporaryDirectory[str]:
-    """Create a temporary folder, and remove those of processes that were killed.
+    """Create a temporary folder, and remove the folders left by processes that were killed.
 
     Raises:
-        OSError: no folder can be made there.
+        OSError: no folder can be created.
     """
     for left in Path(parent or tempfile.gettempdir()).glob(f"{PREFIX}*"):
         _remove_if_left(left)

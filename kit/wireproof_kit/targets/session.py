@@ -17,7 +17,7 @@ CONTROL_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The observation of a probe, with the recorded exchange."""
+    """The observation of a probe, with its transcript."""
 
     observation: Observation
     transcript: Transcript
@@ -25,16 +25,17 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The result of a control round trip on a new connection."""
+    """The result of a round trip on a new connection, made to see if the target still answers."""
 
     state: ControlState
     seconds: float
 
 
 def control_round_trip(trip: Callable[[float], float], patience: Patience) -> Control:
-    """Compare a round trip with the patience for an answer, which is longer on a busy machine.
+    """Measure a round trip, and compare it with the time limit for an answer.
 
-    ``trip`` gets its time limit in seconds, and returns the seconds it took.
+    ``trip`` gets its time limit in seconds, and returns the seconds it took. The time limit is
+    longer on a busy machine.
     """
     try:
         seconds = trip(CONTROL_SECONDS)
@@ -48,9 +49,9 @@ def control_round_trip(trip: Callable[[float], float], patience: Patience) -> Co
 class SessionOptions:
     """The user's options for communication with a target.
 
-    ``timeout`` in seconds replaces the measured patience, and so does the ``patience`` that was
-    measured of the same target before; ``topics`` are KIND → name; ``run_token`` makes names
-    unique to the run. A ``passing`` target ends with the run, so that nothing need be cleaned up.
+    ``timeout`` in seconds, or a ``patience`` measured on the same target before, replaces
+    measuring; ``topics`` are KIND → name; ``run_token`` makes names unique to the run. A
+    ``passing`` target ends with the run, so that nothing need be deleted.
     """
 
     seed: int
@@ -64,41 +65,47 @@ class SessionOptions:
 class Session(Protocol):
     """One open session with a target; its methods are thread-safe.
 
-    A subclass leaves out the methods that have a body here if it has nothing to do in them.
+    A subclass need not define the methods that have a body here.
     """
 
     patience: Patience
 
     def begin(self, kinds: Counter[str]) -> None:
-        """Start creating what may be needed, counted by argument name, without waiting."""
+        """Start to create topics and the like, without waiting.
+
+        ``kinds`` counts, by argument name, how often cases take each kind of topic.
+        """
         return
 
     def probe_capability(self, name: str) -> Probe:
-        """Run the probe of a capability and return its result."""
+        """Find out by a probe (a short exchange) whether the target has a capability."""
         return Probe(observed("unavailable"), Transcript())
 
     def probe_reading(self, name: str) -> Probe:
-        """Run the probe of a reading and return the reading the target follows."""
+        """Find out by a probe which reading of an ambiguous text the target follows."""
         return Probe(observed("unavailable"), Transcript())
 
     def bind(self, readings: Mapping[str, str | None]) -> None:
-        """Store the readings bound for this run; other cases use their spellings."""
+        """Store which reading of each ambiguous text the target follows, for this run's cases."""
         return
 
     def prepare(self, kinds: Counter[str]) -> None:
-        """Create what the selection needs, counted by argument name."""
+        """Create what the selected cases need.
+
+        ``kinds`` counts, by argument name, how often cases take each kind of topic.
+        """
         return
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
-        """Return new kit objects for one run of one case, by argument name."""
+        """Return the kit objects that a case asks for by argument name, new for one run of it."""
         ...
 
     def release(self, arguments: Mapping[str, object]) -> None:
-        """Close what a case left open."""
+        """Close what a case left open; ``arguments`` are its kit objects."""
         ...
 
     def control(self) -> Control:
-        """Make a control round trip on a new connection."""
+        """Measure a round trip on a new connection, to see if the target still answers."""
         ...
 
     def is_alive(self) -> bool:
@@ -110,7 +117,7 @@ class Session(Protocol):
         return {}
 
     def close(self) -> None:
-        """Delete what the kit created, close all connections."""
+        """Delete what the kit created on the target, and close all connections."""
         return
 
 

@@ -11,11 +11,11 @@ from wireproof_kit.wire.address import format_address
 
 FILES = ("cacert", "cert", "key")
 ON_FILES = "+file"
-"""Ends a scheme whose targets are files or folders, not addresses."""
+"""The end of a URL scheme whose targets are files or folders, not addresses."""
 ON_CLIENTS = "+client"
-"""Ends a scheme whose targets are command lines that start a client."""
+"""The end of a URL scheme whose targets are command lines that start a client."""
 ON_ADAPTERS = "+exec"
-"""Ends a scheme whose targets are command lines that start an adapter of a system."""
+"""The end of a URL scheme whose targets are command lines that start a system's adapter."""
 _NO_ADDRESS = (ON_FILES, ON_CLIENTS, ON_ADAPTERS)
 ROLE = "role"
 ROLES = ("producer", "consumer", "both")
@@ -25,9 +25,10 @@ Form: TypeAlias = Literal["address", "servers", "directory", "file", "flag", "te
 
 @dataclass(frozen=True, slots=True)
 class TargetKey:
-    """A key of a target URL besides HOST:PORT; ``help`` is its help text.
+    """A query key of a target URL; ``help`` is its help text.
 
-    ``servers``: the value is a list of addresses of servers that know the nodes.
+    ``form`` says which values are valid; for ``servers``, addresses of servers that know the
+    nodes.
     """
 
     form: Form
@@ -46,19 +47,20 @@ USUAL_KEYS: Keys = {
     "key": TargetKey("file", "Key of the client certificate (PEM)."),
     "auth_env": TargetKey("text", "Environment variable with the AUTH secret."),
 }
-"""What brokers of several protocols have; a protocol's entry says which of them it knows."""
+"""URL keys that several protocols have; each protocol lists which of them it uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A broker, documents, a client or an adapter, with the URL keys of the user.
+    """What is tested: a broker, documents, a client or an adapter, with the keys of its URL.
 
     ``http``, ``control`` and each of ``servers``, by its key, are HOST:PORT. ``data`` is the
     broker's data directory. Without a host, the servers are asked for the nodes. With ``tls``
     every connection switches to TLS: ``cacert`` is trusted, ``cert`` and ``key`` authenticate the
     kit. ``auth_env`` names the environment variable with the secret of AUTH. ``path`` is the file
     or folder of documents, ``kind`` their kind, in the words of their protocol. ``command`` starts
-    a client, which has a ``role``; ``adapter`` starts the adapter of a system without a wire.
+    a client, which has a ``role``; ``adapter`` starts the adapter of a system without a wire
+    format.
     """
 
     url: str
@@ -81,7 +83,7 @@ class Target:
     adapter: str | None = None
 
     def is_client(self) -> bool:
-        """Return True if a client is to be judged."""
+        """Return True if the target is a client program."""
         return self.command is not None
 
     def list_given(self) -> tuple[str, ...]:
@@ -94,7 +96,7 @@ class Target:
         )
 
     def addresses(self) -> Iterator[tuple[str, str]]:
-        """Return key and HOST:PORT of each address other than the target's own."""
+        """Return key and HOST:PORT of each address other than the target's main one."""
         if self.http:
             yield "http", self.http
         for key, addresses in self.servers.items():
@@ -121,12 +123,12 @@ def is_url(text: str) -> bool:
 
 
 def parse_target(url: str, schemes: Mapping[str, Keys]) -> Target:
-    """Parse ``PROTOCOL://HOST:PORT[?http=…&data=…&control=…]`` with the keys of the protocol.
+    """Return the target of a URL ``PROTOCOL://HOST:PORT[?http=…&data=…&control=…]``.
 
-    HOST:PORT may be left out where a key names servers that know the nodes. A scheme that ends
-    in ``+file`` takes a path instead: ``PROTOCOL+file:PATH[?kind=…]``; one that ends in
-    ``+client`` or ``+exec`` the rest as a command line. Any other ending after a ``+`` says how
-    the address is spoken to, as in ``PROTOCOL+http://HOST:PORT``.
+    HOST:PORT may be left out if a key names servers that know the nodes. A scheme that ends in
+    ``+file`` takes a path instead: ``PROTOCOL+file:PATH[?kind=…]``; one that ends in ``+client``
+    or ``+exec`` takes the rest as a command line. Any other ending after a ``+`` says which
+    transport the address uses, as in ``PROTOCOL+http://HOST:PORT``.
 
     Raises:
         UsageFault: the URL is empty, of an unknown protocol, without a port or path, or has an
@@ -158,7 +160,7 @@ def with_key(target: Target, key: str, value: str, known: Keys) -> Target:
     """Return the target with one more key set; ``known`` are the keys of its protocol.
 
     Raises:
-        UsageFault: the key is unknown, or its value is no address, directory, file or such.
+        UsageFault: the key is unknown, or its value is not of the key's form.
     """
     if target.path is not None:
         raise UsageFault(f"{key} says nothing about documents ({target.url}); leave it out")
@@ -199,7 +201,7 @@ def _with_value(target: Target, key: str, value: str, form: Form) -> Target:
 
 
 def host_and_port(text: str, key: str) -> str:
-    """Return HOST:PORT of ``http://HOST:PORT`` or ``HOST:PORT``.
+    """Return HOST:PORT from ``http://HOST:PORT`` or ``HOST:PORT``; ``key`` is for the message.
 
     Raises:
         UsageFault: there is no host or no port.

@@ -14,7 +14,8 @@ from pathlib import Path
 import msgspec
 
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.catalogue import is_below, load_catalogue, named_fault
+from wireproof_spec.clauses.catalogue import is_below
+from wireproof_spec.clauses.loading import load_catalogue, named_fault
 from wireproof_spec.protocol import protocols
 from wireproof_spec.record import CaseRecord, DeviationRecord
 
@@ -22,8 +23,9 @@ LONGEST = timedelta(days=366)
 
 
 class Deviation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One known failure: a case id or prefix, its clause, the signature, why, until when.
+    """One entry of the deviations file: a known failure that does not count until it expires.
 
+    ``id`` is a case id or a prefix of ids, ``signature`` what the failure must look like.
     ``targets`` are patterns over the target's version; none means every version.
     """
 
@@ -58,7 +60,9 @@ class AppliedDeviations:
 def read_deviations(
     path: Path, *, known_ids: Iterable[str] | None, today: date
 ) -> tuple[Deviation, ...]:
-    """Read and check a deviations file; ids are checked against the known ones, if given.
+    """Read and check a deviations file, and return its entries.
+
+    Ids are checked against the known ones, if these are given.
 
     Raises:
         UsageFault: the file is missing or no TOML of this shape, an id is unknown, or an entry
@@ -76,7 +80,14 @@ def read_deviations(
 def parse_deviations(
     text: str, path: Path, *, known_ids: Iterable[str] | None, today: date
 ) -> tuple[Deviation, ...]:
-    """Check the content of a deviations file; raises the same errors as `read_deviations`."""
+    """Return the entries in the text of a deviations file, after checking them.
+
+    ``path`` is for error messages.
+
+    Raises:
+        UsageFault: the text is no TOML of this shape, an id is unknown, or an entry lasts
+            longer than twelve months.
+    """
     try:
         entries = msgspec.convert(tomllib.loads(text), _File).deviation
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
@@ -88,7 +99,7 @@ def parse_deviations(
 
 
 def is_known(entry_id: str, known_ids: Iterable[str]) -> bool:
-    """Return True if an id is the id of a case or a prefix of one.
+    """Return True if ``entry_id`` is the id of a known case or a prefix of one.
 
     A known id that ends in a slash stands for all ids that begin with it.
     """
@@ -99,7 +110,7 @@ def is_known(entry_id: str, known_ids: Iterable[str]) -> bool:
 
 
 def absence(entry: Deviation, known_ids: Iterable[str]) -> str:
-    """Say what an entry names that the law does not have, or no longer has; else nothing."""
+    """Return a sentence if an entry's case or clause does not exist; else empty text."""
     if not is_known(entry.id, known_ids):
         return f"id {entry.id!r} is no case and no prefix of one"
     protocol = entry.id.partition("/")[0]
@@ -115,9 +126,9 @@ def apply(
     version: str,
     today: date,
 ) -> AppliedDeviations:
-    """Change listed failures to `known`, and report stale and expired entries.
+    """Change the verdict of listed failures to `known`, and report stale and expired entries.
 
-    A failure whose only entry is past its date stays a failure and names that entry.
+    A failure whose only entry is past its date stays a failure, and its reason names that entry.
     """
     valid = [entry for entry in entries if _is_about(entry, version)]
     live = [entry for entry in valid if entry.expires >= today]
@@ -130,7 +141,7 @@ def apply(
 
 
 def to_toml(entries: Iterable[Deviation]) -> str:
-    """Return entries as the text of a deviations file, with keys in a fixed order."""
+    """Return deviations as the text of a deviations file, with keys in a fixed order."""
     blocks: list[str] = []
     for entry in entries:
         fields = msgspec.to_builtins(entry, builtin_types=(date,))

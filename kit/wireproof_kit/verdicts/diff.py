@@ -12,7 +12,7 @@ from typing import Literal
 from wireproof_kit.bundle.file import Bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.verdicts.judge import CONFORMING
-from wireproof_spec.catalogue import is_below, level_rank
+from wireproof_spec.clauses.catalogue import is_below, level_rank
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, HeaderRecord, Verdict
 
 Kind = Literal[
@@ -50,19 +50,19 @@ KINDS: dict[Kind, str] = {
 FAILING: frozenset[Verdict] = frozenset({"fail", "known"})
 TESTED: frozenset[Verdict] = CONCLUSIVE | frozenset[Verdict]({"unstable"})
 LOST: frozenset[Verdict] = frozenset({"unsupported", "error"})
-"""What a case that counts must not become: the target no longer shows what it did."""
+"""Verdicts that make a conforming case a regression: the target no longer shows the behaviour."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One case in both runs; None where a run does not have it."""
+    """The records of one case in two runs; None where a run does not have the case."""
 
     before: CaseRecord | None
     after: CaseRecord | None
 
     @property
     def case(self) -> str:
-        """The case id."""
+        """The id of the case."""
         record = self.after or self.before
         return record.case if record else ""
 
@@ -73,7 +73,7 @@ class Pair:
         return record.level if record else ""
 
     def counts(self, header: HeaderRecord) -> bool:
-        """Return True if a failure of the case would count in a run."""
+        """Return True if a failure of the case would count in the run with this header."""
         record = self.after or self.before
         return record is not None and header.counts(record.level, record.origin)
 
@@ -83,13 +83,13 @@ class Pair:
         return bool(before and after and before.case_hash == after.case_hash)
 
     def is_listed(self) -> bool:
-        """Return True if the case fails in B exactly as the deviations file lists it."""
+        """Return True if the case fails in the later run exactly as its deviations file lists."""
         return self.after is not None and self.after.verdict == "known"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A case whose verdict or definition differs between the runs."""
+    """A case whose verdict or definition differs between two runs, and the kind of the change."""
 
     kind: Kind
     pair: Pair
@@ -97,7 +97,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A difference between two runs outside their cases, as text; absent is ``-``."""
+    """A difference between two runs outside their cases, as text; ``-`` is an absent value."""
 
     name: str
     before: str
@@ -106,7 +106,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The comparison of two bundles; ``compared`` counts cases that are the same in both."""
+    """The comparison of two bundles; ``compared`` counts the cases defined equally in both."""
 
     before: Bundle
     after: Bundle
@@ -115,17 +115,17 @@ class Comparison:
     compared: int
 
     def of(self, kind: Kind) -> tuple[Change, ...]:
-        """Return the changes of one class, the strictest level first, then by case id."""
+        """Return the changes of one kind, the strictest level first, then by case id."""
         return tuple(change for change in self.changes if change.kind == kind)
 
     def list_counting(self, kind: Kind) -> tuple[Change, ...]:
-        """Return the changes of one class that count in B: by their level, and by its origins."""
+        """Return the changes of one kind whose level and origin count in the later run."""
         return tuple(c for c in self.of(kind) if c.pair.counts(self.after.header))
 
     def meets(self, kinds: Sequence[Kind]) -> bool:
-        """Return True if there is a change that counts in one of these classes.
+        """Return True if there is a counting change of one of these kinds.
 
-        A case that fails as its deviations file lists is no news.
+        A case that fails as its deviations file lists does not count as regressed.
         """
         return any(
             not (kind == "regressed" and change.pair.is_listed())

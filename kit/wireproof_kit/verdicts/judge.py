@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wireproof_spec.catalogue import Capability, Catalogue, Clause, Decision, Law, matches
+from wireproof_spec.clauses.catalogue import Capability, Catalogue, Clause, Decision, Law, matches
 from wireproof_spec.record import (
     BindingRecord,
     CaseRecord,
@@ -25,7 +25,7 @@ UNDECIDED = "inconclusive"
 UNSUPPORTED = "unsupported"
 DIED = "died"
 WITHHELD = "withheld"
-"""Observation of a case that the target kept waiting for longer than a case may take."""
+"""Observation of a case whose target kept it waiting for longer than a case may take."""
 CONFORMING: frozenset[Verdict] = frozenset({"pass", "reading"})
 
 
@@ -33,8 +33,9 @@ CONFORMING: frozenset[Verdict] = frozenset({"pass", "reading"})
 class Judgement:
     """A verdict with its reason in one sentence.
 
-    ``reading`` is ``decision=reading`` where one other than the published was followed;
-    ``accepted`` are the patterns that would have conformed; ``signature`` names a failure.
+    ``reading`` is ``decision=reading`` if the target follows another reading than the published
+    one; ``accepted`` are the patterns that would have conformed; ``signature`` identifies a
+    failure, so that a deviations file can list it.
     """
 
     verdict: Verdict
@@ -46,7 +47,11 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class JudgeContext:
-    """Everything that a verdict depends on besides the observation."""
+    """Everything besides the observation that a verdict depends on.
+
+    ``claims`` are the target's capabilities by name, ``readings`` the reading it follows for each
+    ambiguous sentence, ``reading`` the user's choice among them.
+    """
 
     catalogue: Catalogue
     claims: Mapping[str, ClaimRecord]
@@ -55,7 +60,7 @@ class JudgeContext:
 
 
 def judge(record: CaseRecord, bench: JudgeContext) -> Judgement:
-    """Return the verdict of a case with its repetitions, before known deviations apply."""
+    """Return the verdict of a case and its repetitions, before known deviations are applied."""
     clause = bench.catalogue.clause_of(record.case)
     law = bench.catalogue.law(clause.id, record.case) if clause else None
     if clause is None or law is None:
@@ -68,10 +73,11 @@ def judge(record: CaseRecord, bench: JudgeContext) -> Judgement:
 
 
 def signature(clause: str, seen: SeenRecord, catalogue: Catalogue) -> str:
-    """Return the signature of a failure: 12 hex digits of what is wrong.
+    """Return the signature of a failure: 12 hex digits from what was wrong.
 
-    A named fault is enough: where it first shows, and which clause it breaks, depends on ids and
-    on the cases selected. Otherwise it is clause, field and observed value.
+    If the observation names the wrong behaviour, only that counts: where it first shows, and which
+    clause it breaks, depends on ids and on the cases selected. Otherwise the signature is made
+    from clause, field and observed value.
     """
     flaw = catalogue.flaw(seen.value)
     field = seen.difference.field if seen.difference else ""
@@ -80,9 +86,10 @@ def signature(clause: str, seen: SeenRecord, catalogue: Catalogue) -> str:
 
 
 def claim_state(capability: Capability, observation: str, *, claimed: bool) -> ClaimState:
-    """Return the state of a claim that a probe's observation implies.
+    """Return the state of a capability from the observation of its probe.
 
-    Shown, or claimed and broken, is judged; neither claimed nor shown is unsupported.
+    ``shown`` and ``broken`` (claimed, but not shown) are judged; ``absent`` and ``unknown`` make
+    cases unsupported.
     """
     if matches(observation, capability.shown_by):
         return "shown"
@@ -92,7 +99,7 @@ def claim_state(capability: Capability, observation: str, *, claimed: bool) -> C
 
 
 def missing_capability(needs: Sequence[str], bench: JudgeContext) -> str | None:
-    """Return the first need that the target neither shows nor claims, or None."""
+    """Return the first needed capability that the target neither shows nor claims, or None."""
     for need in needs:
         claim = bench.claims.get(need)
         if claim is None or claim.state in ("absent", "unknown"):

@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from wireproof_kit.verdicts.judge import CONFORMING, JudgeContext, missing_capability
-from wireproof_spec.catalogue import (
+from wireproof_spec.clauses.catalogue import (
     LEVELS,
     Catalogue,
     Clause,
@@ -15,13 +15,13 @@ from wireproof_spec.catalogue import (
     level_rank,
     matches,
 )
-from wireproof_spec.origin import ORIGINS, by_origin
+from wireproof_spec.clauses.origin import ORIGINS, by_origin
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, GroupRecord, HeaderRecord
 
 _DOUBTFUL = frozenset({"inconclusive", "unstable"})
 
 EXCLUDED = "--exclude"
-"""The reason in a header for what the user excluded, whereby a group becomes a part."""
+"""The reason in a bundle's header for a case that the user excluded: its group is then partial."""
 
 EXIT_GOOD = 0
 EXIT_FAILED = 1
@@ -33,7 +33,10 @@ EXIT_INTERRUPTED = 130
 
 @dataclass(frozen=True, slots=True)
 class RunFactors:
-    """What affects the conclusion besides the verdicts and what the header says counts."""
+    """What the conclusion of a run depends on besides the verdicts and the bundle's header.
+
+    ``stale`` and ``expired`` name entries of the deviations file.
+    """
 
     stale: tuple[str, ...] = ()
     expired: tuple[str, ...] = ()
@@ -95,7 +98,7 @@ def _unless_undecided(
 
 
 def coverage(records: Iterable[CaseRecord], catalogue: Catalogue) -> dict[str, int]:
-    """Count clauses: asserted, run but inconclusive, not testable, untested."""
+    """Count the clauses that were asserted, run but inconclusive, not testable, and untested."""
     asserted, touched = set[str](), set[str]()
     for record in records:
         (asserted if record.verdict in CONCLUSIVE else touched).add(record.clause)
@@ -114,7 +117,7 @@ def coverage(records: Iterable[CaseRecord], catalogue: Catalogue) -> dict[str, i
 def statement(
     header: HeaderRecord, groups: Sequence[GroupRecord], code: int, *, above: str = ""
 ) -> str:
-    """Return what was shown, by group; never only `conformant`.
+    """Return the sentence about what a run showed, by group; it is never only `conformant`.
 
     ``above`` is the sentence that no counting case was run; it is added if that decides the exit
     code.

@@ -1,11 +1,11 @@
 """Which revisions of the law a kit judges by."""
 
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.catalogue import Catalogue
+from wireproof_spec.clauses.catalogue import Catalogue
 
 
 def check_revision(catalogue: Catalogue, revision: int | None) -> None:
-    """Raise an error for a revision of the law that this kit does not judge by.
+    """Check that the kit can judge by a revision of the catalogue of clauses; None is valid.
 
     Raises:
         UsageFault: the revision is later than every revision of the catalogue, or was withdrawn.

@@ -29,10 +29,11 @@ SEND_SECONDS = 10.0
 
 
 class Wire(Generic[T]):
-    """A connection of one case that receives values of one kind; not thread-safe.
+    """A socket to the target that decodes the received values of one kind; not thread-safe.
 
-    At most ``unread`` bytes are taken off it when it ends: many cases close at once, and what
-    each takes off an endless target adds up.
+    The ``source`` decodes the values, such as frames or responses. When the connection ends, at
+    most ``unread`` bytes are still received: many cases close at once, and what each receives from
+    a target that never stops sending adds up.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class Wire(Generic[T]):
 
     @property
     def pending(self) -> bytes:
-        """Return the bytes of an incomplete value."""
+        """Return the received bytes that do not form a complete value yet."""
         return self._incoming.pending
 
     @property
@@ -68,20 +69,20 @@ class Wire(Generic[T]):
         return self._shut or self._is_over
 
     def hide(self, secret: bytes) -> None:
-        """Stop recording these bytes in the transcript; record only position and size."""
+        """Mask a secret in all steps recorded from now on; its place and length stay visible."""
         self._secret = secret
 
     def record(
         self, kind: str, data: bytes = b"", *, parts: Sequence[Part] = (), note: str = ""
     ) -> None:
-        """Add a step to the transcript."""
+        """Add a step on this connection to the transcript; bytes hidden by `hide` are masked."""
         if self._secret:
             data = data.replace(self._secret, MASK * len(self._secret))
         self._transcript.add(kind, self.name, data=data, parts=parts, note=note)
 
     @property
     def sock(self) -> socket.socket:
-        """The socket, for who goes on with it in another way."""
+        """The connection's socket, for code that continues with another protocol on it."""
         return self._sock
 
     def secure(self, context: ssl.SSLContext, seconds: float) -> None:
@@ -107,7 +108,7 @@ class Wire(Generic[T]):
         self.record("note", note=f"{IN_TLS} ({inside.version()})")
 
     def write(self, data: bytes) -> None:
-        """Send all bytes, unless the peer closed, reads nothing or sends without end."""
+        """Send all bytes, unless the peer closed, does not read for long, or sends without end."""
         deadline = time.monotonic() + SEND_SECONDS
         left = memoryview(data)
         while left and not self._is_over:
@@ -138,7 +139,10 @@ class Wire(Generic[T]):
     def explain_nothing(
         self, seconds: float, cut: Callable[[bytes], WireError]
     ) -> Nonsense | Closed | Silent:
-        """Return why no value came in ``seconds``; ``cut`` describes an incomplete last value."""
+        """Return why no complete value arrived within ``seconds``.
+
+        ``cut`` makes the error for an incomplete last value from its bytes.
+        """
         if self._incoming.fault is not None:
             return self._nonsense(self._incoming.fault)
         pending = self.pending
@@ -150,11 +154,11 @@ class Wire(Generic[T]):
         return Silent(seconds, partial=len(pending))
 
     def pause(self, until: float) -> None:
-        """Receive bytes until some arrive or the deadline passes."""
+        """Receive bytes until some arrive or the monotonic time ``until`` has come."""
         self._wait(select.POLLIN, until)
 
     def drain(self) -> None:
-        """Receive all bytes that have arrived, up to the limit."""
+        """Receive all bytes that have arrived, at most ``unread`` of them."""
         for _ in range(self._unread // CHUNK):
             if not self._take():
                 break
@@ -176,9 +180,9 @@ class Wire(Generic[T]):
     def close(self, unread: Callable[[], None]) -> None:
         """Close the connection; a second call does nothing.
 
-        What came and was not read is taken from the socket, a part of it from one that never
-        ends: closing over unread bytes would reset the connection and might cost the target what
-        was sent last. ``unread`` records as much of it as is to be seen.
+        Bytes that have arrived are received first, up to a limit: closing a socket with unread
+        bytes would reset the connection, and the target might lose what was sent last. ``unread``
+        is called to record the values among them.
         """
         if self._shut:
             return
@@ -238,7 +242,7 @@ class Wire(Generic[T]):
 
 
 def connect_socket(address: Address, protocol: str) -> socket.socket:
-    """Return a socket connected to an address; its URL begins with the protocol's name.
+    """Return a socket connected to an address; error messages name the URL scheme ``protocol``.
 
     Raises:
         TargetUnreachable: no connection is accepted there.

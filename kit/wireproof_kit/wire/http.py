@@ -44,7 +44,7 @@ class TransferResult:
 
 
 def make_failed(how: str, received: bytes = b"") -> TransferResult:
-    """Return the Transferred for a request that got no response."""
+    """Return the TransferResult of a request without a response; ``how`` is its ``failure``."""
     return TransferResult(0, (), b"", failure=how, received=received)
 
 
@@ -74,7 +74,7 @@ class ConnectionPool:
     def transfer(self, data: bytes, *, seconds: float, method: str) -> TransferResult:
         """Send a keep-alive request and return the response.
 
-        Where a connection that was used before turns out to have ended, another one is taken.
+        If a reused connection turns out to be closed, the request is sent on another connection.
         """
         while (sock := self._take_connection()) is not None:
             answer = self._answer(sock, data, seconds, method)
@@ -87,7 +87,7 @@ class ConnectionPool:
         return self._answer(sock, data, seconds, method)
 
     def close(self) -> None:
-        """Close all connections and keep none open from now on."""
+        """Close all connections; later requests leave no connection open either."""
         self._is_kept = False
         while (sock := self._take_connection()) is not None:
             sock.close()
@@ -118,7 +118,7 @@ class ConnectionPool:
 
 
 def path_with_query(path: str, query: Query | str) -> str:
-    """Return a request target with percent-encoded values; text stays as it is."""
+    """Return path and query as a request target; values are percent-encoded, a text is not."""
     text = query if isinstance(query, str) else urlencode(query, quote_via=quote)
     return f"{path}?{text}" if text else path
 
@@ -126,9 +126,9 @@ def path_with_query(path: str, query: Query | str) -> str:
 def request_bytes(
     method: str, target: str, address: Address, *, headers: Headers = (), body: bytes = b""
 ) -> bytes:
-    """Return the bytes of a request; h11 would reject a deliberately malformed one.
+    """Return the bytes of an HTTP request, even of a malformed one, which h11 would reject.
 
-    Host, Connection and Content-Length are added where ``headers`` name none of their own.
+    Host, Connection and Content-Length are added unless ``headers`` has a header of that name.
     """
     head = _head(address, headers, body)
     lines = [f"{method} {target} HTTP/1.1".encode()]
@@ -137,11 +137,11 @@ def request_bytes(
 
 
 TOKEN = "TOKEN"
-"""Stands in recorded requests for the token that was shown."""
+"""The word that replaces the secret token in recorded requests."""
 
 
 def address_of(text: str) -> Address:
-    """Parse HOST:PORT."""
+    """Return host and port of the text HOST:PORT; raise KitError if it has another form."""
     parts = urlsplit(f"//{text}")
     if not parts.hostname or not parts.port:
         raise KitError(f"{text!r}: expected HOST:PORT")

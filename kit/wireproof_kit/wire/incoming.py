@@ -13,38 +13,38 @@ VALUES_LIMIT: Final = 2_000
 
 
 class Source(Protocol[T_co]):
-    """A protocol's reader of values, with the number of bytes it may receive so far."""
+    """Decodes one protocol's values from received bytes, and limits how many bytes may arrive."""
 
     @property
     def values(self) -> str:
-        """The plural name of the values, for messages."""
+        """The plural name of the decoded values in error messages, such as ``frames``."""
         ...
 
     @property
     def bytes_limit(self) -> int:
-        """Return the number of bytes that may have arrived by now."""
+        """Return how many bytes the target may have sent so far; more are an error."""
         ...
 
     @property
     def pending(self) -> bytes:
-        """Return the bytes of an incomplete value."""
+        """Return the received bytes that do not form a complete value yet."""
         ...
 
     def feed(self, data: bytes) -> None:
-        """Add received bytes."""
+        """Add received bytes to decode."""
         ...
 
     def next(self) -> T_co | NeedMore:
-        """Return the next value, or NEED_MORE.
+        """Return the next value, or NEED_MORE if it is incomplete.
 
         Raises:
-            WireError: the bytes are no such value.
+            WireError: the bytes are not a valid value.
         """
         ...
 
 
 class Incoming(Generic[T]):
-    """The receiving half of a connection, limited in case a target never stops sending."""
+    """The receiving half of a connection; endless data from the target becomes a fault."""
 
     def __init__(self, source: Source[T]) -> None:
         self._source = source
@@ -54,11 +54,11 @@ class Incoming(Generic[T]):
 
     @property
     def pending(self) -> bytes:
-        """Return the bytes of an incomplete value."""
+        """Return the received bytes that do not form a complete value yet."""
         return self._source.pending
 
     def feed(self, data: bytes) -> None:
-        """Add received bytes; above the limit they are a fault, after a fault they are dropped."""
+        """Add received bytes; too many are a fault, and bytes after a fault are dropped."""
         if self.fault is not None:
             return
         self._bytes += len(data)

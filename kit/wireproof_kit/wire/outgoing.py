@@ -17,10 +17,10 @@ LABEL_LIMIT = 60
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """Bytes with labelled parts; a part's label begins with its field name.
+    """Bytes to send, with labelled parts; the label of a part begins with its field name.
 
     ``what`` describes the bytes in a few words. ``is_cut``: the last frame is incomplete, so
-    nothing else may be sent after it yet.
+    nothing but its rest may be sent next.
     """
 
     data: bytes
@@ -41,7 +41,7 @@ class Outgoing:
         return Outgoing(self.data + other.data, LateParts(parts), what, is_cut=other.is_cut)
 
     def part(self, field: str) -> Part:
-        """Return the first part of a field.
+        """Return the first part labelled with a field name.
 
         Raises:
             KeyError: no part has this name.
@@ -62,7 +62,7 @@ class Outgoing:
         return [self._between(start, end, cut=False) for start, end in itertools.pairwise(edges)]
 
     def replace(self, field: str, data: bytes) -> "Outgoing":
-        """Replace the bytes of a field by others of any length."""
+        """Return these bytes with one field's bytes replaced by others of any length."""
         old = self.part(field)
         end = old.offset + old.length
         growth = len(data) - old.length
@@ -74,7 +74,7 @@ class Outgoing:
         return replace(self, data=whole, parts=parts)
 
     def rename(self, what: str) -> "Outgoing":
-        """Return the same bytes with another description."""
+        """Return these bytes with another description ``what``."""
         return replace(self, what=what)
 
     def _between(self, start: int, end: int, *, cut: bool) -> "Outgoing":
@@ -95,7 +95,7 @@ class Outgoing:
 
 
 def label(field: str, value: str) -> str:
-    """Return a part's label, with its value shortened in the middle."""
+    """Return the label of a part, ``field = value``; a long label is cut off at its end."""
     text = f"{field} = {value}" if value else field
     return text if len(text) <= LABEL_LIMIT else f"{text[: LABEL_LIMIT - 1]}…"
 
@@ -136,7 +136,7 @@ def join_pieces(pieces: Sequence[Outgoing], what: str) -> Outgoing:
 def overwritten(
     built: Outgoing, field: str, number: int, byte_order: ByteOrder = "big"
 ) -> Outgoing:
-    """Overwrite a field with a number, modulo its width; unchanged when it is equal.
+    """Return the bytes with a field overwritten by a number, modulo the field's width.
 
     Raises:
         KeyError: the frame has no such field.

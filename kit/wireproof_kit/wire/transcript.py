@@ -11,12 +11,12 @@ from typing import overload
 
 SENT_KINDS = ("send", "request")
 GLANCE_S = 0.5
-"""Shorter waits show that nothing is there now, not that something is withheld."""
+"""Seconds. A shorter wait only shows that nothing has arrived yet, so it is not counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A labelled range of sent bytes; ``wrong`` marks a deliberate error."""
+    """A labelled range of sent bytes; ``wrong`` marks a deliberate error in the bytes."""
 
     offset: int
     length: int
@@ -78,12 +78,12 @@ class Transcript:
         self._labels = itertools.count()
         self._lock = threading.Lock()
         self.sent = 0
-        """How many bytes were sent so far, over every connection."""
+        """How many bytes were sent so far, over all connections."""
         self.vain_s = 0.0
-        """How many seconds were spent on waits of some length in which nothing came."""
+        """The seconds of all waits in which nothing arrived, without those below GLANCE_S."""
 
     def connection_label(self) -> str:
-        """Return the next connection name: A to Z, then A2 to Z2 and so on."""
+        """Return the name for the next connection: A to Z, then A2 to Z2 and so on."""
         with self._lock:
             number = next(self._labels)
         letter = string.ascii_uppercase[number % 26]
@@ -113,7 +113,7 @@ class Transcript:
         return step
 
     def add_wait(self, seconds: float) -> None:
-        """Count a wait in which nothing came, unless it was no more than a glance."""
+        """Add seconds in which nothing arrived to the total, unless fewer than ``GLANCE_S``."""
         with self._lock:
             self.vain_s += seconds if seconds >= GLANCE_S else 0.0
 

@@ -15,9 +15,9 @@ def until(
     every: float = 0.1,
     given_up: threading.Event | None = None,
 ) -> T | None:
-    """Repeat a query until it gives a result; return the result.
+    """Call ``look`` every ``every`` seconds until it returns a result; return the result.
 
-    Return None after a number of seconds, or when the wait is given up.
+    Return None after ``seconds``, or as soon as ``given_up`` is set.
     """
     deadline = time.monotonic() + seconds
     pause = given_up or threading.Event()

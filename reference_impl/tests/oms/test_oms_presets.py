@@ -11,7 +11,7 @@ from oms_sessions import transcript
 from wireproof_reference_impl.addresses import BadOption
 from wireproof_reference_impl.oms.presets import FAULTS, VARIANTS, build, overrides
 from wireproof_reference_impl.preset import ALTERNATIVE, CLAUSE, VARIANT, WAYS, Preset
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 EVERY = [*FAULTS.values(), *VARIANTS.values()]
 

@@ -253,7 +253,7 @@ def before_another(
                 come_between()
             yield attempt
 
-    monkeypatch.setattr(a, "begin", interrupted)
+    monkeypatch.setattr("wireproof_reports.pipeline.ingest.begin", interrupted)
 
 
 def test_java_that_outlives_a_killed_ingest_is_waited_for(

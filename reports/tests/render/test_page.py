@@ -1,9 +1,12 @@
 from pathlib import Path
+from xml.etree import ElementTree as etree
 
 from bundle_fixture import header, write_bundle
 
 from wireproof_reports.bundle_file import read_bundle
-from wireproof_reports.render.page import read_page, run_command
+from wireproof_reports.render import html, junit, markdown
+from wireproof_reports.render.page import Fact, read_page, run_command
+from wireproof_spec.record import ClaimRecord, HeaderRecord
 
 
 def test_coverage_counts_every_clause_once(tmp_path: Path) -> None:
@@ -36,3 +39,42 @@ def test_the_product_is_named_as_the_target_does(tmp_path: Path) -> None:
     embedded = {"url": "reference", "protocol": "nsq"}
     own = read_page(write_bundle(tmp_path / "c.jsonl", [], first=header(target=embedded)))
     assert own.product == "The embedded reference"
+
+
+def client(**fingerprint: str) -> HeaderRecord:
+    """The first line of a run that judged a client, which consumes and does not publish."""
+    target = {"url": "nsq+client:./run a:b", "protocol": "nsq", "role": "client"}
+    claims = {
+        "client-producer": ClaimRecord("absent", "silent"),
+        "client-consumer": ClaimRecord("shown", "ok"),
+    }
+    return header(target=target | {"fingerprint": fingerprint}, claims=claims)
+
+
+def test_the_page_of_a_client_says_its_role_its_driver_and_its_command(tmp_path: Path) -> None:
+    driven = client(name="harbor", version="2", driver="yes")
+    path = write_bundle(tmp_path / "b.jsonl", [], first=driven)
+    said = {fact.name: fact.value for fact in read_page(path).facts}
+
+    assert said["Client's role"] == "consumer"
+    assert said["Client's driver"] == "harbor 2"
+    assert said["Client's command"] == "./run a:b"
+    assert "Target" not in said
+    for text in (html.render(path), html.page_from("statement.html.jinja", path)):
+        assert "<dt>Client&#39;s command</dt><dd>./run a:b</dd>" in text
+    assert "- Client's role: consumer\n" in markdown.render(path)
+    told = {each.get("name"): each.get("value") for each in properties(junit.render(path))}
+    assert told["target.role"] == "consumer"
+    assert told["target.driver"] == "harbor 2"
+    assert told["target.command"] == "./run a:b"
+
+
+def test_a_client_without_a_driver_is_said_to_have_none(tmp_path: Path) -> None:
+    page = read_page(write_bundle(tmp_path / "b.jsonl", [], first=client()))
+
+    assert Fact("Client's driver", "none: judged by its connections alone") in page.facts
+
+
+def properties(text: str | bytes) -> list[etree.Element]:
+    """Return the properties of the first suite of a JUnit file."""
+    return list(etree.fromstring(text).iter("property"))

@@ -11,7 +11,7 @@ LEFT_OUT = "…"
 
 
 def as_text(exchange: Exchange) -> str:
-    """Return the annotated dump of an exchange; every line is printable."""
+    """Return the annotated hex dump of an exchange as text; every line is printable."""
     rows = [row for step in exchange.head for row in _step(step)]
     if exchange.omitted:
         rows.append(f"{LEFT_OUT} {count_noun(exchange.omitted, 'step')} left out")
@@ -20,7 +20,7 @@ def as_text(exchange: Exchange) -> str:
 
 
 def make_heading(step: StepView) -> str:
-    """Return the heading of a step: what was done, the number of bytes, and the note."""
+    """Return the heading of a step in a dump: what was done, number of bytes, and note."""
     size = f", {count_noun(step.size, 'byte')}" if step.size else ""
     note = f": {_printable(step.note)}" if step.note else ""
     return f"{step.title}{size}{note}"

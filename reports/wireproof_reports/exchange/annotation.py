@@ -12,7 +12,7 @@ LONGEST_TEXT = 160
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A named range of bytes; ``value`` is the decoded value as text."""
+    """A labelled range of bytes in a message; ``value`` is the decoded value as text."""
 
     offset: int
     length: int
@@ -23,7 +23,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A part as shown: its bytes in hex, shortened in the middle if long, and its value.
+    """One line of a dump: a part's bytes in hex, shortened in the middle if long, and its value.
 
     ``wrong``: the part was made wrong on purpose. ``differs``: the value expected instead, in the
     first part of an answer that differs.
@@ -41,7 +41,7 @@ class Line:
 
 
 def label_parts(parts: Iterable[tuple[int, int, str, bool]]) -> tuple[Part, ...]:
-    """Convert recorded parts of a sent frame to parts; a label `size = 21` is split in two."""
+    """Return the parts of a sent frame from the record; a label `size = 21` is split in two."""
     named: list[Part] = []
     for offset, length, label, wrong in parts:
         name, _, value = label.partition(" = ")
@@ -50,19 +50,19 @@ def label_parts(parts: Iterable[tuple[int, int, str, bool]]) -> tuple[Part, ...]
 
 
 def lines(data: bytes, parts: Iterable[Part]) -> tuple[Line, ...]:
-    """Return lines that show every byte of the data once, in order, each with its part's name."""
+    """Return the lines of a dump: every byte of the data once, in order, labelled by its part."""
     return tuple(_line(data, part) for part in _fill_gaps(data, parts))
 
 
 def clip(text: str, longest: int = LONGEST_TEXT) -> str:
-    """Return the text shortened in its middle to at most `longest` characters."""
+    """Return a text shortened in its middle to at most `longest` characters."""
     if len(text) <= longest:
         return text
     return f"{text[: longest * 2 // 3]} … {text[-longest // 4 :]}"
 
 
 def space_hex(data: bytes) -> str:
-    """Return bytes as hex pairs."""
+    """Return bytes as hex digits in pairs with spaces between: ``0a 1b``."""
     return data.hex(" ")
 
 

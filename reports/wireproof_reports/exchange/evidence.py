@@ -34,7 +34,10 @@ _FROM_TARGET = ("receive", "response")
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """One step; ``way`` is `out`, `in` or `aside`. HTTP messages have ``text`` and no lines."""
+    """One step of an exchange as shown; ``way``: sent (`out`), received (`in`), other (`aside`).
+
+    HTTP messages have ``text`` and no lines.
+    """
 
     way: str
     title: str
@@ -47,24 +50,24 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The steps of one case; ``omitted`` steps are left out between head and tail."""
+    """The steps of one case as shown; ``omitted`` steps are left out between head and tail."""
 
     steps: tuple[StepView, ...]
     omitted: int = 0
 
     @property
     def head(self) -> tuple[StepView, ...]:
-        """The steps before those left out."""
+        """The steps shown before those left out."""
         return self.steps[: len(self.steps) - LAST_STEPS] if self.omitted else self.steps
 
     @property
     def tail(self) -> tuple[StepView, ...]:
-        """The steps after those left out."""
+        """The steps shown after those left out."""
         return self.steps[len(self.steps) - LAST_STEPS :] if self.omitted else ()
 
     @property
     def is_marked(self) -> bool:
-        """Return True if a shown line says which value was expected instead."""
+        """Return True if a shown line says which value was expected in its place."""
         shown = (line for step in (*self.head, *self.tail) for line in step.lines)
         return any(line.differs for line in shown)
 
@@ -75,7 +78,7 @@ def exchange(
     protocol: str,
     difference: DifferenceRecord | None = None,
 ) -> Exchange:
-    """Return a transcript with annotated bytes of both directions.
+    """Return the recorded steps of a case with annotated bytes of both directions.
 
     The first differing field is marked in the answer that has it.
     """
@@ -96,7 +99,7 @@ def exchange(
 
 
 def talk(transcript: TranscriptRecord) -> str:
-    """Return a transcript as text with one line per step, for cases that passed."""
+    """Return the recorded steps of a case that passed as short text, one line per step."""
     told = [step for step in transcript.steps if not _is_usual(step)]
     head, tail = told[: MOST_STEPS - LAST_STEPS], told[MOST_STEPS - LAST_STEPS :]
     gap = [f"… {len(told) - MOST_STEPS} steps left out"] if len(told) > MOST_STEPS else []
@@ -116,7 +119,7 @@ def read_bytes(step: StepRecord) -> bytes:
 
 
 def received_parts(protocol: str) -> Namer:
-    """Return the function that names the parts of received bytes of a protocol."""
+    """Return the function of a protocol that labels the parts of received bytes."""
     return report_part(protocol).parts or _make_unnamed
 
 

@@ -10,7 +10,10 @@ from wireproof_spec.record import DifferenceRecord
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One action of a reproduction script; a tuple mixes bytes and numbers of received ids."""
+    """One action of a reproduction script: a connection, what to do, and the bytes to send.
+
+    A tuple mixes bytes and the numbers of received ids.
+    """
 
     connection: str
     kind: str
@@ -47,7 +50,7 @@ Presumption = Callable[[str, Sequence[str]], DifferenceRecord | None]
 
 @dataclass(frozen=True, slots=True)
 class ReportPart:
-    """What a protocol provides for reports; everything is optional.
+    """What a protocol provides for reports; each function may be missing (None).
 
     ``parts`` names the parts of received bytes. ``presumption`` returns the field in which an
     answer differs. ``plan`` adapts an exchange for another run. ``http_behind`` is the usual

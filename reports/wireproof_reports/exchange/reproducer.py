@@ -23,7 +23,7 @@ _RUN = re.compile(rb"(.)\1{%d,}" % (LONG_RUN - 1), re.DOTALL)
 
 
 def literal(data: bytes) -> str:
-    """Return a Python expression for the bytes; it may use `zlib` and `base64`."""
+    """Return a Python expression that yields the bytes; it may use `zlib` and `base64`."""
     terms = list(_terms(data)) or ["b''"]
     if sum(map(len, terms)) > LONGEST_SOURCE:
         return _deflate(data)
@@ -63,7 +63,7 @@ LONGEST_HEX = 4096
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """All bytes sent on one connection; ``hex`` is empty if there are too many to show."""
+    """All bytes that a case sent on one connection; ``hex`` is empty if there are too many."""
 
     connection: str
     size: int
@@ -72,7 +72,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Reproducer:
-    """The three ways for one case."""
+    """Three ways to reproduce a case: a wireproof command, the raw bytes, a Python script."""
 
     command: str
     streams: tuple[Stream, ...]
@@ -82,7 +82,7 @@ class Reproducer:
 
 
 def reproducer(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> Reproducer:
-    """Return all three ways to repeat a case."""
+    """Return a command, the raw bytes and a script, each of which reproduces a case."""
     file = f"reproduce-{case.case_hash}.py"
     return Reproducer(
         command=repeat_command(case, header, bundle_name),
@@ -94,7 +94,7 @@ def reproducer(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> Repr
 
 
 def repeat_command(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> str:
-    """Return the command that replays the exchange, or runs the case if nothing was sent."""
+    """Return the command that replays a case's exchange, or runs the case if nothing was sent."""
     has_sent = any(step.kind in ("send", "request") for step in case.transcript.steps)
     if header.target.is_client() or not has_sent or not bundle_name:
         return f"wireproof run {named_target(header)} {_quote(case.case)}"
@@ -102,13 +102,13 @@ def repeat_command(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> 
 
 
 def named_target(header: HeaderRecord) -> str:
-    """Return the target as it is written in a command line."""
+    """Return the target of a run as command-line argument: its URL, or ``--reference``."""
     url = header.target.url
     return f"--{REFERENCE}" if url == REFERENCE else _quote(url)
 
 
 def script(case: CaseRecord, header: HeaderRecord) -> str:
-    """Return a Python script that repeats the exchange with the standard library alone.
+    """Return a Python script that repeats a case's exchange with the standard library alone.
 
     All text from the bundle is written as literals, so that none of it can become code.
     """

@@ -37,7 +37,7 @@ _BODIES: Mapping[int, Sequence[Schema[Any]]] = {
 
 
 def received_parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
-    """Return the named parts of a response; the last request in `sent` determines its body."""
+    """Return the labelled parts of a response; the last request in `sent` fixes its layout."""
     head = [_part(span) for span in spans(RESPONSE, data) if span.offset < RESPONSE_HEAD_SIZE]
     if len(head) < 2 or len(data) < RESPONSE_HEAD_SIZE:
         return tuple(head)
@@ -50,7 +50,7 @@ def received_parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
 
 
 def presumed_difference(observation: str, accepted: Sequence[str]) -> DifferenceRecord | None:
-    """Return the difference of a success response where only errors are accepted."""
+    """Return how a success response differs where only errors are accepted, or None."""
     if observation.partition(",")[0] != "ok" or not accepted:
         return None
     if not all(pattern.startswith(("error:", "closed")) for pattern in accepted):

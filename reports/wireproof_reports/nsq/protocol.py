@@ -11,7 +11,7 @@ _MARKS = {"-HA.": "youzan nsqd", "-wireproof": "wireproof reference"}
 
 
 def vendor(fingerprint: Mapping[str, str]) -> str:
-    """Return the maker's name; ``nsqd`` if the version does not show it."""
+    """Return the maker of a target from its version; ``nsqd`` if the version does not show it."""
     version = fingerprint.get("version", "")
     return next((name for mark, name in _MARKS.items() if mark in version), "nsqd")
 

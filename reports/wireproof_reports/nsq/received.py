@@ -29,7 +29,7 @@ _ORDERED = (SUB_ORDER + b" ", SUB_ORDERED + b" ", SUB_ADVANCED + b" ")
 
 
 def received_parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
-    """Return the named parts of a received frame; `sent` determines the layout of messages."""
+    """Return the labelled parts of a received frame; `sent` determines the layout of messages."""
     frame = [_part(span) for span in spans(SERVER_FRAME, data)]
     if len(frame) < 2 or frame[1].label != "frame_type" or len(data) < HEAD:
         return tuple(frame)
@@ -40,7 +40,7 @@ def received_parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
 
 
 def presumed_difference(observation: str, accepted: Sequence[str]) -> DifferenceRecord | None:
-    """Return the difference of a response frame where only error frames are accepted."""
+    """Return how a response frame differs where only error frames are accepted, or None."""
     kind = observation.partition(",")[0].partition(":")[0]
     if kind not in ("ok", "trace", "response") or not accepted:
         return None

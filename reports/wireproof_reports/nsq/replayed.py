@@ -26,7 +26,7 @@ _NOT_EXTENDED = (
 
 
 def make_replayable(plan: Plan) -> Plan:
-    """Return the plan with replaceable topic names and with message ids from the new run."""
+    """Return a script's plan with replaceable topic names and with message ids of the new run."""
     acts = tuple(map(_without_secret, _with_live_ids(_without_heartbeats(plan.acts))))
     topics = _topics(acts)
     logs_in = any(act.kind in ("secure", "secret") for act in acts)

@@ -31,19 +31,19 @@ BATCH = "batch"
 
 
 def worker_columns(table: str) -> tuple[Column, ...]:
-    """Return a table's columns that the workers fill."""
+    """Return those columns of a history table that Spark's workers fill."""
     return tuple(column for column in TABLES[table] if column.name != BATCH)
 
 
 def arrow_schema(table: str) -> pa.Schema:
-    """Return the Arrow columns that workers return for a table, its partition columns last."""
+    """Return the Arrow schema of what workers return for a table; partition columns are last."""
     fields = [pa.field(column.name, _ARROW[column.kind]) for column in worker_columns(table)]
     protocol, day = PARTITIONS
     return pa.schema([*fields, pa.field(protocol, pa.string()), pa.field(day, pa.date32())])
 
 
 def spark_schema(columns: Iterable[Column]) -> T.StructType:
-    """Return the Spark types of these columns, the partition columns last."""
+    """Return the Spark types of some columns; the partition columns are last."""
     fields = [T.StructField(column.name, _SPARK[column.kind]) for column in columns]
     protocol, day = PARTITIONS
     partition = [T.StructField(protocol, T.StringType()), T.StructField(day, T.DateType())]
@@ -53,7 +53,7 @@ def spark_schema(columns: Iterable[Column]) -> T.StructType:
 def record_batch(
     table: str, rows: Sequence[Row], shared: Mapping[str, object], protocol: str, day: date | None
 ) -> pa.RecordBatch:
-    """Return rows of one bundle as a batch; ``shared`` columns have one value in all rows."""
+    """Return rows of one bundle as an Arrow batch; all rows have the ``shared`` values."""
     schema = arrow_schema(table)
     common: dict[str, object] = {**shared, "protocol": protocol, "day": day}
     arrays = [

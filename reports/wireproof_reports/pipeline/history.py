@@ -38,12 +38,12 @@ STATS_COLUMNS = "delta.dataSkippingStatsColumns"
 
 
 def stats_columns(table: str) -> str:
-    """Return the columns by which a table's files can be skipped, as a property of the table."""
+    """Return a table property: the columns by whose statistics files can be skipped."""
     return _SKIPPING.get(table, "bundle,batch")
 
 
 class Note(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The note of a commit: its writer, and for a publication the versions of all tables."""
+    """The metadata of a commit: who wrote it and, if it publishes, the versions of all tables."""
 
     wireproof: str
     attempt: int = 0
@@ -62,7 +62,7 @@ PUBLISHED, CLAIMED, FENCED = "published", "claimed", "fenced"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One commit of a table."""
+    """One commit of a Delta table: version, time, operation, and the note of its writer."""
 
     version: int
     when: datetime
@@ -74,14 +74,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The state that readers see; version -1 of ``runs`` stands for an empty history."""
+    """A published state of a history: one version of each table, which readers see together.
+
+    Version -1 of ``runs`` stands for an empty history.
+    """
 
     version: int = -1
     when: datetime | None = None
     note: Note = field(default_factory=lambda: Note(PUBLISHED))
 
     def count(self, table: str) -> int:
-        """Return the number of rows of a table."""
+        """Return the number of rows of a table in this state."""
         return self.note.rows.get(table, 0)
 
     def version_of(self, table: str) -> int | None:
@@ -93,17 +96,17 @@ NOTHING = Published()
 
 
 def path_of(history: str, table: str) -> str:
-    """Return the table's URL."""
+    """Return the URL of a table of a history."""
     return f"{root_of(history)}/{table}"
 
 
 def quote_table(history: str, table: str) -> str:
-    """Return the name of the table in SQL."""
+    """Return the name of a history's table as SQL writes it."""
     return f"delta.`{path_of(history, table).replace('`', '``')}`"
 
 
 def entries(spark: SparkSession, history: str, table: str, most: int) -> list[Entry]:
-    """Return a table's last commits, the last one first; empty if the table does not exist."""
+    """Return the last commits of a table, newest first; empty if the table does not exist."""
     try:
         rows = run_sql(
             spark, f"DESCRIBE HISTORY {quote_table(history, table)} LIMIT {most}"
@@ -124,12 +127,12 @@ _MISSING = (
 
 
 def is_missing(error: PySparkException) -> bool:
-    """Return True if the error says that a table does not exist."""
+    """Return True if an error of Spark says that a table does not exist."""
     return any(name in str(error) for name in _MISSING)
 
 
 def publications(spark: SparkSession, history: str, most: int = MOST_LOOKED_AT) -> list[Published]:
-    """Return the published states of a history, the last one first.
+    """Return the published states of a history, newest first.
 
     Raises:
         HistoryFault: a newer version wrote the history.
@@ -149,7 +152,7 @@ def _publications(history: str, commits: Sequence[Entry]) -> list[Published]:
 
 
 def read_published(spark: SparkSession, history: str) -> Published:
-    """Return the state that readers see now.
+    """Return the newest published state of a history.
 
     Raises:
         HistoryFault: a newer version wrote the history, or it is not wireproof's.
@@ -171,7 +174,7 @@ def read_published(spark: SparkSession, history: str) -> Published:
 
 
 def read_published_as_of(spark: SparkSession, history: str, wanted: str) -> Published:
-    """Return an older state: a version of ``runs``, or the last one of a day or moment.
+    """Return an older published state: by version of ``runs``, or the last of a day or moment.
 
     Raises:
         HistoryFault: no such state exists, vacuum removed its files, or the text is invalid.
@@ -197,7 +200,7 @@ def read_published_as_of(spark: SparkSession, history: str, wanted: str) -> Publ
 
 
 def read_table(spark: SparkSession, history: str, table: str, state: Published) -> DataFrame:
-    """Return a table at the version of a state; columns that it is too old to have are null."""
+    """Return a table at its version in a state; columns that are newer than the state are null."""
     schema = spark_schema(TABLES[table])
     version = state.version_of(table)
     if version is None or version < 0:

@@ -59,20 +59,20 @@ VALUES_KEPT = 1000
 
 
 class Grammar:
-    """The fields that the cases of one bundle sent, with counts."""
+    """Counts which fields of which frames the cases of one bundle sent."""
 
     def __init__(self) -> None:
         self._sent: Counter[tuple[str, str, str]] = Counter()
         self._values: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
 
     def add(self, record: CaseRecord) -> None:
-        """Count the frames of one case."""
+        """Count the fields of the frames that one case sent."""
         for step in record.transcript.steps:
             if step.kind in _SENT and step.parts:
                 self._add(step)
 
     def add_campaign(self, record: CampaignRecord) -> None:
-        """Add the counts of a fuzz campaign, by frame, field, mutation and state."""
+        """Add the counts of a fuzz campaign by frame, field, mutation and state."""
         for frame, fields in record.coverage.items():
             for path, mutations in fields.items():
                 for mutation, states in mutations.items():
@@ -80,7 +80,7 @@ class Grammar:
                     self._sent[key] += sum(states.values())
 
     def rows(self) -> Iterator[Row]:
-        """Return a row for each field of each frame, sorted by name."""
+        """Yield a row with counts for each field of each frame, sorted by name."""
         for key, sent in sorted(self._sent.items()):
             frame, field, way = key
             told: Row = {"frame": frame, "field": field, "way": way, "sent": sent}
@@ -108,7 +108,10 @@ def _read_label(label: str) -> tuple[str, str, str]:
 
 
 def frame_of(step: StepRecord) -> str:
-    """Return the command that a step sends: the name of its code, or its first words."""
+    """Return the name of the command that a step sends.
+
+    This is the name of its code, or its first words.
+    """
     for _, _, label, _ in step.parts:
         if label.startswith("code"):  # most labels are spared the pattern
             coded = _CODE.match(label)
@@ -148,7 +151,7 @@ _KIND = msgspec.json.Decoder(_Kind)
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """The result of reading a bundle's bytes once: their SHA-256 (uncompressed) and the header."""
+    """What one pass over a bundle's bytes gives: their SHA-256 (uncompressed) and the header."""
 
     sha256: str
     header: HeaderRecord
@@ -167,7 +170,7 @@ class Glance:
 
 @dataclass(slots=True)
 class IncomingBundle:
-    """A whole bundle as rows by table; ``shared`` are the columns that all rows have."""
+    """A complete bundle as rows by table; all rows have the values of the ``shared`` columns."""
 
     glance: Glance
     shared: Row
@@ -176,7 +179,7 @@ class IncomingBundle:
 
 @dataclass(frozen=True, slots=True)
 class TargetNaming:
-    """The vendor and version that the user gives; empty means what the target reports."""
+    """Vendor and version of a target as the user gives them; empty: what the target reports."""
 
     vendor: str = ""
     version: str = ""
@@ -201,7 +204,7 @@ def glance_at(name: str, file: BinaryIO) -> Glance:
 
 
 def read_in(name: str, file: BinaryIO, naming: TargetNaming = NO_NAMING) -> IncomingBundle:
-    """Read and check a complete bundle.
+    """Read and check a complete bundle, and return it as rows by table.
 
     Raises:
         BundleFault: the bytes are no bundle, or an incomplete one, or were changed after the run.

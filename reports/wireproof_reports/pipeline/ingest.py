@@ -17,10 +17,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from wireproof_reports.bundle_file import BundleFault
-from wireproof_reports.pipeline import attempt as a
-from wireproof_reports.pipeline import history as h
 from wireproof_reports.pipeline import landing
+from wireproof_reports.pipeline.attempt import WAIT_S, Attempt, Conflict, begin
 from wireproof_reports.pipeline.columns import spark_schema, worker_columns
+from wireproof_reports.pipeline.history import Published, read_published, read_table
 from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
 from wireproof_reports.pipeline.place import HistoryFault, is_url
 from wireproof_reports.pipeline.worker import (
@@ -57,7 +57,7 @@ class QuarantinedLine:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A refused bundle, and the reason."""
+    """A bundle that an ingest did not add, and the reason."""
 
     path: str
     bundle: str
@@ -66,7 +66,7 @@ class Refused:
 
 @dataclass(slots=True)
 class IngestResult:
-    """The result of an ingest."""
+    """The result of an ingest: how many bundles and rows were added, and what was not."""
 
     bundles: int = 0
     already: int = 0
@@ -78,13 +78,13 @@ class IngestResult:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """The options of an ingest."""
+    """The options of an ingest: naming of targets, strictness, and waiting for other writers."""
 
     naming: TargetNaming = NO_NAMING
     kit: str = ""
     strict: bool = False
     take_over: bool = False
-    wait_s: float = a.WAIT_S
+    wait_s: float = WAIT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class _Seen:
 
 
 def silent(_done: int, _total: int) -> None:
-    """Report no progress."""
+    """Do nothing with the progress of an ingest."""
 
 
 def ingest(
@@ -133,7 +133,7 @@ def take(
     tell: Tell = silent,
     large: Sequence[str] = (),
 ) -> IngestResult:
-    """Take in the files of these rows.
+    """Add bundles to a history; the rows of ``frames`` name the bundle files.
 
     Raises:
         BundleFault: if strict, a bundle is damaged or foreign; nothing was added.
@@ -175,7 +175,7 @@ def _unknown(
 ) -> list[_Seen]:
     """Return the bundles that the history does not have, each hash once; count the others."""
     known = _find_known(
-        spark, history, h.read_published(spark, history), [one.bundle for one in seen]
+        spark, history, read_published(spark, history), [one.bundle for one in seen]
     )
     new: dict[str, _Seen] = {}
     for one in seen:
@@ -187,12 +187,12 @@ def _unknown(
 
 
 def _find_known(
-    spark: SparkSession, history: str, state: h.Published, bundles: Sequence[str]
+    spark: SparkSession, history: str, state: Published, bundles: Sequence[str]
 ) -> set[str]:
     if state.count(LAST) == 0 or not bundles:
         return set()
     asked = spark.createDataFrame(pa.table({"bundle": pa.array(bundles, pa.string())}))
-    runs = h.read_table(spark, history, LAST, state).select("bundle")
+    runs = read_table(spark, history, LAST, state).select("bundle")
     return {str(row[0]) for row in runs.join(F.broadcast(asked), "bundle", "left_semi").collect()}
 
 
@@ -213,7 +213,7 @@ def _take_batch(
         taken.refused.extend(read.refused)
         for number in range(TRIES):
             try:
-                with a.begin(
+                with begin(
                     spark, history, kit=how.kit, take_over=how.take_over, wait_s=how.wait_s
                 ) as attempt:
                     written = _write(attempt, packed, read, [*refused, *read.refused], taken)
@@ -223,7 +223,7 @@ def _take_batch(
                 rest = [one for one in batch if one.bundle in left]
                 _take_batch(spark, rest, [*refused, *read.refused], history, how, taken)
                 return
-            except a.Conflict as error:
+            except Conflict as error:
                 if number == TRIES - 1:
                     raise HistoryFault(
                         f"{history} is written by others again and again (table {error}); "
@@ -284,7 +284,7 @@ def _read_packed(spark: SparkSession, batch: Sequence[_Seen], naming: TargetNami
 
 
 def _write(
-    attempt: a.Attempt,
+    attempt: Attempt,
     packed: DataFrame,
     read: _Read,
     refused: Sequence[Refused],
@@ -320,7 +320,7 @@ def _write(
 
 def _compact(spark: SparkSession, history: str, kit: str) -> None:
     """Have Delta merge small files, and publish the versions that have them; or do it later."""
-    with suppress(a.Conflict, HistoryFault), a.begin(spark, history, kit=kit, wait_s=0) as attempt:
+    with suppress(Conflict, HistoryFault), begin(spark, history, kit=kit, wait_s=0) as attempt:
         attempt.compact()
         attempt.publish(None)
 
@@ -331,14 +331,14 @@ def _rows(packed: DataFrame, table: str) -> DataFrame:
     return mine.mapInArrow(make_unpacker(table), schema)
 
 
-def _new_refused(attempt: a.Attempt, refused: Sequence[Refused]) -> Iterator[dict[str, object]]:
+def _new_refused(attempt: Attempt, refused: Sequence[Refused]) -> Iterator[dict[str, object]]:
     """Return the rows of refused bundles that the quarantine does not have yet."""
     if not refused:
         return
     state = attempt.state
     known: set[tuple[str, str]] = set()
     if state.count("quarantine"):
-        rows = h.read_table(attempt.spark, attempt.history, "quarantine", state)
+        rows = read_table(attempt.spark, attempt.history, "quarantine", state)
         whole = rows.where(F.col("line") == 0).select("bundle", "reason")
         known = {(str(row[0]), str(row[1])) for row in whole.collect()}
     for one in refused:

@@ -34,11 +34,11 @@ builder.getOrCreate().stop()
 
 
 class JarFault(Exception):
-    """Delta's jars cannot be had; ``str()`` is one sentence for the user."""
+    """Raised if Delta's jars cannot be found or fetched; ``str()`` is a sentence for the user."""
 
 
 def folder() -> Path:
-    """Return the folder of the jars: that of the environment's variable, or the user's cache."""
+    """Return the folder of Delta's jars: from the environment, or in the user's cache."""
     named = os.environ.get(VARIABLE, "")
     if named:
         return Path(named)
@@ -47,14 +47,14 @@ def folder() -> Path:
 
 
 def find_jars(where: Path) -> list[Path]:
-    """Return the jars in a folder; none unless Delta itself is among them."""
+    """Return the jars in a folder; an empty list if Delta itself is not among them."""
     jars = sorted(where.glob("*.jar"))
     has_delta = any(jar.name.startswith(("io.delta_delta-spark", "delta-spark")) for jar in jars)
     return jars if has_delta else []
 
 
 def fetch(where: Path) -> list[Path]:
-    """Fetch the jars into a folder: all of them or none.
+    """Download Delta's jars into a folder, all of them or none, and return them.
 
     Raises:
         JarFault: the jars could not be fetched.
@@ -72,7 +72,7 @@ def fetch(where: Path) -> list[Path]:
 
 
 def resolve(packages: str, scratch: Path, **settings: str) -> list[Path]:
-    """Have Spark's resolver fetch packages into a folder; return their jars, none if it fails."""
+    """Let Spark download packages into a folder; return their jars, or none on failure."""
     told = {
         "spark.jars.packages": packages,
         "spark.jars.ivy": str(scratch),
@@ -99,12 +99,12 @@ def _place(jars: Sequence[Path], where: Path) -> None:
 
 
 def megabytes(jars: Sequence[Path]) -> int:
-    """Return the size of jars, in megabytes."""
+    """Return the total size of jar files in megabytes."""
     return round(sum(jar.stat().st_size for jar in jars) / 1e6)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Fetch missing jars and print the folder; return 0, or 2 after a sentence on stderr."""
+    """Download missing Delta jars and print their folder; return 0, or 2 after a sentence."""
     where = Path(arguments[0]) if arguments else folder()
     try:
         jars = find_jars(where) or fetch(where)

@@ -20,7 +20,7 @@ _GLOB_SIGNS = str.maketrans({sign: f"\\{sign}" for sign in "{}[]*?\\"})
 
 
 def local_paths(named: Sequence[str]) -> Iterator[Path]:
-    """Yield the named bundles, and all bundles in the named folders.
+    """Yield the paths of the named bundles, and of all bundles in the named folders.
 
     Raises:
         BundleFault: a folder has no bundle, or a file does not exist.
@@ -36,7 +36,7 @@ def local_paths(named: Sequence[str]) -> Iterator[Path]:
 
 
 def files(spark: SparkSession, paths: Sequence[tuple[str, int]]) -> DataFrame:
-    """Return files of this machine, or that all workers see, as rows ``path, length``.
+    """Return local files, or files that all workers see, as a frame of ``path, length``.
 
     Neighbours stay together, so that a task has few days, and writes few files.
     """
@@ -54,7 +54,7 @@ def files(spark: SparkSession, paths: Sequence[tuple[str, int]]) -> DataFrame:
 
 
 def slices(sizes: Sequence[int], cores: int) -> Iterator[int]:
-    """Return the task of each file: in order, of about the same bytes each."""
+    """Yield the number of the Spark task for each file: in order, with about equal bytes each."""
     total = sum(sizes) + len(sizes)
     most = max(1, min(SLICE_BYTES, -(-total // max(cores, 1))))
     before = 0
@@ -64,7 +64,7 @@ def slices(sizes: Sequence[int], cores: int) -> Iterator[int]:
 
 
 def files_at(spark: SparkSession, urls: Sequence[str], *, content: bool) -> DataFrame:
-    """Return files of an object store as rows ``path, length``, and ``content`` if asked."""
+    """Return an object store's files as a frame of ``path, length``, and ``content`` if asked."""
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     found = reader.option("pathGlobFilter", GLOB).load(list(urls))
     whole = found.where(F.col("length") <= MOST_AT_A_URL)
@@ -72,7 +72,7 @@ def files_at(spark: SparkSession, urls: Sequence[str], *, content: bool) -> Data
 
 
 def too_large(spark: SparkSession, urls: Sequence[str]) -> list[str]:
-    """Return the bundles at a URL that are too large to be handed over in one piece."""
+    """Return the bundles at a URL that are too large for Spark to pass in one piece."""
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     found = reader.option("pathGlobFilter", GLOB).load(list(urls))
     rows = found.where(F.col("length") > MOST_AT_A_URL).select("path").collect()
@@ -80,15 +80,15 @@ def too_large(spark: SparkSession, urls: Sequence[str]) -> list[str]:
 
 
 def escape(path: str) -> str:
-    """Return a path as Spark's readers take it, to whom some signs are patterns."""
+    """Return a path for Spark's readers, with the characters escaped that are patterns to them."""
     return path.translate(_GLOB_SIGNS)
 
 
 def split(named: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the names that are of this machine, and those that are URLs."""
+    """Split names of bundles into those on this machine and those that are URLs."""
     return [n for n in named if not is_url(n)], [n for n in named if is_url(n)]
 
 
 def is_bundle(path: str) -> bool:
-    """Return True if a file has a bundle's name."""
+    """Return True if a path ends like the name of a bundle."""
     return path.endswith(ENDINGS)

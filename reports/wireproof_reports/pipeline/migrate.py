@@ -20,7 +20,7 @@ _LAW = "protocol string, clause string, role string"
 
 
 class OldPart(msgspec.Struct, frozen=True):
-    """One Parquet file: its table, where it lies, and how many rows it holds."""
+    """A Parquet file of a history in the old format: its table, its name, its number of rows."""
 
     table: str
     protocol: str
@@ -30,13 +30,13 @@ class OldPart(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Its path below the history's folder."""
+        """The path of the file below the history's folder."""
         protocol, day = PARTITIONS
         return f"{self.table}/{protocol}={self.protocol}/{day}={self.day or _NO_DAY}/{self.name}"
 
 
 class Old(msgspec.Struct, frozen=True):
-    """All files of an old history."""
+    """The index of a history in the old format: all its Parquet files."""
 
     history: str = ""
     format: int = 0
@@ -49,12 +49,12 @@ class Old(msgspec.Struct, frozen=True):
         return [part for part in self.parts if part.table == table]
 
     def count(self, table: str) -> int:
-        """Return how many rows a table has."""
+        """Return the number of rows of one table."""
         return sum(part.rows for part in self.of(table))
 
 
 def read_old(folder: Path) -> Old:
-    """Read what an old history consists of.
+    """Read the index of a history in the old format.
 
     Raises:
         HistoryFault: the history is missing or damaged, or a newer version wrote it.
@@ -76,7 +76,7 @@ def read_old(folder: Path) -> Old:
 
 
 def migrate(spark: SparkSession, folder: Path, history: str, *, kit: str = "") -> dict[str, int]:
-    """Write all rows of an old history into a new one; return how many, by table.
+    """Copy all rows of an old history into a new one; return the number of rows by table.
 
     Raises:
         HistoryFault: the new history is not empty, or a count differs; nothing is published then.

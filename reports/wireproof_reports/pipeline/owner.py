@@ -97,13 +97,13 @@ def _try_lock(channel: _Channel, place: Path) -> bool:
 
 
 def own_name() -> str:
-    """Return the name of this process: host, boot, number and start, which nobody else has."""
+    """Return a unique name of this process: host, boot, process id and start time."""
     pid = os.getpid()
     return f"{platform.node()} {_boot()} {pid} {_start(pid)}"
 
 
 def is_alive(name: str) -> bool | None:
-    """Return whether that process lives; None if it is one of another machine."""
+    """Return True if the process of this name runs; None if it is one of another machine."""
     host, _, rest = name.partition(" ")
     boot, _, process = rest.partition(" ")
     pid, _, start = process.partition(" ")
@@ -113,7 +113,7 @@ def is_alive(name: str) -> bool | None:
 
 
 def in_words(name: str) -> str:
-    """Return the process as a sentence names it."""
+    """Return a process, by its unique name, in words for a sentence."""
     parts = name.split(" ")
     return f"process {parts[2]} on {parts[0]}" if len(parts) == 4 else "an unknown process"
 

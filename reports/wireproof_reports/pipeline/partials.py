@@ -29,9 +29,9 @@ MOST_IN_CHAIN = 16
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """One thing that is kept: how results are counted, and how counts of it are added up.
+    """One kind of kept counts: how results are counted, and how such counts are added up.
 
-    What cannot be added up is counted anew where parts become too many.
+    Counts that cannot be added up are counted again where parts become too many.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Partial:
 
 
 class Part(msgspec.Struct, frozen=True, order=True):
-    """The batches after ``since`` up to ``upto``."""
+    """Kept counts of the batches after number ``since`` up to ``upto``."""
 
     since: int
     upto: int
@@ -50,7 +50,7 @@ class Part(msgspec.Struct, frozen=True, order=True):
 def read_kept(
     spark: SparkSession, history: str, partial: Partial, results: DataFrame, upto: int
 ) -> DataFrame:
-    """Return what is kept of all batches up to a number; what is missing is counted and kept.
+    """Return the kept counts of all batches up to a number; missing ones are counted and kept.
 
     Raises:
         PySparkException: what is kept cannot be read, or nothing can be written there.
@@ -72,7 +72,7 @@ def read_kept(
 
 
 def chain(parts: Sequence[Part], upto: int) -> list[Part]:
-    """Return parts that follow each other from the first batch on, as far as they reach."""
+    """Return parts that follow each other without a gap from the first batch to at most `upto`."""
     found: list[Part] = []
     while True:
         at = found[-1].upto if found else 0

@@ -16,7 +16,7 @@ _OWN = {*TABLES, CHECKPOINT, PARTIALS, LOCK}
 
 
 class HistoryFault(Exception):
-    """A history that cannot be read or written; ``str()`` is one sentence for the user."""
+    """Raised if a history cannot be read or written; ``str()`` is one sentence for the user."""
 
 
 def is_url(history: str) -> bool:
@@ -25,17 +25,17 @@ def is_url(history: str) -> bool:
 
 
 def root_of(history: str) -> str:
-    """Return the URL of a folder for Spark, which takes special characters literally."""
+    """Return the URL of a history's folder for Spark, which takes special characters literally."""
     return history.rstrip("/") if is_url(history) else f"file://{Path(history).resolve()}"
 
 
 def is_history(folder: Path) -> bool:
-    """Return True if a folder of this machine holds a history, old ones included."""
+    """Return True if a local folder holds a history, in the present or an old format."""
     return (folder / LAST / "_delta_log").is_dir() or (folder / OLD).exists()
 
 
 def check_readable(history: str) -> None:
-    """Check that a folder may have a history, before waiting for Spark.
+    """Check that a name may be a history to read, before the long start of Spark.
 
     Raises:
         HistoryFault: the folder has no history, or one of an older version.
@@ -52,7 +52,7 @@ def check_readable(history: str) -> None:
 
 
 def check_writable(history: str) -> None:
-    """Check that a folder may get a history, before waiting for Spark.
+    """Check that a history may be written to a folder, before the long start of Spark.
 
     Raises:
         HistoryFault: the folder has something else, an older history, or is no folder.

@@ -25,7 +25,10 @@ LONGEST_COUNT = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The values that all rows of one bundle share; ``started`` is in UTC, None if unknown."""
+    """What was judged in a bundle; ``started`` is in UTC, None if unknown.
+
+    All rows of the bundle have these values.
+    """
 
     bundle: str
     vendor: str
@@ -33,7 +36,7 @@ class Subject:
     started: datetime | None
 
     def columns(self) -> Row:
-        """Return the columns that have the same value in all rows of the bundle."""
+        """Return the subject as columns that all rows of the bundle share."""
         return {
             "bundle": self.bundle,
             "vendor": self.vendor,
@@ -44,7 +47,7 @@ class Subject:
 
 
 class BadRecord(Exception):
-    """A record with an impossible value; ``str()`` is the reason in a few words."""
+    """Raised for a record with an impossible value; ``str()`` is the reason in a few words."""
 
 
 def read_start(header: HeaderRecord) -> datetime | None:
@@ -57,7 +60,9 @@ def read_start(header: HeaderRecord) -> datetime | None:
 
 
 def result_row(record: CaseRecord, role: str) -> Row:
-    """Return one case's row; ``role`` is the part of the target that its clause is about.
+    """Return the row of the table results for a case.
+
+    ``role`` is the part of the target that its clause is about.
 
     Raises:
         BadRecord: a number is out of range, or a date is invalid.
@@ -95,7 +100,7 @@ def result_row(record: CaseRecord, role: str) -> Row:
 
 
 def finding_row(record: FindingRecord) -> Row:
-    """Return one finding's row.
+    """Return the row of the table findings for a finding of the fuzzer.
 
     Raises:
         BadRecord: the finding has no id, a number out of range, or an invalid date.
@@ -122,7 +127,7 @@ def finding_row(record: FindingRecord) -> Row:
 
 
 def campaign_row(record: CampaignRecord) -> Row:
-    """Return one campaign's row.
+    """Return the row of the table campaigns for a fuzz campaign.
 
     Raises:
         BadRecord: a number is out of range.
@@ -137,7 +142,7 @@ def campaign_row(record: CampaignRecord) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The numbers of a bundle's lines."""
+    """How many cases, findings and quarantined lines a bundle has."""
 
     cases: int
     findings: int
@@ -145,7 +150,7 @@ class Totals:
 
 
 def run_row(header: HeaderRecord, footer: FooterRecord, *, file: str, totals: Totals) -> Row:
-    """Return the row of a bundle, with counts of its lines and the values of header and footer."""
+    """Return the row of the table runs for a bundle, from its header, footer and totals."""
     return {
         "file": file,
         "format": header.format,
@@ -171,7 +176,7 @@ def run_row(header: HeaderRecord, footer: FooterRecord, *, file: str, totals: To
 
 
 def check_case(record: CaseRecord, protocol: str) -> None:
-    """Check what the types of a case record cannot express.
+    """Check a case record for impossible values that its types cannot exclude.
 
     Raises:
         BadRecord: the case is of another protocol, or its clause, level or repeats are invalid.

@@ -38,12 +38,12 @@ LOOPBACK = re.compile(r"spark://(127\.\d+\.\d+\.\d+|localhost|\[::1\]):")
 
 
 class SparkFault(Exception):
-    """Spark cannot be started or did not answer; ``str()`` is one sentence for the user."""
+    """Raised if Spark cannot be started or fails; ``str()`` is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The wanted Spark session.
+    """Which Spark to use, where and with which settings.
 
     With an empty master the process that started this one decides, such as spark-submit.
     ``remote`` is the URL of a Spark Connect server. ``settings`` are settings of Spark. ``code``
@@ -60,12 +60,12 @@ class Wanted:
 
     @property
     def is_local(self) -> bool:
-        """Whether Spark works on this machine alone."""
+        """Whether Spark runs on this machine only."""
         return not self.remote and is_local(self.master)
 
     @property
     def needs_java(self) -> bool:
-        """Whether this process starts Java."""
+        """Whether this process itself must start Java."""
         return not self.remote
 
 
@@ -101,13 +101,13 @@ after the other, it was 40 s without and 57 s with it; larger ingests were not m
 
 
 def is_local(master: str) -> bool:
-    """Return True if Spark works on this machine only."""
+    """Return True if Spark with this master runs on this machine only."""
     return LOCAL.match(master) is not None
 
 
 @contextmanager
 def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
-    """Yield a Spark session; the output of Spark and Java goes to the log.
+    """Start Spark and yield the session; the output of Spark and Java goes to the log.
 
     Raises:
         SparkFault: Java is missing, or the session cannot be started.
@@ -202,14 +202,14 @@ def _delta(wanted: Wanted) -> dict[str, str]:
 
 
 def run_sql(spark: SparkSession, statement: str) -> DataFrame:
-    """Return what a SQL statement gives."""
+    """Return the result of a SQL statement as a frame."""
     # pyspark leaves the elements of the unused parameter `args` untyped.
     return spark.sql(statement)  # pyright: ignore[reportUnknownMemberType]
 
 
 @contextmanager
 def in_words(log: Path) -> Generator[None]:
-    """Turn errors of Spark into a SparkFault with one sentence.
+    """Turn errors that Spark raises inside into a SparkFault with one sentence.
 
     Raises:
         SparkFault: a job failed.
@@ -247,7 +247,7 @@ def _refuse_without_workers(spark: SparkSession, master: str) -> None:
 
 
 def check_java() -> None:
-    """Check that there is a Java that Spark can use.
+    """Check that a Java is installed that Spark can use.
 
     Raises:
         SparkFault: Java is missing or too old.

@@ -29,7 +29,7 @@ COMPILED = ("msgspec",)
 
 @contextmanager
 def ship(wanted: Wanted) -> Generator[Wanted]:
-    """Have what is wanted with the code that the workers of another machine need."""
+    """Yield the wanted session with this package's code if its workers are on other machines."""
     if wanted.is_local or wanted.remote or not wanted.master:
         yield wanted
         return
@@ -40,7 +40,7 @@ def ship(wanted: Wanted) -> Generator[Wanted]:
 
 
 def archive(path: Path) -> Path:
-    """Write the packages into a zip file from which Python can import them."""
+    """Write the Python packages that workers need into a zip file that Python can import from."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
         out.writestr(f"{_INFO}/METADATA", _METADATA)
         out.writestr(f"{_INFO}/entry_points.txt", "".join(_entry_points()))
@@ -51,7 +51,7 @@ def archive(path: Path) -> Path:
 
 
 def archive_compiled(path: Path) -> Path:
-    """Write the compiled packages into a zip file for Spark to unpack."""
+    """Write the compiled packages that workers need into a zip file that Spark unpacks."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
         for package in COMPILED:
             for name, file in _files(resources.files(package), package):

@@ -21,15 +21,6 @@ _TOLD_APART = (*_TARGET, *_CASE, "verdict", "reading")
 _OF_DAY = (*_TARGET, "day", "group", "level", "origin", "verdict")
 _OF_STEP = (*_TARGET, "interface", "step")
 
-DECADES = 12
-"""Beyond 10^14 µs, three years, nothing more is rounded."""
-WIDTHS = tuple(
-    (below * 10**decade, width * 10**decade)
-    for decade in range(DECADES)
-    for below, width in ((200, 2), (500, 5), (1000, 10))
-)
-"""Below so many µs, durations are rounded down to multiples of so many; not at all below 100."""
-
 FEW = 5_000_000
 """Results up to which reading them again for each question takes no longer than keeping counts."""
 
@@ -39,18 +30,26 @@ TESTED = (*CONFORMING, "fail", "known", "unstable")
 OUTCOMES = (*_TARGET, "case", "case_hash")
 """What has one outcome in each run."""
 
+DECADES = 12
+"""Beyond 10^14 µs, three years, nothing more is rounded."""
+WIDTHS = tuple(
+    (below * 10**decade, width * 10**decade)
+    for decade in range(DECADES)
+    for below, width in ((200, 2), (500, 5), (1000, 10))
+)
+"""Below so many µs, durations are rounded down to multiples of so many; not at all below 100."""
 
 Warn = Callable[[str], None]
 """Told in a sentence what could not be used, and what is done instead."""
 
 
 def silent(_sentence: str) -> None:
-    """Report no warning."""
+    """Do nothing with a warning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The input of all questions; ``today`` is the date for which they are answered.
+    """The tables of a history that all questions read; ``today`` is the date of the answers.
 
     ``counts`` are the results counted by target, case, verdict and reading, ``days`` those by
     target, day, group and verdict, ``steps`` those by target, interface and duration; ``odd`` are
@@ -74,15 +73,6 @@ class Tables:
     today: date
 
 
-def round_down(duration_us: Column) -> Column:
-    """Round down to one of 160 steps per factor of ten, so that durations can be counted."""
-    width = F.lit(1)
-    for below, multiple in reversed(WIDTHS):
-        width = F.when(duration_us < below, F.lit(multiple)).otherwise(width)
-    width = F.when(duration_us < 100, F.lit(1)).otherwise(width)
-    return duration_us - duration_us % width
-
-
 def open_tables(
     spark: SparkSession,
     history: str,
@@ -95,7 +85,7 @@ def open_tables(
     """Open the tables of a history in a folder, or at a URL that Spark can read.
 
     ``keep`` says whether counts are kept; by default that depends on the number of results.
-    ``warn`` is told what of the kept counts cannot be used.
+    ``warn`` is called with a sentence if kept counts cannot be used.
     """
     frames = {name: read_table(spark, history, name, state) for name in TABLES}
     # Rows from before version 3 of the tables have no origin, those of unknown clauses no role.
@@ -124,7 +114,7 @@ def _keep(
 
 
 def unusable(history: str, error: Exception, name: str = "") -> str:
-    """Return the sentence about kept counts that cannot be read or written."""
+    """Return the sentence that warns of kept counts that cannot be read or written."""
     where = path_of(history, f"{PARTIALS}/{name}".rstrip("/"))
     return (
         f"cannot use the counts that earlier aggregates kept in {where} ({first_line(error)}); "
@@ -156,6 +146,15 @@ def _add_up(counts: DataFrame) -> DataFrame:
 
 def _count_days(results: DataFrame) -> DataFrame:
     return results.groupBy(*_OF_DAY).agg(F.count(F.lit(1)).alias("cases"))
+
+
+def round_down(duration_us: Column) -> Column:
+    """Round durations down to one of 160 steps per factor of ten, so that they can be counted."""
+    width = F.lit(1)
+    for below, multiple in reversed(WIDTHS):
+        width = F.when(duration_us < below, F.lit(multiple)).otherwise(width)
+    width = F.when(duration_us < 100, F.lit(1)).otherwise(width)
+    return duration_us - duration_us % width
 
 
 def _count_steps(results: DataFrame) -> DataFrame:

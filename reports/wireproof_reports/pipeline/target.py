@@ -14,7 +14,7 @@ longer one. These two stand before every letter and every sign that versions are
 
 
 def vendor(target: TargetRecord) -> str:
-    """Return the vendor as the protocol's report part finds it, else the protocol's name."""
+    """Return the vendor of a target as its protocol's report part finds it, or the protocol."""
     tell = report_part(target.protocol).vendor
     return tell(target.fingerprint) if tell is not None else target.protocol
 
@@ -26,6 +26,6 @@ def version(target: TargetRecord) -> str:
 
 
 def version_key(text: str) -> str:
-    """Return a text that sorts like versions: numbers by value, pre-releases first."""
+    """Return a version as a text that sorts by version: numbers by value, pre-releases first."""
     marked = _EARLY.sub(lambda match: _BEFORE + match[1], text.lower())
     return _NUMBER.sub(lambda match: f"{len(match[1]):03d}{match[1]}", marked) + _END

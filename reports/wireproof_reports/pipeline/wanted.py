@@ -26,7 +26,7 @@ def bundles_below(folder: Path) -> Iterator[Path]:
 
 
 def are_few(named: Sequence[str]) -> bool:
-    """Return True if all of these bundles are on this machine, and small together."""
+    """Return True if all named bundles are on this machine, and are small together."""
     size = 0
     for name in named:
         path = Path(name)
@@ -40,5 +40,5 @@ def are_few(named: Sequence[str]) -> bool:
 
 
 def missing_package(names: tuple[str, ...]) -> str:
-    """Return the first of these packages that is not installed, or an empty text."""
+    """Return the first of these Python packages that is not installed, or an empty text."""
     return next((name for name in names if importlib.util.find_spec(name) is None), "")

@@ -38,7 +38,9 @@ def watch(
     told: Told,
     once: bool = False,
 ) -> None:
-    """Add the bundles of a folder or URL, and later ones until interrupted (or only ``once``).
+    """Add all bundles of a folder or URL to a history, and new ones until the user interrupts.
+
+    With ``once`` it ends after the present ones.
 
     Raises:
         BundleFault: if strict, a bundle is damaged or foreign.

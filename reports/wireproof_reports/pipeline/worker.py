@@ -49,7 +49,7 @@ _WRITING = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 def glance(batches: Batches) -> Batches:
-    """Yield a row for each file: its hash, protocol and day, or why it is refused."""
+    """Yield a row for each bundle file: its hash, protocol and day, or why it is refused."""
     for path, size, opened in _files(batches):
         seen: dict[str, object] = {"path": path, "bytes": size}
         try:
@@ -62,7 +62,7 @@ def glance(batches: Batches) -> Batches:
 
 
 def make_reader(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
-    """Return the function that reads bundles; ``expected`` are their hashes by path."""
+    """Return the function by which workers read bundles; ``expected`` maps path to hash."""
 
     def read(batches: Batches) -> Batches:
         packing = Packing()
@@ -83,7 +83,7 @@ def make_reader(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
 
 
 def make_unpacker(table: str) -> Work:
-    """Return the function that unpacks the rows of a table."""
+    """Return the function by which workers unpack the packed rows of a table."""
     schema = arrow_schema(table)
 
     def unpack(batches: Batches) -> Batches:
@@ -98,14 +98,14 @@ def make_unpacker(table: str) -> Work:
 
 @dataclass(slots=True)
 class Packing:
-    """Collects rows by table, and packs them when there are enough."""
+    """Collects the rows of bundles by table, and packs them as bytes when there are enough."""
 
     waiting: dict[str, list[pa.RecordBatch]] = field(
         default_factory=lambda: {table: [] for table in TABLES}
     )
 
     def add(self, incoming: IncomingBundle) -> Batches:
-        """Add a bundle's rows."""
+        """Add a bundle's rows; yield the packs that are full."""
         protocol, day = incoming.glance.protocol, incoming.glance.day
         for table, rows in incoming.rows.items():
             if rows:
@@ -114,14 +114,14 @@ class Packing:
         yield _line(BUNDLE, 1, incoming.glance.sha256.encode())
 
     def add_rows(self, table: str, rows: pa.RecordBatch) -> Batches:
-        """Add rows of one table."""
+        """Add rows of one table; yield a pack if it is full."""
         waiting = self.waiting[table]
         waiting.append(rows)
         if sum(batch.num_rows for batch in waiting) >= ROWS_AT_ONCE:
             yield from self._pack(table)
 
     def rest(self) -> Batches:
-        """Pack the remaining rows."""
+        """Yield packs with the remaining rows."""
         for table in TABLES:
             yield from self._pack(table)
 
@@ -136,7 +136,7 @@ class Packing:
 
 
 def refused_row(path: str, bundle: str, reason: str) -> dict[str, object]:
-    """Return the quarantine's row for a refused bundle."""
+    """Return the row of the table quarantine for a refused bundle."""
     file = path.rpartition("/")[2]
     return {"bundle": bundle, "file": file, "line": 0, "reason": reason}
 

@@ -51,15 +51,15 @@ class AnalysisRequest:
 
 
 def silent(_done: int, _name: str) -> None:
-    """Report no progress."""
+    """Do nothing with the progress of an analysis."""
 
 
 def aggregate(
     wish: AnalysisRequest, tell: Tell = silent, warn: Warn = no_warning
 ) -> list[dict[str, object]]:
-    """Answer the questions and write ``data/`` in the site's folder; return its index.
+    """Answer the questions and write ``data/`` in the site's folder; return the answers' index.
 
-    ``warn`` is told which counts of earlier aggregates cannot be used.
+    ``warn`` is called with a sentence if counts of earlier aggregates cannot be used.
 
     Raises:
         HistoryFault: the history is missing or newer, or the site cannot be written.
@@ -111,7 +111,7 @@ def _answer(
 
 
 def state_of(spark: SparkSession, history: str, as_of: str) -> Published:
-    """Return the state that is asked: the newest, or that of a version or date.
+    """Return the published state of a history that a version or date names, or the newest.
 
     Raises:
         HistoryFault: no such state exists.

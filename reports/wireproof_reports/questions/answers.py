@@ -42,7 +42,7 @@ Tell = Callable[[int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The rows of an answer, in display order."""
+    """The answer to a question: its rows in display order."""
 
     name: str
     question: Question
@@ -50,12 +50,12 @@ class Answer:
 
 
 def question(name: str) -> Question:
-    """Return the question defined in the module of this name."""
+    """Return the question that the module of this name defines."""
     return cast(Question, import_module(f"wireproof_reports.questions.{name}").QUESTION)
 
 
 def answer(name: str, tables: Tables) -> Answer:
-    """Answer one question."""
+    """Answer the question of this name from the tables."""
     asked = question(name)
     table = asked.ask(tables).toArrow()
     columns = [_plain(table.column(column.name), column) for column in asked.columns]
@@ -63,14 +63,17 @@ def answer(name: str, tables: Tables) -> Answer:
 
 
 def all_answers(tables: Tables, names: Sequence[str], tell: Tell) -> Iterator[Answer]:
-    """Answer questions one after the other in one session, which is slow only for the first."""
+    """Yield the answers to questions, one after the other in one Spark session.
+
+    Only the first one is slow.
+    """
     for number, name in enumerate(names):
         tell(number, name)
         yield answer(name, tables)
 
 
 def write_answer(told: Answer, data: Path) -> dict[str, object]:
-    """Write an answer, and return its entry for the index."""
+    """Write an answer as a JSON file, and return its entry for the index of answers."""
     columns = [
         {"name": column.name, "kind": column.kind, "words": column.words}
         for column in told.question.columns
@@ -88,7 +91,7 @@ def write_answer(told: Answer, data: Path) -> dict[str, object]:
 
 
 def write_index(data: Path, head: Mapping[str, object], lines: Sequence[object]) -> None:
-    """Write the index of the answers, with the history they are about."""
+    """Write the index of the answers as JSON; ``head`` says which history they are about."""
     whole = {"schema": SCHEMA, **head, "questions": list(lines)}
     text = json.dumps(whole, ensure_ascii=False, indent=1)
     (data / "index.json").write_text(text + "\n", encoding="utf-8")

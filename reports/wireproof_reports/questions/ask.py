@@ -14,7 +14,7 @@ from wireproof_spec.history import TABLES
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The first rows of an answer; ``is_cut`` if there are more."""
+    """The first rows of a SQL statement's result; ``is_cut`` if there are more."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[object]]
@@ -22,13 +22,13 @@ class Found:
 
 
 def name_tables(spark: SparkSession, history: str, state: Published) -> None:
-    """Make the tables of a state available to SQL, as views of this session."""
+    """Make the tables of a published state available to SQL, as views of the session."""
     for table in TABLES:
         read_table(spark, history, table, state).createOrReplaceTempView(table)
 
 
 def ask_sql(spark: SparkSession, sql: str, most: int) -> Found:
-    """Return the first rows of a statement's result."""
+    """Return at most `most` rows of the result of a SQL statement."""
     answer = run_sql(spark, sql)
     rows = answer.limit(most + 1).collect()
     shown = [[_plain(value) for value in cast(Sequence[object], row)] for row in rows[:most]]

@@ -16,7 +16,7 @@ from wireproof_reports.questions.verdicts import TARGET, version_order
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Sum up campaigns by version, and count distinct findings."""
+    """Return, for each version of a target, the totals of its fuzz campaigns and its findings."""
     campaigns = tables.campaigns.groupBy(*TARGET).agg(
         F.count(F.lit(1)).alias("campaigns"),
         F.sum("executed").alias("executed"),

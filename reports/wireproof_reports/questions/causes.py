@@ -18,7 +18,7 @@ KEYS = ("protocol", "clause", "cause_field", "cause_value")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Group failures by clause, first differing field and class of value."""
+    """Return the failures grouped by clause, first differing field and class of value."""
     by_run = (
         tables.odd.where(fails())
         .groupBy(*KEYS, "vendor", "version", "bundle")

@@ -14,7 +14,7 @@ _LAW = "protocol string, clause string, law_level string"
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count the vendors and cases that asserted each clause of the catalogue."""
+    """Return how many vendors and cases asserted each clause of the catalogue."""
     asserted = F.col("verdict").isin(*ASSERTED)
     by_vendor = tables.counts.groupBy("protocol", "clause", "level", "vendor").agg(
         cases(asserted).alias("asserted"), cases(~asserted).alias("touched")

@@ -10,7 +10,7 @@ KEYS = ("protocol", "frame", "field", "way")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Sum up what all bundles sent, by field."""
+    """Return how often all bundles together sent each field of each frame."""
     fields = tables.grammar.groupBy(*KEYS).agg(
         F.sum("sent").alias("sent"),
         F.max("values").alias("values"),

@@ -19,7 +19,7 @@ KEYS = (*TARGET, "deviation", "clause")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Return the entries that have expired or soon expire, as of the last run with them."""
+    """Return the known deviations that have expired or soon expire, as their last run had them."""
     by_run = (
         tables.odd.where(F.col("deviation") != "")
         .groupBy(*KEYS, "bundle", "started")

@@ -8,13 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.tables import DECADES, Tables
-from wireproof_reports.questions.question import (
-    PROTOCOL,
-    VENDOR,
-    VERSION,
-    AnswerColumn,
-    Question,
-)
+from wireproof_reports.questions.question import PROTOCOL, VENDOR, VERSION, AnswerColumn, Question
 from wireproof_reports.questions.verdicts import TARGET, version_order
 
 PERCENTILES = {"p50_us": 50, "p95_us": 95, "p99_us": 99}
@@ -23,9 +17,9 @@ KEYS = (*TARGET, "interface")
 
 def ask(tables: Tables) -> DataFrame:
     """Count durations in steps, and read the percentiles off the counts."""
-    count_noun = tables.steps.groupBy(*KEYS, "step").agg(F.sum("cases").alias("cases"))
+    counted = tables.steps.groupBy(*KEYS, "step").agg(F.sum("cases").alias("cases"))
     growing, whole = Window.partitionBy(*KEYS).orderBy("step"), Window.partitionBy(*KEYS)
-    ranked = count_noun.select(
+    ranked = counted.select(
         *KEYS,
         "step",
         "cases",

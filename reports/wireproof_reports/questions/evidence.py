@@ -28,7 +28,7 @@ _COUNTS = ("same", "runs")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Return, of each clause's cases as the last run left them, the worst one's result."""
+    """Return, for each target and clause, the worst result among its cases' last ones."""
     moment = F.coalesce(F.unix_micros("started"), F.lit(-1))
     odd = last_states(tables).where(F.col("verdict").isin(*NOT_PASSING))
     rows = tables.odd.where(F.col("verdict").isin(*NOT_PASSING)).withColumn("moment", moment)

@@ -11,7 +11,7 @@ _TOLD = ("violated", "words", "state", "frame", "field", "answer", "mutation", "
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Group findings by id; descriptions are those of the last campaign."""
+    """Return the fuzz findings grouped by id, described as in their last campaign."""
     folded = tables.findings.groupBy(*KEYS).agg(
         F.max(F.struct("started", "bundle", *_TOLD)).alias("newest"),
         F.sort_array(F.collect_set("vendor")).alias("vendors"),

@@ -29,7 +29,7 @@ Z = 1.959963984540054
 
 
 def bounds(hits: Column, trials: Column) -> tuple[Column, Column]:
-    """Return the lower and upper bound for ``hits`` out of ``trials`` (at least one)."""
+    """Return the confidence bounds of the rate ``hits`` / ``trials``, at least one trial."""
     share = hits / trials
     middle = share + Z * Z / (2 * trials)
     half = Z * F.sqrt(share * (1 - share) / trials + Z * Z / (4 * trials * trials))
@@ -43,7 +43,7 @@ KEYS = (*TARGET, "case", "case_hash", "clause", "level")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count how often each case failed; keep those with different outcomes."""
+    """Return the cases that failed in some runs and not in others, with how often."""
     counted = (
         tables.counts.where(is_tested())
         .groupBy(*KEYS)

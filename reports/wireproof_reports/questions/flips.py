@@ -31,7 +31,7 @@ KEYS = OUTCOMES
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count changes of the outcome in order of time."""
+    """Return how often cases changed their outcome from one run to the next."""
     if tables.flips is None:
         counted = _count_rows(tables.results, _select_mixed(tables))
     else:

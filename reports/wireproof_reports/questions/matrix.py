@@ -27,7 +27,7 @@ KEYS = (*TARGET, "clause")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count verdicts by vendor, version and clause; say what the last runs came to."""
+    """Return the number of verdicts by vendor, version and clause, and each last result."""
     # Texts cannot be collected in place: there should be few rows left when they are.
     counted = tables.counts.groupBy(*KEYS, "level", "origin", "role", "verdict", "reading").agg(
         F.sum("cases").alias("cases"), F.max("last").alias("last")

@@ -13,7 +13,7 @@ Kind = Literal["text", "integer", "number", "boolean", "day", "time", "texts", "
 
 @dataclass(frozen=True, slots=True)
 class AnswerColumn:
-    """One column of an answer; ``words`` describe its content, with the unit."""
+    """One column of an answer's rows; ``words`` describe its content, with the unit."""
 
     name: str
     kind: Kind
@@ -22,7 +22,10 @@ class AnswerColumn:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question; ``ask`` returns rows in display order, with the columns named here."""
+    """A question to a history; ``ask`` returns the rows of the answer in display order.
+
+    ``columns`` describe the columns of these rows.
+    """
 
     title: str
     asks: str

@@ -28,7 +28,7 @@ _STATE = ("packed", "case_hash", "clause", "level")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Compare each case's last verdict with that in the version before."""
+    """Return the cases whose last verdict differs from that in the vendor's version before."""
     states = _states(tables)
     consecutive = Window.partitionBy(*_CASE).orderBy("version_key", "version")
     pairs = states.select(

@@ -20,7 +20,7 @@ KEYS = (*TARGET, "role", "origin", "level")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Count the clauses of each role, origin and level by their result."""
+    """Return how many clauses of each role, origin and level conform or fail."""
     of_clause = tables.counts.groupBy(*TARGET, "clause").agg(
         *(F.max(name).alias(name) for name in ("role", "origin", "level"))
     )

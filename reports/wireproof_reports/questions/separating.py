@@ -23,7 +23,7 @@ KEYS = ("protocol", "case", "case_hash", "clause", "level")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Compare the failure shares of vendors, case by case."""
+    """Return for each case how much its failure shares differ between vendors."""
     by_vendor = (
         tables.counts.where(is_tested())
         .groupBy(*KEYS, "vendor")

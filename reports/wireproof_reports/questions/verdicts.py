@@ -28,29 +28,29 @@ TARGET = ("protocol", "vendor", "version")
 
 
 def conforms() -> Column:
-    """Return the condition that the case conformed under some reading."""
+    """Return the condition that a result's case conformed under some reading."""
     return F.col("verdict").isin(*CONFORMING)
 
 
 def fails() -> Column:
-    """Return the condition that the case failed, known or not."""
+    """Return the condition that a result's case failed, as a known deviation or not."""
     return F.col("verdict").isin(*FAILING)
 
 
 def is_tested() -> Column:
-    """Return the condition that the case has a conclusion; unstable repeats are one."""
+    """Return the condition that a result has a conclusion; unstable repeats are one."""
     return F.col("verdict").isin(*TESTED)
 
 
 def cases(condition: Column) -> Column:
-    """Return the sum of counted results that meet a condition."""
+    """Return a column: the sum of counted results that meet a condition."""
     return F.sum(F.when(condition, F.col("cases")).otherwise(F.lit(0)))
 
 
 def last_states(tables: Tables) -> DataFrame:
     """Return the state of each case in each version: its verdict in the last run, and when.
 
-    A run in which the case came to something counts before one in which it did not, as where
+    A run in which the case had a conclusion counts before one in which it had none, as where
     versions are compared; of runs that began at the same moment the worst counts.
     """
     rank = place(SEVERITY[::-1])
@@ -65,7 +65,7 @@ def last_states(tables: Tables) -> DataFrame:
 
 
 def standings(tables: Tables) -> DataFrame:
-    """Return the result of each clause: the worst result of its cases in their last run."""
+    """Return the result of each clause for each target: the worst last result of its cases."""
     worst = (
         last_states(tables).groupBy(*TARGET, "clause").agg(F.min(place(SEVERITY)).alias("place"))
     )
@@ -76,7 +76,7 @@ def standings(tables: Tables) -> DataFrame:
 
 
 def place(verdicts: Sequence[str]) -> Column:
-    """Return where a row's verdict stands among these."""
+    """Return a column: the position of a row's verdict among these."""
     found = F.lit(0)
     for number, verdict in enumerate(verdicts):
         found = F.when(F.col("verdict") == verdict, F.lit(number)).otherwise(found)
@@ -84,11 +84,11 @@ def place(verdicts: Sequence[str]) -> Column:
 
 
 def how_many(condition: Column) -> Column:
-    """Return the number of rows that meet a condition."""
+    """Return a column: the number of rows that meet a condition."""
     return F.sum(F.when(condition, F.lit(1)).otherwise(F.lit(0)).cast("long"))
 
 
 def version_order(tables: Tables) -> DataFrame:
-    """Return the versions with their sort keys, as a small table for broadcast joins."""
+    """Return the versions of targets with their sort keys, as a small table for joins."""
     keys = tables.runs.groupBy("version").agg(F.max("version_key").alias("version_key"))
     return F.broadcast(keys)

@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
-from wireproof_spec.origin import by_origin
+from wireproof_spec.clauses.origin import by_origin
 from wireproof_spec.record import GroupRecord
 
 HEIGHT = 20
@@ -20,7 +20,7 @@ _COLOURS = {"good": "#17663a", "bad": "#b02419", "open": "#6b5a00"}
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """The texts of a badge; ``tone`` is good, bad or open."""
+    """The texts of a badge for a README; ``tone``, its colour, is good, bad or open."""
 
     label: str
     message: str
@@ -28,7 +28,7 @@ class Badge:
 
 
 def write(bundle: Path, out: Path) -> None:
-    """Render a bundle's badge as SVG and as JSON beside each other; ``out`` names either.
+    """Write a bundle's badge as SVG and as JSON, in one folder; ``out`` names either file.
 
     Raises:
         BundleFault: the bundle cannot be read.
@@ -49,7 +49,7 @@ def render(bundle: Path) -> str:
 
 
 def badge_of(bundle: Bundle) -> Badge:
-    """Return the badge of a bundle; it never claims more than was judged."""
+    """Return the texts of a bundle's badge; they never claim more than was judged."""
     groups = bundle.footer.groups
     label = f"wireproof {', '.join(bundle.header.spec)}"
     judged = [group for group in groups if group.judged]

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.exchange.evidence import Exchange, exchange
 from wireproof_reports.wording import CLAIM_WORDS, spoken
-from wireproof_spec.catalogue import Catalogue, Decision
+from wireproof_spec.clauses.catalogue import Catalogue, Decision
 from wireproof_spec.record import BindingRecord, ClaimRecord
 
 
 @dataclass(frozen=True, slots=True)
 class OptionView:
-    """One legal reading of a sentence; ``peers`` are known to follow it."""
+    """One permitted reading of a sentence as shown; ``peers`` are known to follow it."""
 
     name: str
     meaning: str
@@ -22,7 +22,7 @@ class OptionView:
 
 @dataclass(frozen=True, slots=True)
 class ReadingView:
-    """One decision: its text, its readings, the one followed, and the probe that showed it.
+    """An ambiguous sentence as shown: its readings, the one followed, the probe that showed it.
 
     ``other``: the reading is not the published wording. ``cases`` conform because of it.
     """
@@ -40,7 +40,7 @@ class ReadingView:
 
 @dataclass(frozen=True, slots=True)
 class ClaimView:
-    """One capability: what the target claims, what its probe showed, and the exchange."""
+    """A capability as shown: what the target claims, what the probe found, and the exchange."""
 
     id: str
     title: str
@@ -54,7 +54,7 @@ class ClaimView:
 
 
 def reading_views(bundle: Bundle, catalogue: Catalogue) -> tuple[ReadingView, ...]:
-    """Return the decisions of the run, those with an unpublished reading first."""
+    """Return the views of all ambiguous sentences, those with an unpublished reading first."""
     views = [
         _make_view(bundle, decision_id, catalogue.decision(decision_id), binding)
         for decision_id, binding in bundle.header.readings.items()
@@ -63,7 +63,7 @@ def reading_views(bundle: Bundle, catalogue: Catalogue) -> tuple[ReadingView, ..
 
 
 def claim_views(bundle: Bundle, catalogue: Catalogue) -> tuple[ClaimView, ...]:
-    """Return the capabilities that were probed."""
+    """Return the views of the capabilities that were probed."""
     return tuple(
         _claim(bundle, catalogue, name, claim) for name, claim in bundle.header.claims.items()
     )

@@ -10,8 +10,8 @@ from wireproof_reports.causes import Cause
 from wireproof_reports.exchange.evidence import Exchange, exchange, first_difference, talk
 from wireproof_reports.exchange.reproducer import repeat_command
 from wireproof_reports.wording import VERDICT_WORDS, Word, shown_time, spoken, spoken_patterns
-from wireproof_spec.catalogue import LEVELS, Catalogue, Clause, Group, is_below
-from wireproof_spec.origin import PREMISES, by_origin
+from wireproof_spec.clauses.catalogue import LEVELS, Catalogue, Clause, Group, is_below
+from wireproof_spec.clauses.origin import PREMISES, by_origin
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, GroupRecord
 
 MOST_EXCHANGES = 2000
@@ -22,7 +22,7 @@ _ORDER = ("judged", "part", "not judged", "not selected", "not tested")
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How many of the asserted cases at one level conform; ``origins`` splits musts by origin."""
+    """How many asserted cases of one level conform; ``origins``: the musts by origin."""
 
     level: str
     conforming: int
@@ -32,7 +32,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class CaseView:
-    """One case, with annotated bytes (``exchange``), plain lines (``talk``), or neither."""
+    """A case as shown, with annotated bytes (``exchange``), plain lines (``talk``), or neither."""
 
     id: str
     anchor: str
@@ -55,7 +55,7 @@ class CaseView:
 
 @dataclass(frozen=True, slots=True)
 class ClauseView:
-    """One clause; ``state`` is what this run shows about it, ``why`` the reason."""
+    """A clause as shown; ``state`` is what this run shows about it, ``why`` the reason."""
 
     id: str
     anchor: str
@@ -77,7 +77,7 @@ class ClauseView:
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """One clause group.
+    """A clause group as shown, with its scores and clauses.
 
     ``state`` is judged, part, not judged, not selected or not tested.
     """
@@ -95,7 +95,7 @@ class GroupView:
 def group_views(
     bundle: Bundle, catalogue: Catalogue, causes: Iterable[Cause]
 ) -> tuple[GroupView, ...]:
-    """Return the clause groups of all documents that the run covers."""
+    """Return the views of the clause groups of all documents that the run covers."""
     places = {case.case: cause.anchor for cause in causes for case in cause.cases}
     standing = {group.group: group for group in bundle.footer.groups}
     by_clause: dict[str, list[CaseRecord]] = {}
@@ -274,7 +274,7 @@ def _clause(
 
 
 def source(clause: Clause) -> str:
-    """Return where the force of a clause comes from: a document and section, or a premise."""
+    """Return where a clause comes from, as text: a document and section, or a premise."""
     if not clause.document:
         return ""
     if clause.premise is not None:

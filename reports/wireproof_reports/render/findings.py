@@ -9,7 +9,7 @@ from wireproof_reports.exchange.evidence import Exchange, exchange, first_differ
 from wireproof_reports.exchange.reproducer import Reproducer, reproducer
 from wireproof_reports.render.clauses import CaseView, case_view, source, unknown_clause
 from wireproof_reports.wording import spoken
-from wireproof_spec.catalogue import Catalogue
+from wireproof_spec.clauses.catalogue import Catalogue
 from wireproof_spec.record import CaseRecord, DifferenceRecord
 
 MOST_SHOWN = 40
@@ -18,7 +18,7 @@ MOST_SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class CauseView:
-    """One root cause: the law, one complete case, three ways to reproduce it, the other cases."""
+    """A root cause as shown: clause, one complete case, how to reproduce it, other cases."""
 
     number: int
     anchor: str
@@ -60,14 +60,14 @@ def cause_views(
 
 
 def with_verdict(bundle: Bundle, *verdicts: str) -> tuple[CaseView, ...]:
-    """Return the cases with one of these verdicts, in run order."""
+    """Return the views of the cases with one of these verdicts, in run order."""
     return tuple(
         case_view(bundle, case, whole=False) for case in bundle.cases if case.verdict in verdicts
     )
 
 
 def lacks(bundle: Bundle, catalogue: Catalogue) -> tuple[Lack, ...]:
-    """Return unsupported cases grouped by the missing capability, with the probe's exchange."""
+    """Return unsupported cases grouped by the missing capability, with its probe's exchange."""
     needing: dict[str, list[CaseRecord]] = {}
     for case in bundle.cases:
         if case.verdict == "unsupported":

@@ -21,7 +21,7 @@ _SCRIPT = "report.js"
 
 
 def write(bundle: Path, out: Path) -> None:
-    """Render a bundle into one HTML file.
+    """Write the report of a bundle as one HTML file.
 
     Raises:
         BundleFault: the bundle cannot be read.
@@ -30,7 +30,7 @@ def write(bundle: Path, out: Path) -> None:
 
 
 def render(bundle: Path) -> str:
-    """Return the HTML of a bundle; the same bundle and version always give the same bytes.
+    """Return the HTML report of a bundle; the same bundle and version give the same bytes.
 
     Raises:
         BundleFault: the bundle cannot be read.
@@ -39,12 +39,12 @@ def render(bundle: Path) -> str:
 
 
 def render_bundle(bundle: Bundle) -> str:
-    """Return the HTML of a bundle in memory."""
+    """Return the HTML report of a bundle in memory."""
     return _render("report.html.jinja", page_of(bundle))
 
 
 def page_from(template: str, bundle: Path) -> str:
-    """Return a bundle's page rendered with a template.
+    """Return a page about a bundle, rendered with the template of this name.
 
     Raises:
         BundleFault: the bundle cannot be read.

@@ -22,7 +22,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write(bundle: Path, out: Path) -> None:
-    """Render a bundle into one JUnit XML file.
+    """Write the report of a bundle as one JUnit XML file.
 
     Raises:
         BundleFault: the bundle cannot be read.
@@ -161,7 +161,7 @@ def _case_facts(case: CaseRecord) -> dict[str, str]:
 def _run_facts(bundle: Bundle) -> dict[str, str]:
     header = bundle.header
     return {
-        **dict(target_facts(header.target)),
+        **dict(target_facts(header)),
         "kit": header.kit,
         "seed": str(header.seed),
         "profile": header.profile,

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from wireproof_reports.bundle_file import Bundle
-from wireproof_spec.catalogue import LEVELS
+from wireproof_spec.clauses.catalogue import LEVELS
 from wireproof_spec.record import GroupRecord
 
 
 @dataclass(frozen=True, slots=True)
 class LevelReached:
-    """The result for one document (a name in the header's ``spec``).
+    """Up to which level a target conforms to one document (a name in the header's ``spec``).
 
     ``level`` is the weakest level up to which every asserted case conforms; empty if not even all
     must cases do. ``but`` is a sentence that says why it is not higher.
@@ -24,7 +24,7 @@ class LevelReached:
 
 
 def levels_reached(bundle: Bundle) -> tuple[LevelReached, ...]:
-    """Return the level reached in each document that the run covers."""
+    """Return the level that the target reached in each document that the run covers."""
     return tuple(
         _find_reached(bundle, document, revision)
         for document, revision in bundle.header.spec.items()

@@ -12,14 +12,15 @@ from wireproof_reports.exchange.reproducer import named_target
 from wireproof_reports.render.choices import ClaimView, ReadingView, claim_views, reading_views
 from wireproof_reports.render.clauses import CaseView, ClauseView, GroupView, group_views
 from wireproof_reports.render.findings import CauseView, Lack, cause_views, lacks, with_verdict
+from wireproof_reports.render.fingerprint import client_facts
 from wireproof_reports.render.level_reached import LevelReached, levels_reached
 from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word, count_noun
-from wireproof_spec.origin import BINDING, ORIGIN_MEANINGS
+from wireproof_spec.clauses.origin import BINDING, ORIGIN_MEANINGS
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """``tone`` is good, bad or open; ``details`` are short sentences below the title."""
+    """A run's result in short: ``tone`` is good, bad or open, ``details`` are sentences."""
 
     tone: str
     title: str
@@ -27,7 +28,7 @@ class Headline:
 
 
 def headline(bundle: Bundle, causes: Sequence[Cause]) -> Headline:
-    """Return the headline for the run's profile."""
+    """Return the headline of a bundle's report, for the level that the run counted."""
     counts = bundle.header.counts
     counting = [cause for cause in causes if counts(cause.level, cause.origin)]
     tone, title = _title(bundle, counting)
@@ -85,7 +86,7 @@ COVERAGE_STATES = (
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A name and its value."""
+    """A name and a value in a report's table of facts."""
 
     name: str
     value: str
@@ -93,7 +94,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """One state of clauses, its meaning, and the clauses in this state."""
+    """The clauses in one state, such as asserted, and what that state means."""
 
     state: str
     meaning: str
@@ -102,7 +103,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The content of one report."""
+    """The content of a bundle's report, before it is rendered."""
 
     product: str
     version: str
@@ -133,7 +134,7 @@ class Page:
 
     @property
     def unsupported(self) -> int:
-        """The number of cases that the target does not support."""
+        """The number of cases that need a capability which the target does not have."""
         return sum(len(lack.cases) for lack in self.lacks)
 
 
@@ -184,7 +185,7 @@ def page_of(bundle: Bundle) -> Page:
 
 
 def run_command(bundle: Bundle) -> str:
-    """Return the exact command to repeat the run."""
+    """Return the command line that repeats the run of a bundle exactly."""
     header = bundle.header
     seed = f"--seed {header.seed}"
     if header.command:
@@ -212,8 +213,10 @@ def _facts(bundle: Bundle) -> list[Fact]:
         f"{kind} {seconds:g} s" for kind, seconds in header.patience.items() if seconds
     )
     revisions = ", ".join(f"{name} revision {number}" for name, number in header.spec.items())
+    of_client = client_facts(header)
     facts = [
-        Fact("Target", header.target.url),
+        *(Fact(f"Client's {name}", value) for name, value in of_client.items()),
+        Fact("Target", "" if of_client else header.target.url),
         Fact("Name", _name(bundle)),
         Fact("Version", header.target.fingerprint.get("version", "")),
         Fact("Kit", f"wireproof {header.kit}"),

@@ -6,7 +6,7 @@ from wireproof_reports.render.html import page_from
 
 
 def write(bundle: Path, out: Path) -> None:
-    """Render a bundle as a compatibility statement in one HTML file.
+    """Write the compatibility statement of a bundle as one HTML file.
 
     Raises:
         BundleFault: the bundle cannot be read.
@@ -15,7 +15,7 @@ def write(bundle: Path, out: Path) -> None:
 
 
 def render(bundle: Path) -> str:
-    """Return the HTML statement of a bundle; the same input always gives the same bytes.
+    """Return the compatibility statement of a bundle as HTML; the same input, the same bytes.
 
     Raises:
         BundleFault: the bundle cannot be read.

@@ -8,7 +8,7 @@ from wireproof_reports.site.writer import SiteFault, write
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the pages of a site; return 0, or 2 after printing one sentence."""
+    """Write the HTML pages of a site from its data; return 0, or 2 after one sentence."""
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print("usage: python -m wireproof_reports.site SITE", file=sys.stderr)
         return 2

@@ -16,14 +16,14 @@ from typing import cast
 import jinja2
 
 from wireproof_reports.render.clauses import source
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.extras import install_command
 from wireproof_spec.protocol import protocols
 
 
 @dataclass(frozen=True, slots=True)
 class PageOf:
-    """A page for some questions; ``picture`` names the chart above the tables.
+    """A page of the site for some questions; ``picture`` names the chart above the tables.
 
     ``more`` are further questions whose answers the chart needs.
     """
@@ -99,7 +99,7 @@ KNOWN = (
 
 
 def pages_for(questions: Iterable[tuple[str, str]]) -> Iterator[PageOf]:
-    """Yield the pages for questions given as (name, title); unknown ones get a page each."""
+    """Yield the site's pages for questions as (name, title); unknown ones get a page each."""
     asked = dict(questions)
     shown: set[str] = set()
     for page in KNOWN:
@@ -126,12 +126,12 @@ Json = Mapping[str, object]
 
 
 class SiteFault(Exception):
-    """The pages cannot be made from this data; ``str()`` is one sentence for the user."""
+    """Raised if the pages cannot be made from the data; ``str()`` is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """One question in the index of the answers."""
+    """The entry of one question in the index of the answers: title, file, number of rows."""
 
     question: str
     title: str
@@ -142,7 +142,7 @@ class IndexEntry:
 
 
 def write(out: Path) -> Path:
-    """Write all pages of a site and return its first one.
+    """Write all pages of a site from its ``data`` folder, and return the path of the first one.
 
     Raises:
         SiteFault: its data is missing, damaged, or written by a newer version.

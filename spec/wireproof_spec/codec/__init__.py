@@ -8,6 +8,7 @@ instances of their types, or (`as_tuples`) plain tuples of the same fields.
 from collections.abc import Callable
 from typing import cast
 
+from wireproof_spec.codec import encoder_lengths as encoder_lengths
 from wireproof_spec.codec.encoder import write_encoder
 from wireproof_spec.codec.functions import write_decoder, write_decoder_of_many
 from wireproof_spec.codec.making import make_object, make_tuple, take_object, take_tuple
@@ -25,7 +26,9 @@ __all__ = [
 def generate_decoder(
     shape: Shape, clause: str, *, name: str, as_tuples: bool = False
 ) -> Callable[[bytes], object]:
-    """Return a decoder that must consume all of its input; it raises `WireError`.
+    """Return a function that decodes bytes of the shape; the function raises `WireError`.
+
+    The bytes must be exactly one value: remaining bytes are an error.
 
     Raises:
         NotGenerated: a part of the shape is of an unknown kind.
@@ -37,7 +40,9 @@ def generate_decoder(
 def generate_decoder_of_many(
     shape: Shape, clause: str, *, name: str
 ) -> Callable[[bytes, int, int], tuple[list[object], list[int]]]:
-    """Return a decoder of consecutive values that each begin with their size.
+    """Return a function that decodes consecutive values, each of which begins with its size.
+
+    The function is called with the data, the start and the greatest size; see `decode_many`.
 
     Raises:
         NotGenerated: the shape does not begin with its size, or has a part of an unknown kind.
@@ -52,7 +57,7 @@ def generate_decoder_of_many(
 def generate_encoder(
     shape: Shape, *, name: str, as_tuples: bool = False
 ) -> Callable[[object], bytes]:
-    """Return an encoder, which raises `Unfit`.
+    """Return a function that encodes a value of the shape; the function raises `Unfit`.
 
     Raises:
         NotGenerated: a part of the shape is of an unknown kind.

@@ -29,7 +29,7 @@ MOST_AHEAD = 2
 
 
 class Decoder(DecoderBuilder):
-    """A decoder being generated; `make` writes how its values are created."""
+    """Generates the source of a decoder; `make` writes the code that creates a decoded value."""
 
     def __init__(self, code: Source, make: Maker) -> None:
         super().__init__(code)
@@ -42,13 +42,16 @@ class Decoder(DecoderBuilder):
         """Whether a value that is not whole ends a loop instead of being refused."""
 
     def refuse(self, test: str, path: str, place: Position, expected: str, found: str) -> None:
-        """Write a check that rejects a part; `expected` is text, `found` is source."""
+        """Write code that raises an error for a part if `test` is true.
+
+        `expected` is text for the error; `found` is the source of an expression.
+        """
         self.hold(test, f"refused({quote_path(path)}, {place}, {expected!r}, {found})")
 
 
 @singledispatch
 def read(shape: object, to: Decoder, path: str) -> str:
-    """Write the code that reads a shape; return the variable or the source of its value."""
+    """Write code that decodes a shape; return the variable or the source of the decoded value."""
     raise NotGenerated(repr(shape))
 
 

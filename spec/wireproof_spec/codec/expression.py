@@ -11,7 +11,7 @@ _SIGNS: Mapping[object, str] = vars(construct.expr)["opnames"]
 
 
 def expression(found: object, names: Mapping[str, str]) -> str:
-    """Return the source of an expression; `names` are the variables of the record's parts.
+    """Return a construct expression as source; `names` maps parts of the record to variables.
 
     Raises:
         NotGenerated: the expression is a function, or names something other than an earlier part.

@@ -17,7 +17,7 @@ from wireproof_spec.wording import count_bytes, show_value
 
 
 def refusals(clause: str) -> Mapping[str, Callable[..., object]]:
-    """Return the functions that make a schema's errors, by the names used in generated code."""
+    """Return the functions by which generated decoders make their errors, by name in the code."""
 
     def error(field: str, offset: int, expected: str, found: object) -> WireError:
         return WireError(
@@ -58,7 +58,7 @@ def refusals(clause: str) -> Mapping[str, Callable[..., object]]:
 
 
 def write_decoder(shape: Shape, clause: str, make: Maker) -> Source:
-    """Return the source of `decode(data)`, which must consume all of `data`.
+    """Return the source of a function `decode(data)` that must consume all of `data`.
 
     Raises:
         NotGenerated: a part of the shape is of an unknown kind.
@@ -77,7 +77,7 @@ def write_decoder(shape: Shape, clause: str, make: Maker) -> Source:
 
 
 def write_decoder_of_many(shape: Shape, clause: str, make: Maker) -> Source:
-    """Return the source of `decode_many(data, at, limit)`: see `decoding.decode_many`.
+    """Return the source of a function `decode_many(data, at, limit)`: see `decoding.decode_many`.
 
     Raises:
         NotGenerated: the shape does not begin with its size, or has a part of an unknown kind.

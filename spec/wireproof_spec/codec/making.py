@@ -17,19 +17,19 @@ Taker: TypeAlias = Callable[[Source, str, type[Struct]], tuple[str, str]]
 def make_object(
     code: Source, variable: str, value_type: type[Struct], values: Sequence[str]
 ) -> str:
-    """Write a statement that creates an instance of the type."""
+    """Return a statement that sets a variable to a new instance; `values` are source."""
     return f"{variable} = {code.constant(value_type, 'class')}({', '.join(values)})"
 
 
 def make_tuple(
     code: Source, variable: str, value_type: type[Struct], values: Sequence[str]
 ) -> str:
-    """Write a statement that creates a tuple of the fields in their order."""
+    """Return a statement that sets a variable to a tuple of fields; `values` are source."""
     return f"{variable} = ({''.join(f'{value}, ' for value in values)})"
 
 
 def take_object(code: Source, variable: str, value_type: type[Struct]) -> tuple[str, str]:
-    """Return the source of a type test, and a pattern for the source of a field."""
+    """Return as source a test that a variable has another type, and a pattern for a field."""
     return (
         f"{variable}.__class__ is not {code.constant(value_type, 'class')}",
         f"{variable}.{{name}}",
@@ -37,7 +37,7 @@ def take_object(code: Source, variable: str, value_type: type[Struct]) -> tuple[
 
 
 def take_tuple(code: Source, variable: str, value_type: type[Struct]) -> tuple[str, str]:
-    """Return the source of a tuple test, and a pattern for the source of an element."""
+    """Return as source a test that a variable is no such tuple, and a pattern for an element."""
     size = len(value_type.__struct_fields__)
     return (
         f"{variable}.__class__ is not tuple or len({variable}) != {size}",

@@ -16,7 +16,7 @@ from wireproof_spec.codec.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A position in the data: an offset from the value of a variable, or from the start."""
+    """A position in the data: `more` bytes behind the offset in variable `base`, or the start."""
 
     base: str
     more: int
@@ -27,13 +27,13 @@ class Position:
         return self.base or str(self.more)
 
     def behind(self, size: int) -> "Position":
-        """Return the position a number of bytes further on."""
+        """Return the position `size` bytes further on."""
         return Position(self.base, self.more + size)
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The `struct` format of a part of fixed size: byte order, format code, size."""
+    """The `struct` format of a part of fixed size: byte order, format code, size in bytes."""
 
     order: str
     code: str
@@ -41,13 +41,13 @@ class Kind:
 
     @property
     def ordered(self) -> bool:
-        """Whether the byte order matters."""
+        """Whether a part of this kind depends on the byte order."""
         return self.size > 1 and not self.code.endswith("s")
 
 
 @dataclass(frozen=True, slots=True)
 class FixedPart:
-    """A part of fixed size: its format, the variables it sets, its path and position."""
+    """A part of fixed size: format, variables for its values, dotted path, and position."""
 
     kind: Kind
     variables: tuple[str, ...]
@@ -56,13 +56,13 @@ class FixedPart:
 
     @property
     def after(self) -> Position:
-        """The position after the part."""
+        """The position behind the part."""
         return self.place.behind(self.kind.size)
 
 
 @dataclass(frozen=True, slots=True)
 class LengthCheck:
-    """A check made of a declared length: that many bytes from `start` on end before `end`."""
+    """A check of a declared length: the bytes from `start` to variable `stop` lie before `end`."""
 
     start: Position
     stop: str
@@ -72,7 +72,7 @@ class LengthCheck:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """A number that was read together with the run before it; None if the data ended before."""
+    """A number unpacked in advance, with the parts before it; None if the data ended before it."""
 
     variable: str
     kind: Kind
@@ -81,7 +81,7 @@ class Ahead:
 
 @dataclass(frozen=True, slots=True)
 class LaterStatements:
-    """Statements after the parts before them; `checks`: needed even if the data ends early."""
+    """Generated statements after the parts before them; `checks`: also if data ends early."""
 
     text: str
     checks: bool
@@ -91,7 +91,10 @@ TOTAL = Position("total", 0)
 
 
 class DecoderBuilder:
-    """Generates the source of a decoder, one part of a layout after another."""
+    """Generates the source of a decoder, one part of a layout after another.
+
+    Parts of fixed size are collected as a run, which is read with one `unpack_from`.
+    """
 
     def __init__(self, code: Source) -> None:
         self.code = code
@@ -113,7 +116,7 @@ class DecoderBuilder:
         return self.code.name(hint)
 
     def read_fixed(self, kind: Kind, variables: tuple[str, ...], path: str) -> None:
-        """Add a part of fixed size to the run."""
+        """Add a part of fixed size to the run of parts that are read together."""
         if self._ahead and self._ahead[0].place == self.place and self._ahead[0].kind == kind:
             self._take_ahead(self._ahead.pop(0), variables[0], path)
             return
@@ -125,21 +128,21 @@ class DecoderBuilder:
         self.place = self.place.behind(kind.size)
 
     def check(self, text: str) -> None:
-        """Add a statement on the parts read so far that a later check needs."""
+        """Add a statement that uses the parts read so far, and that a later check needs."""
         self._run.append(LaterStatements(text, checks=True))
 
     def hold(self, test: str, error: str) -> None:
-        """Add a check that raises an error if the test is true."""
+        """Add a check of the parts read so far: if `test` is true, the decoder raises `error`."""
         self.check(f"if {test}:\n    raise {error} from None")
 
     def later(self, text: str) -> None:
-        """Add a statement on the parts read so far that no check needs."""
+        """Add a statement that uses the parts read so far, and that no later check needs."""
         self._run.append(LaterStatements(text, checks=False))
 
     def flush(self, followers: Sequence[Kind] = ()) -> None:
-        """Write the code of the run, because what follows needs its values.
+        """Write the code that reads the collected parts, because the code that follows needs them.
 
-        `followers` are numbers that may follow the run. They are read with it as far as the data
+        `followers` are numbers that may come next. They are unpacked as well, as far as the data
         reaches, and used by the next parts of fixed size.
         """
         run, order = self._run, self._order or ">"
@@ -210,42 +213,42 @@ class DecoderBuilder:
         return f"{variables}= {unpack}(data, {parts[0].place})"
 
     def move(self, place: str) -> None:
-        """Continue at a position known only at run time; call this after `flush`."""
+        """Let the next part begin at a position given as source; call this after `flush`."""
         at = self.name("at")
         self.code.line(f"{at} = {place}")
         self.place = Position(at, 0)
 
     @contextmanager
     def block(self, head: str) -> Generator[None, None, None]:
-        """Write an indented block below a head; flush the run at its end."""
+        """Write an indented block below a head like `if x:`; finally read the collected parts."""
         with self.code.block(head):
             yield
             self.flush()
 
     @contextmanager
     def apart(self) -> Generator[None, None, None]:
-        """Forget at the end what was learned inside about ends and lengths."""
+        """Forget at the end of the context which ends and lengths were checked inside."""
         known = set(self.reached), dict(self.fitting), self.floor
         yield
         self.reached, self.fitting, self.floor = known
 
     def known_to_fit(self, length: str) -> str | None:
-        """Return the end of a length that was already checked from this position, or None."""
+        """Return the end variable of a length that was already checked from here, or None."""
         asked = self.fitting[length]
         return asked.stop if asked.start == self.place and asked.end in self.reached else None
 
 
 def join_path(outer: str, name: str) -> str:
-    """Return the path of a part inside another part."""
+    """Return the dotted path of a part inside another part."""
     dot = "." if outer and name and not name.startswith("[") else ""
     return f"{outer}{dot}{name}"
 
 
 def quote_path(path: str) -> str:
-    """Return a path as source; a variable in braces is the index of a repeated part."""
+    """Return a path as Python source; a variable in braces is the index of a repeated part."""
     return f"f{path!r}" if "{" in path else repr(path)
 
 
 def term(place: Position) -> str:
-    """Return a position as a term of a sum or difference."""
+    """Return a position as source, in parentheses where it is a sum."""
     return f"({place})" if place.base and place.more else str(place)

@@ -10,11 +10,11 @@ _INDENT = "    "
 
 
 class NotGenerated(Exception):
-    """A shape for which no code can be generated; interpreted construct is used for it."""
+    """Raised for a shape for which no code can be generated; construct then interprets it."""
 
 
 class Source:
-    """The lines of one function; a line may contain line breaks and further indentation."""
+    """Collects the lines of a generated function; a line may have line breaks and indentation."""
 
     def __init__(self) -> None:
         self.constants: dict[str, object] = {"__builtins__": builtins}
@@ -23,7 +23,7 @@ class Source:
         self._names = 0
 
     def line(self, text: str) -> None:
-        """Add a statement."""
+        """Add a line to the function, at the current indentation."""
         margin = _INDENT * self._depth
         self._lines += [f"{margin}{each}" for each in text.split("\n")]
 
@@ -36,22 +36,22 @@ class Source:
         self._depth -= 1
 
     def name(self, hint: str) -> str:
-        """Return a name that is not used yet."""
+        """Return a new variable name that begins like `hint`."""
         self._names += 1
         return f"{hint}_{self._names}"
 
     def constant(self, value: object, hint: str) -> str:
-        """Return the name of a constant with this value."""
+        """Return the name by which the generated function refers to a value."""
         name = self.name(hint.upper())
         self.constants[name] = value
         return name
 
     def text(self) -> str:
-        """Return all lines."""
+        """Return the source of the function, all lines joined."""
         return "\n".join(self._lines) + "\n"
 
     def function(self, name: str, origin: str) -> Callable[..., object]:
-        """Compile and return the function of that name; tracebacks show its lines as `origin`."""
+        """Compile the source, return function `name`; tracebacks show its lines as `origin`."""
         text, place = self.text(), f"<{name} {origin}>"
         linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
         exec(compile(text, place, "exec"), self.constants)

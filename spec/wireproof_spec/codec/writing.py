@@ -14,7 +14,7 @@ from wireproof_spec.codec.source import Source
 
 @dataclass(frozen=True, slots=True)
 class PackedPart:
-    """A part of fixed size: its byte order and format code, its size, the source of its values."""
+    """A part of fixed size to encode: `struct` order and code, size, source of the values."""
 
     order: str
     code: str
@@ -23,20 +23,20 @@ class PackedPart:
 
     @property
     def is_bytes(self) -> bool:
-        """Whether its value consists of bytes."""
+        """Whether the value of the part consists of bytes."""
         return self.code.endswith("s")
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """Bytes that are always the same."""
+    """A part of an encoded value that always has the same bytes."""
 
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Octets:
-    """The bytes in a variable, and the source of their length."""
+    """A part of an encoded value: the variable of its bytes, and the source of their length."""
 
     variable: str
     size: str
@@ -47,7 +47,7 @@ Piece = PackedPart | Constant | Octets
 
 @dataclass(frozen=True, slots=True)
 class EncoderPath:
-    """What an encoder has collected for one combination of conditions.
+    """What an encoder writes for one combination of conditions: the pieces, and what they need.
 
     `tests`: conditions that reject the value and are not written yet. `prepared`: bytes of parts
     whose length was needed early. `answers`: the outcomes of conditions.
@@ -59,15 +59,15 @@ class EncoderPath:
     answers: Mapping[str, bool] = field(default_factory=dict[str, bool])
 
     def and_piece(self, *pieces: Piece) -> "EncoderPath":
-        """Return a copy with more pieces."""
+        """Return a copy with more pieces at the end."""
         return replace(self, pieces=(*self.pieces, *pieces))
 
     def and_prepared(self, value: str, octets: Octets) -> "EncoderPath":
-        """Return a copy with the prepared bytes of a value."""
+        """Return a copy that has the encoded bytes of the value in the variable `value`."""
         return replace(self, prepared={**self.prepared, value: octets})
 
     def and_answer(self, condition: str, answer: bool) -> "EncoderPath":
-        """Return a copy with the outcome of a condition."""
+        """Return a copy in which a condition has this outcome."""
         return replace(self, answers={**self.answers, condition: answer})
 
     def and_test(self, *tests: str) -> "EncoderPath":
@@ -76,7 +76,7 @@ class EncoderPath:
 
 
 def write_tests(code: Source, written: EncoderPath) -> EncoderPath:
-    """Write the collected tests, because what follows needs them."""
+    """Write the collected tests of the value; return the path without them."""
     if written.tests:
         with code.block(f"if {' or '.join(dict.fromkeys(written.tests))}:"):
             code.line("raise unfit")
@@ -84,7 +84,7 @@ def write_tests(code: Source, written: EncoderPath) -> EncoderPath:
 
 
 def size_of(pieces: Sequence[Piece]) -> str:
-    """Return the source of the total size of pieces."""
+    """Return the source of the total size of the pieces in bytes."""
     known = 0
     sizes: list[str] = []
     for piece in pieces:
@@ -99,7 +99,7 @@ def size_of(pieces: Sequence[Piece]) -> str:
 
 
 def joined_bytes(code: Source, pieces: Sequence[Piece]) -> str:
-    """Return the source of the joined bytes of pieces."""
+    """Return the source of the bytes of all pieces together."""
     terms = list(_terms(code, pieces))
     if not terms:
         return "b''"

@@ -38,11 +38,11 @@ _KINDS = {
 
 
 class LineFault(Exception):
-    """A line breaks the protocol; ``str()`` says where and how, without the driver's name."""
+    """Raised for a driver's line that breaks the protocol; ``str()`` says where and how."""
 
 
 class Hello(Struct, frozen=True):
-    """The greeting of a driver."""
+    """The greeting of a driver: protocol versions, name and version, operations and claims."""
 
     versions: tuple[int, ...]
     name: str
@@ -52,14 +52,14 @@ class Hello(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    """A request was carried out."""
+    """A driver's answer to the request ``id``: the operation succeeded with these fields."""
 
     id: int
     fields: dict[str, JsonValue]
 
 
 class Failure(Struct, frozen=True):
-    """A request failed; the user of the library gets this error."""
+    """A driver's answer to the request ``id``: the operation failed with this error."""
 
     id: int
     message: str
@@ -67,14 +67,14 @@ class Failure(Struct, frozen=True):
 
 
 class Unsupported(Struct, frozen=True):
-    """A driver does not know the operation, or the field that ``what`` names."""
+    """A driver's answer to request ``id``: it does not know the operation or field ``what``."""
 
     id: int
     what: str
 
 
 class Event(Struct, frozen=True):
-    """A line that answers no request; ``of`` is the request it belongs to."""
+    """A line of a driver that answers no request; ``of`` is the request id it belongs to."""
 
     name: str
     of: int | None
@@ -86,7 +86,7 @@ Line: TypeAlias = Hello | Answer | Event
 
 
 def read_line(data: bytes) -> Line:
-    """Return the message in one line of a driver.
+    """Return the message in one line of a driver's output.
 
     Raises:
         LineFault: the line is too long, no JSON, or unknown to the protocol.
@@ -99,7 +99,7 @@ def read_line(data: bytes) -> Line:
 
 
 def read_hello(value: dict[str, JsonValue]) -> Hello:
-    """Return the greeting in an object, such as the answer to a request for it.
+    """Return the greeting of a driver from a JSON object.
 
     Raises:
         LineFault: the object is no greeting.
@@ -111,17 +111,17 @@ def read_hello(value: dict[str, JsonValue]) -> Hello:
 
 
 def request_line(id: int, op: str, fields: Fields) -> bytes:
-    """Return the bytes of a request, with its line feed."""
+    """Return a request to a driver as the bytes of a line, with its line feed."""
     return json.dumps({"id": id, "op": op, **fields}, ensure_ascii=True).encode() + b"\n"
 
 
 def in_base64(data: bytes) -> str:
-    """Return bytes as base64 text for a line."""
+    """Return bytes as base64 text, for a field of a driver's line."""
     return base64.b64encode(data).decode()
 
 
 def from_base64(text: str) -> bytes:
-    """Return the bytes of base64 text in a line.
+    """Return the bytes of base64 text from a driver's line.
 
     Raises:
         LineFault: the text is no base64.

@@ -8,7 +8,7 @@ says `CRC-32` only; its two examples, and the peer's crate crc32fast, are this o
 
 
 def payload_checksum(payload: bytes) -> int:
-    """Return the checksum of a payload; that of no bytes is 0.
+    """Return the CRC-32 of a message's payload, as servers store it; 0 for an empty payload.
 
     Clause: iggy.checksum.polynomial
     """

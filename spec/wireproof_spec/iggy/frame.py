@@ -13,14 +13,14 @@ from wireproof_spec.wire_error import WireError
 
 
 class Request(Struct, frozen=True, gc=False):
-    """A command's code and its payload; every 32-bit code decodes."""
+    """A request frame: the code of a command, and its payload; any 32-bit code decodes."""
 
     code: int
     payload: bytes
 
 
 class Response(Struct, frozen=True, gc=False):
-    """A response: status 0 and a body, or another status, from real servers without a body."""
+    """A response frame: status 0 and a body, or another status, from real servers without body."""
 
     status: int
     body: bytes
@@ -56,17 +56,17 @@ _LENGTH_AT = 4
 
 
 def request(code: int, payload: bytes = b"") -> bytes:
-    """Return the bytes of a request."""
+    """Return the bytes of a request frame."""
     return encode(REQUEST, Request(code, payload))
 
 
 def response(status: int, body: bytes = b"") -> bytes:
-    """Return the bytes of a response."""
+    """Return the bytes of a response frame."""
     return encode(RESPONSE, Response(status, body))
 
 
 class RequestReader:
-    """Reads requests from a stream, however its bytes are divided."""
+    """Decodes request frames from a stream that may arrive in pieces of any size."""
 
     def __init__(self, limit: int) -> None:
         """Create a reader; `limit` is the largest length in bytes that a frame may declare."""
@@ -74,20 +74,20 @@ class RequestReader:
 
     @property
     def offset(self) -> int:
-        """Where the next request starts, counted from the start of the stream."""
+        """Where the next request starts, in bytes from the start of the stream."""
         return self._reader.offset
 
     @property
     def pending(self) -> bytes:
-        """The bytes of an incomplete request."""
+        """The bytes fed so far that belong to an incomplete request."""
         return self._reader.pending
 
     def feed(self, data: bytes) -> None:
-        """Append bytes of the output."""
+        """Append bytes received from the stream."""
         self._reader.feed(data)
 
     def next_request(self) -> Request | NeedMore:
-        """Return the next request, or NEED_MORE.
+        """Return the next complete request, or NEED_MORE.
 
         Raises:
             WireError: the length is below 4 or over the limit; the offset counts from the
@@ -97,10 +97,10 @@ class RequestReader:
 
 
 class ResponseReader:
-    """Reads responses from a stream, however its bytes are divided."""
+    """Decodes response frames from a stream that may arrive in pieces of any size."""
 
     def __init__(self, limit: int) -> None:
-        """Create a reader; `limit`, which may change, is the largest length a body may declare."""
+        """Create a reader; `limit`, which may change, is the greatest body length accepted."""
         self.limit = limit
         self._buffer = bytearray()
         self.offset = 0
@@ -108,15 +108,15 @@ class ResponseReader:
 
     @property
     def pending(self) -> bytes:
-        """The bytes of an incomplete response."""
+        """The bytes fed so far that belong to an incomplete response."""
         return bytes(self._buffer)
 
     def feed(self, data: bytes) -> None:
-        """Append bytes of the output."""
+        """Append bytes received from the stream."""
         self._buffer += data
 
     def next_response(self) -> Response | NeedMore:
-        """Return the next response, or NEED_MORE.
+        """Return the next complete response, or NEED_MORE.
 
         Raises:
             WireError: the length is over the limit; the offset counts from the start of the

@@ -60,12 +60,12 @@ _CLAUSE = "iggy.headers.kinds"
 
 
 def kind_code(name: str) -> int | None:
-    """Return the code of a kind, or None for an unknown name."""
+    """Return the code of a header kind, or None for an unknown name."""
     return _CODES.get(name)
 
 
 def header_bytes(kind: int, content: HeaderContent) -> bytes:
-    """Encode a value of a kind.
+    """Encode the value of a message header of this kind.
 
     Raises:
         WireError: the kind is unknown, or cannot hold the value.
@@ -77,7 +77,7 @@ def header_bytes(kind: int, content: HeaderContent) -> bytes:
 
 
 def header_value(kind: int, data: bytes) -> HeaderContent:
-    """Decode the bytes of a kind.
+    """Decode the value of a message header of this kind.
 
     Raises:
         WireError: the kind is unknown, or the bytes have the wrong length or are no valid bool

@@ -11,7 +11,7 @@ from wireproof_spec.texts import Utf8
 
 
 class Header(Struct, frozen=True, gc=False):
-    """A key, the kind of its value (see `header_kinds`), and the value's bytes as sent."""
+    """A message header: key, kind code of its value (see `header_kinds`), the value's bytes."""
 
     key: str
     kind: int
@@ -44,7 +44,7 @@ HEADERS = Schema("headers", "iggy.headers.block", tuple[Header, ...], Each(HEADE
 
 
 def headers_field() -> Field:
-    """Return the message part of the headers: a 4-byte length, also if 0, then the block.
+    """Return the layout of a message's headers: a 4-byte length, also if 0, then the headers.
 
     The published text only says `Headers (N bytes)`; real servers write the length everywhere
     (reading iggy-headers-length).

@@ -18,14 +18,14 @@ def partition_of_key(key: bytes, count: int, generation: Generation) -> int:
 
 
 def key_hash(key: bytes, generation: Generation) -> int:
-    """Return the hash of a key: 128 bits for published servers, 32 for tagged ones."""
+    """Return the hash of a partitioning key: 128 bits for `published` servers, else 32."""
     if generation == "published":
         return mmh3.hash128(key, seed=0, x64arch=True, signed=False)
     return xxh32(key)
 
 
 def xxh32(data: bytes) -> int:
-    """Return the XXH32 of some bytes with seed 0."""
+    """Return the 32-bit xxHash of some bytes with seed 0."""
     one, two, three, four, five = _PRIMES
     stripes = len(data) // _STRIPE * _STRIPE
     found = _accumulate(data[:stripes]) if stripes else five

@@ -26,10 +26,10 @@ MAX_NAME_SIZE = 255
 
 
 def max_payloads_size(generation: Generation) -> int:
-    """Return the maximum total size of the payloads in one request."""
+    """Return the maximum total size in bytes of the payloads in one request."""
     return MAX_PAYLOADS_SIZE if generation == "published" else TAGGED_MAX_PAYLOADS_SIZE
 
 
 def max_header_values_size(generation: Generation) -> int:
-    """Return the maximum total size of the header values in one request."""
+    """Return the maximum total size in bytes of the header values in one request."""
     return MAX_HEADER_VALUES_SIZE if generation == "published" else TAGGED_MAX_HEADER_VALUES_SIZE

@@ -24,9 +24,10 @@ from wireproof_spec.wire_error import WireError
 
 
 class Message(Struct, frozen=True, gc=False):
-    """A message; `state` and `checksum` are None in the old layout, which has neither.
+    """A message as it is stored and polled; `timestamp` is in microseconds since 1970.
 
-    `timestamp` is in microseconds since 1970; `state` is any byte (`states` knows the right ones).
+    `state` and `checksum` are None in the old layout, which has neither. `state` may be any byte
+    (`states` has the defined ones).
     """
 
     offset: int
@@ -73,7 +74,7 @@ _LENGTH_SIZE = 4
 
 
 class MessageReader:
-    """Reads messages from a log; holds at most one message and the last bytes fed."""
+    """Reads messages from the bytes of a log file; holds one message and the last bytes fed."""
 
     def __init__(self, limit: int, *, schema: Schema[Message] = MESSAGE) -> None:
         """Create a reader; `limit` is the largest length accepted for headers or a payload."""
@@ -87,15 +88,15 @@ class MessageReader:
 
     @property
     def pending(self) -> bytes:
-        """The bytes of an incomplete message."""
+        """The bytes fed so far that belong to an incomplete message."""
         return bytes(self._buffer)
 
     def feed(self, data: bytes) -> None:
-        """Add bytes of the log."""
+        """Append bytes of the log file."""
         self._buffer += data
 
     def next_message(self) -> Message | NeedMore:
-        """Return the next message, or NEED_MORE.
+        """Return the next complete message, or NEED_MORE.
 
         Raises:
             WireError: the bytes do not fit the shape; the offset counts from the first byte fed,
@@ -113,7 +114,7 @@ class MessageReader:
         return value
 
     def finish(self) -> None:
-        """Check that the log ends here.
+        """Check that the log file ends after a complete message.
 
         Raises:
             WireError: the log ends inside a message.

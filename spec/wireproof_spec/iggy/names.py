@@ -18,5 +18,5 @@ def is_valid_name(name: str) -> bool:
 
 
 def stored_name(name: str) -> str:
-    """Return the name that the server stores: lower case, with dots for spaces."""
+    """Return a stream's or topic's name as the server stores it: lower case, dots for spaces."""
     return ".".join(name.lower().split())

@@ -15,19 +15,19 @@ from wireproof_spec.lengths import Each
 
 
 class Log(Struct, frozen=True, gc=False):
-    """The messages of a segment, exactly as they are polled."""
+    """The content of a segment's log file: messages with the same bytes as in a poll response."""
 
     messages: tuple[Message, ...]
 
 
 class PositionIndex(Struct, frozen=True, gc=False):
-    """The byte position of each message in the log."""
+    """The content of a segment's index file: the byte position of each message in the log file."""
 
     positions: tuple[int, ...]
 
 
 class TimeIndex(Struct, frozen=True, gc=False):
-    """The timestamp of each message in the log, in microseconds."""
+    """The content of a segment's time index file: each message's timestamp in microseconds."""
 
     timestamps: tuple[int, ...]
 
@@ -57,22 +57,22 @@ _LOG_NAME = re.compile(r"([0-9]{20})\.log", re.ASCII)
 
 
 def log_name(start_offset: int) -> str:
-    """Return the name of the log whose first message has this offset."""
+    """Return the name of the log file of a segment whose first message has this offset."""
     return f"{start_offset:020d}.log"
 
 
 def index_name(start_offset: int) -> str:
-    """Return the name of that log's index."""
+    """Return the name of the index file of a segment whose first message has this offset."""
     return f"{start_offset:020d}.index"
 
 
 def time_index_name(start_offset: int) -> str:
-    """Return the name of that log's time index."""
+    """Return the name of the time index file of a segment whose first message has this offset."""
     return f"{start_offset:020d}.timeindex"
 
 
 def read_log_name(name: str) -> int | None:
-    """Return the offset in the name of a log; None if it is no such name."""
+    """Return the offset in the name of a log file; None if it is another file's name."""
     match = _LOG_NAME.fullmatch(name)
     return None if match is None else int(match[1])
 

@@ -16,10 +16,10 @@ _CODES = {name: code for code, name in STATES.items()}
 
 
 def state_name(code: int) -> str | None:
-    """Return the name of a state, or None for an unknown code."""
+    """Return the name of a message state, or None for an unknown code."""
     return STATES.get(code)
 
 
 def state_code(name: str) -> int | None:
-    """Return the code of a state, or None for an unknown name."""
+    """Return the code of a message state, or None for an unknown name."""
     return _CODES.get(name)

@@ -95,7 +95,7 @@ _OWN_FAULTS = range(200, 205)
 
 
 def http_status(code: int) -> HTTPStatus:
-    """Return the HTTP status line for an error.
+    """Return the HTTP status of the error with this code.
 
     As in real servers, an unknown id is Not Found, an unknown name Bad Request.
     """

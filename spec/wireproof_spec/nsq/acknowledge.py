@@ -16,20 +16,20 @@ MESSAGE_ID_SIZE = 16
 
 
 class Finish(Struct, frozen=True, gc=False):
-    """FIN: the message was processed."""
+    """The command FIN: the client has processed the message."""
 
     message_id: bytes
 
 
 class Requeue(Struct, frozen=True, gc=False):
-    """REQ: the message must be delivered again after a delay."""
+    """The command REQ: the broker must deliver the message again after a delay."""
 
     message_id: bytes
     timeout_ms: int
 
 
 class Touch(Struct, frozen=True, gc=False):
-    """TOUCH: the message needs more time."""
+    """The command TOUCH: the client needs more time for the message."""
 
     message_id: bytes
 

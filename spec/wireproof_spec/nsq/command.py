@@ -12,7 +12,7 @@ from wireproof_spec.texts import CarriageReturn, Text, Words
 
 
 class CommandLine(Struct, frozen=True, gc=False):
-    """A command and its parameters."""
+    """A line from a client: the name of a command, and its parameters."""
 
     name: bytes
     parameters: tuple[bytes, ...]
@@ -37,7 +37,7 @@ COMMAND_LINE = Schema(
 
 
 def command_line(name: bytes, *parameters: str | int | bytes) -> bytes:
-    """Encode a command line.
+    """Return the bytes of a command line: name, parameters, spaces between, and a line feed.
 
     Raises:
         WireError: a word contains a space or a line feed.

@@ -13,7 +13,7 @@ _JSON_SCHEMAS = {"json": "nsq/identify-request", "json_header": "nsq/ext-header"
 
 
 def command_faults(command: Command) -> tuple[WireError, ...]:
-    """Return the faults of a command; offsets count from its first byte.
+    """Return what is invalid in a client's command; offsets count from its first byte.
 
     The field of a JSON fault is the part's name with the JSON pointer (`json_header/##trace_id`).
     Its offset is where the JSON starts or, if it is malformed, where it breaks.

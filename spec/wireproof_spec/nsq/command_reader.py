@@ -76,7 +76,7 @@ _ACKNOWLEDGEMENT = re.compile(rb"(FIN|REQ|TOUCH)([ \r\n])")
 
 @dataclass(frozen=True, slots=True)
 class CommandPart(Generic[T]):
-    """A value, the bytes it was sent as, and their schema."""
+    """A decoded line or body of a command, the bytes that were sent, and their schema."""
 
     value: T
     data: bytes
@@ -85,14 +85,14 @@ class CommandPart(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A line, and the body if the line announces one."""
+    """A command of a client: its line, and its body if the command has one."""
 
     line: CommandPart[Line]
     body: CommandPart[Body] | None
 
 
 class CommandReader:
-    """Reads commands from a client's stream after the magic, however its bytes are divided."""
+    """Decodes commands from a client's stream after the magic, in pieces of any size."""
 
     def __init__(
         self,
@@ -111,15 +111,15 @@ class CommandReader:
 
     @property
     def pending(self) -> bytes:
-        """The bytes of an incomplete command."""
+        """The bytes fed so far that belong to an incomplete command."""
         return bytes(self._buffer)
 
     def feed(self, data: bytes) -> None:
-        """Append bytes of the output."""
+        """Append bytes received from the client."""
         self._buffer += data
 
     def next_command(self) -> Command | NeedMore:
-        """Return the next command, or NEED_MORE.
+        """Return the next complete command, or NEED_MORE.
 
         Raises:
             WireError: a line or body is malformed or too long; the offset counts from the first
@@ -137,7 +137,7 @@ class CommandReader:
         return Command(line, body)
 
     def finish(self) -> None:
-        """Check that the stream ends here; call this after taking all complete commands.
+        """Check that the client's stream ends here; call this after taking all complete commands.
 
         Raises:
             WireError: the stream ends inside a command.

@@ -28,14 +28,14 @@ _MOST_ATTEMPTS = (1 << _COUNTER_BITS) - 1
 
 
 class DiskRecord(Struct, frozen=True, gc=False):
-    """A stored message; `indicator` is the high 4 bits of its attempts field."""
+    """A message as stored in a queue file; `indicator`: the high 4 bits of its attempts."""
 
     message: Message
     indicator: int
 
     @property
     def raw_size(self) -> int:
-        """The number of bytes in the file, its length field included."""
+        """The number of bytes that the record takes in the file, with its length field."""
         extend = self.message.extend
         extended = 0 if extend is None else 1 if extend.data is None else 3 + len(extend.data)
         return _LEAST_SIZE + extended + len(self.message.body)
@@ -46,7 +46,7 @@ class _Stored(Struct, frozen=True, gc=False):
 
 
 def disk_record_schema(kind: RecordKind, *, length_always: bool = False) -> Schema[DiskRecord]:
-    """Return the schema of a record; `length_always` as in `message.extend_layout`.
+    """Return the schema of a queue file's record; `length_always` as in `message.extend_layout`.
 
     Layout: 4-byte `length` of what follows, then the message; the high 4 bits of its attempts are
     the indicator. `plain` rejects an indicator, `ext` requires one. The published text gives no
@@ -92,7 +92,7 @@ DISK_RECORD = disk_record_schema("from-record")
 
 
 class RecordReader:
-    """Reads records from a queue's bytes; holds at most one record and the last bytes fed."""
+    """Reads records from the bytes of a queue; holds one record and the last bytes fed."""
 
     def __init__(
         self,
@@ -112,15 +112,15 @@ class RecordReader:
 
     @property
     def pending(self) -> bytes:
-        """The bytes of an incomplete record."""
+        """The bytes fed so far that belong to an incomplete record."""
         return self._reader.pending
 
     def feed(self, data: bytes) -> None:
-        """Add bytes of the queue."""
+        """Append bytes of the queue's files."""
         self._reader.feed(data)
 
     def next_record(self) -> DiskRecord | NeedMore:
-        """Return the next record, or NEED_MORE.
+        """Return the next complete record, or NEED_MORE.
 
         Raises:
             WireError: the bytes are no record of this kind; the offset counts from the first
@@ -129,7 +129,7 @@ class RecordReader:
         return self._reader.next()
 
     def finish(self) -> None:
-        """Check that the queue ends here.
+        """Check that the queue ends after a complete record.
 
         Raises:
             WireError: the queue ends inside a record.

@@ -15,7 +15,7 @@ FRAME_TYPE_MESSAGE = 2
 
 
 class ServerFrame(Struct, frozen=True, gc=False):
-    """One frame from the broker; every 32-bit `frame_type` decodes, but only three are known."""
+    """A frame from the broker; every 32-bit `frame_type` decodes, but only three are known."""
 
     frame_type: int
     data: bytes
@@ -31,7 +31,7 @@ SERVER_FRAME = Schema(
 
 
 class FrameReader:
-    """Reads server frames from a stream, however its bytes are divided."""
+    """Decodes frames from a broker's stream that may arrive in pieces of any size."""
 
     def __init__(self, limit: int) -> None:
         """Create a reader; `limit` is the largest size in bytes that a frame may declare."""
@@ -39,15 +39,15 @@ class FrameReader:
 
     @property
     def pending(self) -> bytes:
-        """The bytes of an incomplete frame."""
+        """The bytes fed so far that belong to an incomplete frame."""
         return self._reader.pending
 
     def feed(self, data: bytes) -> None:
-        """Append bytes of the output."""
+        """Append bytes received from the broker."""
         self._reader.feed(data)
 
     def next_frame(self) -> ServerFrame | NeedMore:
-        """Return the next frame, or NEED_MORE.
+        """Return the next complete frame, or NEED_MORE.
 
         Raises:
             WireError: the size is below 4 or over the limit; the offset counts from the
@@ -57,17 +57,17 @@ class FrameReader:
 
 
 def response_frame(data: bytes) -> bytes:
-    """Encode a response."""
+    """Return the bytes of a response frame."""
     return encode(SERVER_FRAME, ServerFrame(FRAME_TYPE_RESPONSE, data))
 
 
 def message_frame(data: bytes) -> bytes:
-    """Encode a delivery; `data` is an encoded message."""
+    """Return the bytes of a message frame; `data` is an encoded message."""
     return encode(SERVER_FRAME, ServerFrame(FRAME_TYPE_MESSAGE, data))
 
 
 def error_frame(code: str, description: str = "") -> bytes:
-    """Encode an error; without a description the space after the code stays."""
+    """Return the bytes of an error frame; without a description the space after the code stays."""
     return encode(SERVER_FRAME, ServerFrame(FRAME_TYPE_ERROR, f"{code} {description}".encode()))
 
 

@@ -8,13 +8,13 @@ from wireproof_spec.lengths import Sized
 
 
 class IdentifyBody(Struct, frozen=True, gc=False):
-    """The client's description as JSON; see the schema nsq/identify-request."""
+    """The body of IDENTIFY: the client's description as JSON (schema nsq/identify-request)."""
 
     json: bytes
 
 
 class AuthBody(Struct, frozen=True, gc=False):
-    """The client's secret."""
+    """The body of AUTH: the client's secret."""
 
     secret: bytes
 

@@ -8,7 +8,7 @@ from wireproof_spec.nsq import names
 
 
 class Magic(Struct, frozen=True, gc=False):
-    """The client uses version 2 of the protocol."""
+    """The first bytes of a client's connection: it uses version 2 of the protocol."""
 
 
 MAGIC = Schema(

@@ -22,14 +22,17 @@ from wireproof_spec.lengths import Declared
 
 
 class Extend(Struct, frozen=True, gc=False):
-    """The extend part: `data` is None if there is only version 0, without a length."""
+    """The ext part of a message on an ext topic: a version, and data such as a JSON header.
+
+    `data` is None if there is only version 0, without a length.
+    """
 
     version: int
     data: bytes | None
 
 
 class Message(Struct, frozen=True, gc=False):
-    """A message; `extend` only on ext topics, queue offset and size only in ordered delivery.
+    """A delivered message; `extend` only on ext topics, queue offset and size only in order.
 
     `attempts` is the plain counter, without the indicator bits that it carries on disk.
     """
@@ -45,12 +48,12 @@ class Message(Struct, frozen=True, gc=False):
 
     @property
     def message_id(self) -> bytes:
-        """The 16 bytes used to acknowledge the message: internal id, then trace id."""
+        """The 16 bytes by which a client acknowledges the message: internal id, then trace id."""
         return self.internal_id.to_bytes(8, "big") + self.trace_id.to_bytes(8, "big")
 
 
 def extend_layout(*, length_always: bool) -> Record:
-    """Return the shape of the extend part.
+    """Return the layout of a message's ext part.
 
     Layout: 1-byte `version`, 2-byte `length`, then `data` of that length. The published drawing
     always has version and length; deployed brokers write version 0 without a length.
@@ -63,7 +66,7 @@ def extend_layout(*, length_always: bool) -> Record:
 
 
 def message_layout(*between: Field, attempts: Shape = Int16ub) -> Record:
-    """Return the shape of a message with the given parts between its id and its body."""
+    """Return the layout of a message with the given parts between its id and its body."""
     return Record(
         Message,
         field("timestamp_ns", Int64sb),

@@ -24,7 +24,7 @@ _INT64 = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A word of a command line: its published name, its valid values, and if it is required."""
+    """A parameter of a command line: published name, valid values, whether it is needed."""
 
     name: str
     expected: str
@@ -92,7 +92,7 @@ PARAMETERS: Mapping[bytes, tuple[Parameter, ...]] = {
 
 
 def parameter_faults(line: CommandLine) -> Iterator[WireError]:
-    """Yield the faults of a line's words; offsets count from the start of the line."""
+    """Yield what is invalid in the parameters of a command line; offsets count from its start."""
     if line.name not in PARAMETERS:
         yield _fault("name", 0, "a command", show_value(line.name))
         return

@@ -11,7 +11,7 @@ from wireproof_spec.texts import Decimal
 
 
 class OffsetMeta(Struct, frozen=True, gc=False):
-    """The metadata of a finished file: the number of messages up to its end, and its offsets."""
+    """The metadata file of a finished queue file: messages up to its end, and its offsets."""
 
     total_count: int
     start_offset: int
@@ -19,7 +19,7 @@ class OffsetMeta(Struct, frozen=True, gc=False):
 
 
 class WriterMeta(Struct, frozen=True, gc=False):
-    """The position of the next record."""
+    """The file that says where a queue's next record is written, and what precedes it."""
 
     total_count: int
     file_number: int
@@ -28,7 +28,7 @@ class WriterMeta(Struct, frozen=True, gc=False):
 
 
 class CommitLogRecord(Struct, frozen=True, gc=False):
-    """One commit of a cluster node: a message, or a batch of messages."""
+    """An entry of a cluster node's commit log: one message or batch, by ids, offset and size."""
 
     log_id: int
     epoch: int

@@ -16,7 +16,7 @@ _QUEUE_FILE = re.compile(
 
 @dataclass(frozen=True, slots=True, order=True)
 class QueueFile:
-    """A file of records: its queue and number; sorts in the order of the queue."""
+    """A file of a queue on disk: topic, partition and number; sorts in the order of the queue."""
 
     topic: str
     partition: int
@@ -41,36 +41,36 @@ def _queue_name(topic: str, partition: int) -> str:
 
 
 def queue_file_name(topic: str, partition: int, number: int) -> str:
-    """Return the name of a file of records; `number` counts from 0."""
+    """Return the name of a queue file with records; `number` counts from 0."""
     digits = 6 if number <= SIX_DIGITS_UP_TO else 9
     return f"{_queue_name(topic, partition)}.{number:0{digits}d}.dat"
 
 
 def offset_meta_name(topic: str, partition: int, number: int) -> str:
-    """Return the name of the metadata of a finished file."""
+    """Return the name of the metadata file of a finished queue file."""
     return f"{queue_file_name(topic, partition, number)}.offsetmeta.dat"
 
 
 def writer_meta_name(topic: str, partition: int) -> str:
-    """Return the name of the file with the position of the next record."""
+    """Return the name of the file that holds the position of a queue's next record."""
     return f"{_queue_name(topic, partition)}.meta.writer.dat"
 
 
 def queue_start_name(topic: str, partition: int) -> str:
-    """Return the name of the JSON file with the start of the queue."""
+    """Return the name of the JSON file that holds where a queue starts."""
     return f"{_queue_name(topic, partition)}.meta.extra.dat"
 
 
 def channel_meta_name(partition: int) -> str:
-    """Return the name of the JSON file with the partition's channels."""
+    """Return the name of the JSON file that lists a partition's channels."""
     return f"channel_meta{partition}"
 
 
 def magic_name(partition: int) -> str:
-    """Return the name of the file with the topic's magic code (cluster only)."""
+    """Return the name of the file with a topic's magic code, which only clusters have."""
     return f"magic{partition}"
 
 
 def commit_log_name(topic: str, partition: int) -> str:
-    """Return the name of the commit log (cluster only)."""
+    """Return the name of a partition's commit log, which only clusters have."""
     return f"{topic}_{partition}.commit.log"

@@ -8,7 +8,7 @@ from wireproof_spec.nsq import names
 
 
 class TraceResponse(Struct, frozen=True, gc=False):
-    """The ids of a traced message, and the position of its record in the queue."""
+    """The answer to a traced publish: the message's ids, and its record's offset and size."""
 
     internal_id: int
     trace_id: int

@@ -21,7 +21,7 @@ WRAPPER_POINTER = f"/{names.MESSAGE}"
 
 
 class Gap(Enum):
-    """Why a place has no value: it is not set, or the object around it is invalid."""
+    """Why a member of a document has no value: it is not set, or what encloses it is invalid."""
 
     ABSENT = "absent"
     LOST = "lost"
@@ -32,7 +32,11 @@ Found: TypeAlias = "JsonValue | Gap"
 
 @dataclass(frozen=True)
 class Document:
-    """One document; if its text is no JSON, `refusal` says why and `value` is None."""
+    """An OpenMessaging document that was read from JSON.
+
+    If its text is no JSON, `refusal` says why and `value` is None. `liberties` are faults that
+    strict JSON forbids, such as repeated names.
+    """
 
     data: bytes
     kind: Kind
@@ -42,43 +46,46 @@ class Document:
 
     @property
     def header_pointer(self) -> str:
-        """The JSON pointer of the extension header."""
+        """The JSON pointer of the extension header in this document."""
         whole = self.kind is Kind.EXTENSION_HEADER
         return "" if whole else f"{WRAPPER_POINTER}/{names.EXTENSION_HEADER}"
 
     @property
     def message(self) -> Found:
-        """The message inside its wrapper; lost if the document is only an extension header."""
+        """The message inside its wrapper; `Gap.LOST` in a document without one."""
         if self.kind is Kind.EXTENSION_HEADER or self.refusal is not None:
             return Gap.LOST
         return below(self.value, names.MESSAGE)
 
     @property
     def header(self) -> Found:
-        """The message's header."""
+        """The header of the message, or a `Gap`."""
         return below(self.message, names.HEADER)
 
     @property
     def extension_header(self) -> Found:
-        """The extension header; absent if the message has none."""
+        """The extension header of the message, or a `Gap`."""
         if self.kind is Kind.MESSAGE:
             return below(self.message, names.EXTENSION_HEADER)
         return self.value if self.refusal is None else Gap.LOST
 
     def attribute(self, name: str) -> Found:
-        """Return an attribute of the extension header."""
+        """Return the value of an attribute of the extension header, or a `Gap`."""
         held = self.extension_header
         return Gap.ABSENT if held is Gap.ABSENT else below(held, name)
 
     def place(self, fault: Breach) -> TextPosition:
-        """Return the position of a breach in the text."""
+        """Return the position of a breach of a rule in the document's text."""
         if self.refusal is not None:
             return place_at(self.data, self.refusal.offset)
         places = self._places
         return places.name(fault.pointer) if fault.at_name else places.value(fault.pointer)
 
     def dictionary_faults(self, pointer: str, found: Found, due: str) -> tuple[Breach, ...]:
-        """Return the breach at a place that must be a dictionary and is not; empty if it is."""
+        """Return the breach of a value that must be a dictionary and is none; empty if it is one.
+
+        `due` says what was expected.
+        """
         if self.refusal is not None:
             refused = self.refusal
             return (Breach(NOT_JSON, "", f"JSON ({refused.expected})", refused.found),)
@@ -94,7 +101,7 @@ class Document:
 
 
 def read(data: bytes, kind: Kind) -> Document:
-    """Read a document; a text that is no JSON gives a document with a `refusal`."""
+    """Read a document from its bytes; if they are no JSON, the document has a `refusal`."""
     try:
         strict = strict_json.read(data)
     except WireError as error:
@@ -103,7 +110,7 @@ def read(data: bytes, kind: Kind) -> Document:
 
 
 def below(found: Found, name: str) -> Found:
-    """Return the member of an object, absent if not set; lost if the value is no object."""
+    """Return the member `name` of an object: `Gap.ABSENT` if not set, `Gap.LOST` in no object."""
     if not isinstance(found, Mapping):
         return Gap.LOST
     return found.get(name, Gap.ABSENT)

@@ -31,7 +31,7 @@ LATEST = LIMITS[Type.LONG][1]
 
 
 class Expiry(Enum):
-    """The effect of expireTime; between birth and due time the text allows two readings."""
+    """The effect of an expireTime; the text does not decide one between birth and due time."""
 
     NEVER = "never"
     UNDECIDED = "undecided"
@@ -40,7 +40,7 @@ class Expiry(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """When a message is born, due and discarded, in milliseconds since 1970.
+    """The times at which a message is born, due and discarded, in milliseconds since 1970.
 
     `expires` is None if expireTime is not set. A negative delay counts as none.
     """
@@ -51,7 +51,7 @@ class Timing:
 
     @property
     def expiry(self) -> Expiry:
-        """The effect of the expireTime; a time before birth means never."""
+        """The effect of the message's expireTime; a time before its birth means never."""
         if self.expires is None or self.expires < self.born:
             return Expiry.NEVER
         later = self.expires > self.due
@@ -66,7 +66,7 @@ def read_timing(header: Mapping[str, JsonValue], born: int) -> Timing:
 
 
 def effective_priority(header: Mapping[str, JsonValue]) -> int:
-    """Return the effective priority; a value outside 1 to 10 counts as not set."""
+    """Return the priority in an extension header, or the default if unset or outside 1 to 10."""
     priority = read_whole_number(header.get(names.PRIORITY), Type.INTEGER)
     if priority is None or not names.LOWEST_PRIORITY <= priority <= names.HIGHEST_PRIORITY:
         return names.DEFAULT_PRIORITY
@@ -74,7 +74,7 @@ def effective_priority(header: Mapping[str, JsonValue]) -> int:
 
 
 def read_whole_number(value: JsonValue, wanted: Type) -> int | None:
-    """Return a value of type Long or Integer as an int, or None for any other value."""
+    """Return a value as an int if it is of type Long or Integer (`wanted`), otherwise None."""
     if not isinstance(value, int | Decimal) or misfit(value, wanted) is not None:
         return None
     return int(value)
@@ -90,7 +90,7 @@ FaultsOf = Callable[[str, str, JsonValue], Iterable[Breach]]
 
 
 def dictionary(document: Document) -> RuleResult:
-    """Check that the extension header is one dictionary."""
+    """Check that the extension header of a document is one dictionary."""
     found = document.extension_header
     if found is Gap.ABSENT:
         return RuleResult(UNSET)
@@ -100,22 +100,22 @@ def dictionary(document: Document) -> RuleResult:
 
 
 def value(document: Document) -> RuleResult:
-    """Check that every value is String, Binary or Numeric; known attributes have own rules."""
+    """Check that extension values are String, Binary or Numeric; known ones have own rules."""
     return _each(document, _value_faults)
 
 
 def number(document: Document) -> RuleResult:
-    """Check that Long and Integer attributes are whole numbers within their ranges."""
+    """Check that Long and Integer attributes of the extension header are whole and in range."""
     return _each(document, _number_faults)
 
 
 def text(document: Document) -> RuleResult:
-    """Check that String attributes are strings."""
+    """Check that the String attributes of the extension header are strings."""
     return _each(document, _text_faults)
 
 
 def delivery_count(document: Document) -> RuleResult:
-    """Check that a delivery count is not negative."""
+    """Check that the deliveryCount of the extension header is not negative."""
     found = document.attribute(names.DELIVERY_COUNT)
     if found is Gap.ABSENT:
         return RuleResult(UNSET)
@@ -128,7 +128,7 @@ def delivery_count(document: Document) -> RuleResult:
 
 
 def expiry(document: Document) -> RuleResult:
-    """Return if expireTime lies before birth or after the due time; between is a breach."""
+    """Check expireTime: it must lie before the birth time or after the due time of the message."""
     found = document.attribute(names.EXPIRE_TIME)
     if found is Gap.ABSENT:
         return RuleResult(UNSET)

@@ -41,7 +41,7 @@ _BINARY = "Binary, as base64"
 
 
 def wrapper(document: Document) -> RuleResult:
-    """Check that the document is a dictionary with a dictionary "message"."""
+    """Check that the document is a dictionary that has a dictionary "message"."""
     found = document.dictionary_faults("", document.value, _WRAPPER)
     return make_result(
         found or document.dictionary_faults(WRAPPER_POINTER, document.message, _WRAPPER)
@@ -49,23 +49,23 @@ def wrapper(document: Document) -> RuleResult:
 
 
 def version(document: Document) -> RuleResult:
-    """Check that the version is present and a String."""
+    """Check that the message has a version of type String."""
     pointer = f"{WRAPPER_POINTER}/{names.VERSION}"
     return _require(below(document.message, names.VERSION), pointer, Type.STRING)
 
 
 def header(document: Document) -> RuleResult:
-    """Check that the header is present and a KeyValue."""
+    """Check that the message has a header of type KeyValue."""
     return _key_value(document, names.HEADER)
 
 
 def properties(document: Document) -> RuleResult:
-    """Check that the properties are present and a KeyValue, which may be empty."""
+    """Check that the message has properties of type KeyValue, which may be empty."""
     return _key_value(document, names.PROPERTIES)
 
 
 def value(document: Document) -> RuleResult:
-    """Check that each value in header and properties is String, Binary or Numeric.
+    """Check that each value in header and properties of a message is String, Binary or Numeric.
 
     Attributes of the header have their own rules.
     """
@@ -87,7 +87,7 @@ def value(document: Document) -> RuleResult:
 
 
 def data(document: Document) -> RuleResult:
-    """Check that the data are Binary; the text does not define Binary in JSON."""
+    """Check that a message's data, if present, are Binary; the text has no Binary in JSON."""
     found = below(document.message, names.DATA)
     if isinstance(found, Gap):
         return _gap(found)
@@ -99,32 +99,32 @@ def data(document: Document) -> RuleResult:
 
 
 def message_id(document: Document) -> RuleResult:
-    """Check that the message id is present and a String that is not empty."""
+    """Check that the message header has a messageId, a String that is not empty."""
     return _attribute(document, names.MESSAGE_ID, _empty_faults)
 
 
 def born_timestamp(document: Document) -> RuleResult:
-    """Check that the bornTimestamp is present and a Long."""
+    """Check that the message header has a bornTimestamp of type Long."""
     return _attribute(document, names.BORN_TIMESTAMP)
 
 
 def born_host(document: Document) -> RuleResult:
-    """Check that the bornHost is present and a String that is not empty."""
+    """Check that the message header has a bornHost, a String that is not empty."""
     return _attribute(document, names.BORN_HOST, _empty_faults)
 
 
 def qos(document: Document) -> RuleResult:
-    """Check that the quality of service is 0, 1 or 2 if it is present."""
+    """Check that the qos in a message header is 0, 1 or 2, if present."""
     return _attribute(document, names.QOS, _qos_faults, required=False)
 
 
 def destination(document: Document) -> RuleResult:
-    """Check that the destination is present and a String."""
+    """Check that the message header has a destination of type String."""
     return _attribute(document, names.DESTINATION)
 
 
 def compression(document: Document) -> RuleResult:
-    """Check that the compression is a String if it is present."""
+    """Check that the compression in a message header is a String, if present."""
     return _attribute(document, names.COMPRESSION, required=False)
 
 

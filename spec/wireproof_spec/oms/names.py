@@ -4,7 +4,7 @@ from enum import Enum
 
 
 class Type(Enum):
-    """The abstract types of attributes."""
+    """The types that the OpenMessaging text gives to attributes."""
 
     LONG = "Long"
     INTEGER = "Integer"

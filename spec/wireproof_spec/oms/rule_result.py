@@ -11,9 +11,9 @@ NOT_THERE = "not-there"
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """A breach: its kind, its JSON pointer, what was expected and what was found.
+    """A place in a document that breaks a rule: a JSON pointer, what was expected and found.
 
-    `at_name` means that the name is wrong, not the value.
+    `kind` names the sort of breach. `at_name` means that the name is wrong, not the value.
     """
 
     kind: str
@@ -25,13 +25,13 @@ class Breach:
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """The result of one rule; `state` is a word of this module or the kind of the first breach."""
+    """A rule's result for a document; `state`: a word of this module or a breach's kind."""
 
     state: str
     faults: tuple[Breach, ...] = ()
 
 
 def make_result(faults: Iterable[Breach], otherwise: str = DESCRIBED) -> RuleResult:
-    """Return the result with these breaches, or the state `otherwise` if there are none."""
+    """Return a rule's result: the breaches, or the state `otherwise` if there are none."""
     found = tuple(faults)
     return RuleResult(found[0].kind if found else otherwise, found)

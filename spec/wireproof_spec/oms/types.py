@@ -35,7 +35,7 @@ _LONGEST = 60
 
 
 def kind_of(value: JsonValue) -> str:
-    """Return the kind of a JSON value; NaN and infinity are not numbers."""
+    """Return the name of a JSON value's kind, such as string; NaN and infinity are no numbers."""
     if value is None:
         return NULL
     if isinstance(value, bool):
@@ -50,7 +50,7 @@ def kind_of(value: JsonValue) -> str:
 
 
 def misfit(value: JsonValue, wanted: Type) -> str | None:
-    """Return a word that says why a value is not of a type; None if it is.
+    """Return a word that says why a value is not of a type; None if the value is of that type.
 
     1000.0 and 1e3 are whole numbers, however they are written; booleans are not numbers.
     """
@@ -66,27 +66,27 @@ def misfit(value: JsonValue, wanted: Type) -> str | None:
 
 
 def misfits(pointer: str, value: JsonValue, wanted: Type) -> Iterator[Breach]:
-    """Yield the breach of a value that is not of a type."""
+    """Yield a breach if the value at a JSON pointer is not of the wanted type."""
     word = misfit(value, wanted)
     if word is not None:
         yield Breach(word, pointer, DUE[wanted], literal(value))
 
 
 def no_values(pointer: str, value: JsonValue) -> Iterator[Breach]:
-    """Yield the breach of a value that a KeyValue cannot contain."""
+    """Yield a breach if a KeyValue cannot contain the value at a JSON pointer."""
     kind = kind_of(value)
     if kind in NO_VALUES:
         yield Breach(kind, pointer, "a String, Binary or Numeric value", literal(value))
 
 
 def members(pointer: str, value: dict[str, JsonValue]) -> Iterator[tuple[str, str, JsonValue]]:
-    """Yield the name, pointer and value of each member."""
+    """Yield name, JSON pointer and value of each member of the object at a pointer."""
     for name, below in value.items():
         yield name, child_pointer(pointer, name), below
 
 
 def is_base64(text: str) -> bool:
-    """Return True if a string can be Binary: base64 with padding."""
+    """Return True if a string is base64 with padding, and so can be of type Binary."""
     return _BASE64.fullmatch(text) is not None
 
 

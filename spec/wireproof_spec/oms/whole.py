@@ -28,7 +28,7 @@ _LONGEST = 40
 
 
 def unique_name(document: Document) -> RuleResult:
-    """Check that each dictionary has each name once."""
+    """Check that no dictionary in the document has the same name twice."""
     if document.refusal is not None:
         return RuleResult(UNREADABLE)
     return make_result(
@@ -39,14 +39,17 @@ def unique_name(document: Document) -> RuleResult:
 
 
 def printable(document: Document) -> RuleResult:
-    """Check that every String consists of printable Unicode characters."""
+    """Check that every String in the document has only printable Unicode characters."""
     if document.refusal is not None:
         return RuleResult(UNREADABLE)
     return make_result(_unprintable("", document.value))
 
 
 def known_name(document: Document) -> RuleResult:
-    """Find names that the text does not define, and those among them that look misspelled."""
+    """Check that no name in the document looks like a misspelling of a name of the text.
+
+    The result also says whether there are names that the text does not define.
+    """
     held = list(_list_names(document))
     if document.refusal is not None or not any(isinstance(each[1], Mapping) for each in held):
         return RuleResult(UNREADABLE)
@@ -62,7 +65,7 @@ def known_name(document: Document) -> RuleResult:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is similar to this one, or None."""
+    """Return the known name of which a name may be a misspelling, or None."""
     if len(name) > _LONGEST:
         return None
     plain = {_plain(each): each for each in known}

@@ -41,7 +41,7 @@ def test_discarded(system: System, after: int) -> Observation:
 @case("oms/expire/unset", clause="oms.expire.unset", needs=("expire-time",), waiting=True)
 @pytest.mark.parametrize("is_second", [False, True], ids=["alone", "after-expiring"])
 def test_unset(system: System, *, is_second: bool) -> Observation:
-    """A message without expireTime is delivered, however late somebody receives."""
+    """A message without expireTime is delivered, however late a consumer first receives."""
     destination, consumer = system.warm_destination()
     if is_second:
         _send_expiring(destination, SOONEST_MS)
@@ -91,7 +91,7 @@ def test_delivered(system: System) -> Observation:
     waiting=True,
 )
 def test_between(system: System) -> Observation:
-    """A message that expires before it is due never expires, or is discarded undelivered."""
+    """A message that expires before its delivery time is delivered anyway or never delivered."""
     destination, consumer = system.warm_destination()
     sent, _ = _send_expiring(destination, 500, **{names.DELAY_TIME: 5000})
     if not sent.is_accepted:
@@ -105,7 +105,7 @@ def test_between(system: System) -> Observation:
 
 @case("oms/expire/base", clause="oms.expire.base", needs=("expire-time",), waiting=True)
 def test_base(system: System) -> Observation:
-    """An expireTime counts from 1970, or from sending: two messages side by side show it."""
+    """Of two messages, one with absolute and one with relative expireTime, one is delivered."""
     found = _send_both(system, SOONEST_MS)
     if isinstance(found, Observation):
         return found

@@ -78,7 +78,7 @@ def test_subset(system: System, name: str, value: JsonValue) -> Observation:
 )
 @pytest.mark.parametrize("count", ["no-header", "none", "all"])
 def test_subset_of_several(system: System, count: str) -> Observation:
-    """A message is accepted without an extension header, with an empty one, and with all of it."""
+    """A message is accepted without an extension header, with an empty one and with a full one."""
     if count == "no-header":
         return _observe_accepted(system, None)
     every = ONE_BY_ONE.values() if count == "all" else ()

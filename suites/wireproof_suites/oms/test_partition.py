@@ -73,7 +73,7 @@ def test_unknown(system: System, number: int) -> Observation:
 @case("oms/partition/no-wrap", clause="oms.partition.no-wrap", needs=NEEDS, waiting=True)
 @pytest.mark.parametrize("number", [2**8 + 1, 2**15 + 2, 40_000, 2**16 + 1, 70_000, 2**31 - 1])
 def test_no_wrap(system: System, number: int) -> Observation:
-    """A large partition number does not become another number."""
+    """A message for a large partition number is refused or goes there, not to another one."""
     return _observe_unknown(system, number)
 
 

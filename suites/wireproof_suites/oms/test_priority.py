@@ -6,6 +6,7 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.observation import Observation, observed
+from wireproof_kit.oms.adapter.messages import NOTHING
 from wireproof_kit.oms.adapter.system import System
 from wireproof_kit.runner.patience import PUSH
 from wireproof_spec.oms import names
@@ -56,7 +57,7 @@ def test_outside(system: System, priority: int) -> Observation:
 @case("oms/priority/not-folded", clause="oms.priority.not-folded", needs=NEEDS, waiting=True)
 @pytest.mark.parametrize("priority", OUTSIDE)
 def test_not_folded(system: System, priority: int) -> Observation:
-    """A priority outside 1 to 10 does not become another one: it is kept, unset, or 5."""
+    """A message with a priority outside 1 to 10 arrives with that priority, with 5, or none."""
     trip = travel(system, {names.PRIORITY: priority})
     if trip.delivery is None:
         return trip.failure() or missing()
@@ -78,7 +79,7 @@ def test_order(system: System) -> Observation:
 
 @case("oms/priority/default-order", clause="oms.priority.default", needs=NEEDS, waiting=True)
 def test_default_order(system: System) -> Observation:
-    """Out of a backlog, messages without priority come among those of priority 5."""
+    """Messages without priority, in a backlog, are delivered among those of priority 5."""
     lowest, middle, highest = names.LOWEST_PRIORITY, names.DEFAULT_PRIORITY, names.HIGHEST_PRIORITY
     order = _take_backlog(system, (lowest, middle, highest, UNSET))
     if isinstance(order, Observation):
@@ -100,7 +101,7 @@ def _take_backlog(system: System, priorities: Sequence[int]) -> list[int] | Obse
     sent_as: dict[str, int] = {}
     for number in range(count):
         priority = priorities[number * STEP % count // OF_EACH]
-        sent = destination.send({} if priority == UNSET else {names.PRIORITY: priority})
+        sent = destination.send(NOTHING if priority == UNSET else {names.PRIORITY: priority})
         if not sent.is_accepted:
             return observed("refused", note=sent.why)
         sent_as[sent.key] = priority

@@ -24,7 +24,7 @@ def test_again(system: System) -> Observation:
 
 @case("oms/delivery-count/present", clause="oms.delivery-count.present", needs=NEEDS, waiting=True)
 def test_present(system: System) -> Observation:
-    """A message that is delivered again has a deliveryCount, an Integer."""
+    """A redelivered message has a deliveryCount of type Integer."""
     deliveries = take_again(system, 2)
     if isinstance(deliveries, Observation):
         return deliveries
@@ -41,7 +41,7 @@ def test_present(system: System) -> Observation:
     waiting=True,
 )
 def test_not_negative(system: System) -> Observation:
-    """No deliveryCount of a message's first three deliveries is negative."""
+    """In the first three deliveries of a message, deliveryCount is never negative."""
     deliveries = take_again(system, 3)
     if isinstance(deliveries, Observation):
         return deliveries

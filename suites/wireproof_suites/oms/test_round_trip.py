@@ -4,6 +4,7 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.observation import Observation, observed
+from wireproof_kit.oms.adapter.messages import NOTHING
 from wireproof_kit.oms.adapter.system import System
 from wireproof_spec.oms import names
 from wireproof_spec.strict_json import JsonValue
@@ -149,7 +150,7 @@ CLAIMED: dict[str, tuple[str, JsonValue]] = {
 @pytest.mark.parametrize(("name", "value"), CLAIMED.values(), ids=CLAIMED)
 def test_claimed(system: System, name: str, value: JsonValue) -> Observation:
     """A consumer gets each attribute that the system claims, as sent or as the server sets it."""
-    trip = travel(system, {} if value is None else {name: value})
+    trip = travel(system, NOTHING if value is None else {name: value})
     if trip.delivery is None:
         return trip.failure() or missing()
     return observed("arrives" if name in trip.delivery.attributes else "dropped")
@@ -162,7 +163,7 @@ def test_claimed(system: System, name: str, value: JsonValue) -> Observation:
     waiting=True,
 )
 def test_claimed_delivery_count(system: System) -> Observation:
-    """A consumer is given a deliveryCount, if that is claimed, when a message comes again."""
+    """If the system claims deliveryCount, a consumer gets one with each redelivered message."""
     deliveries = take_again(system, 2)
     if isinstance(deliveries, Observation):
         return deliveries

@@ -6,7 +6,7 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.oms.adapter.messages import Delivery, Sent, attributes_of
+from wireproof_kit.oms.adapter.messages import NOTHING, Delivery, Sent, attributes_of
 from wireproof_kit.oms.adapter.system import ServerClock, System
 from wireproof_spec.oms import names
 from wireproof_spec.strict_json import JsonValue
@@ -59,7 +59,7 @@ def _observe_time(clock: ServerClock, sent: Sent, delivery: Delivery) -> Observa
     waiting=True,
 )
 def test_timestamp_stable(system: System) -> Observation:
-    """Two groups that read a message one after the other are told the same storeTimestamp."""
+    """Two consumer groups that read a message one after the other get the same storeTimestamp."""
     destination, consumer = system.warm_destination()
     other = destination.new_consumer("wp_other_group")
     sent = destination.send()
@@ -156,7 +156,7 @@ def test_host_not_empty(system: System) -> Observation:
 
 
 def _observe_host(system: System, host: str | None) -> Observation:
-    trip = travel(system, {} if host is None else {names.STORE_HOST: host})
+    trip = travel(system, NOTHING if host is None else {names.STORE_HOST: host})
     if trip.delivery is None:
         return trip.failure() or missing()
     told = trip.delivery.attributes.get(names.STORE_HOST)

@@ -16,7 +16,7 @@ PREPARED = "oms.transaction.prepared"
 
 @case("oms/transaction/committed", clause=SAME_ID, needs=NEEDS, waiting=True)
 def test_committed(system: System) -> Observation:
-    """The transactionId is the same in the prepare, in the commit and at the consumer."""
+    """A message has the same transactionId when prepared, when committed and at the consumer."""
     destination, consumer = system.warm_destination()
     prepared = _prepare(destination)
     if not prepared.is_accepted:

@@ -156,7 +156,7 @@ def test_the_past_ends_where_the_target_was_started_anew() -> None:
     history = TargetHistory()
     history.add(1, 256)
     history.note_death([Anomaly(DIED, tuple(CASES), likely=2)], 3.0, lambda: "")
-    history.begin()
+    history.begin(has_data=False)
     history.add(4, 256)
     history.note_death([Anomaly(Trouble("answer", "wrong"), tuple(CASES))], 5.0, lambda: "")
 

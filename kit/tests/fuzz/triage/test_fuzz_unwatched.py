@@ -74,6 +74,7 @@ class Reviving:
 
     pids: list[int | None]
     can_restart: bool = True
+    may_restart: bool = False
     last_words: LastWords = lambda: ""
     pid: int | None = field(default=None, init=False)
 
@@ -91,6 +92,9 @@ class Reviving:
         return cast(FuzzSession, fuzz_session)
 
     def revive(self, *, stuck: bool = False) -> bool:
+        return True
+
+    def restart(self) -> bool:
         return True
 
 

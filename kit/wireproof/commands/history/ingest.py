@@ -94,7 +94,7 @@ def ingest(
 
 
 def check_named(bundles: tuple[str, ...], history: str) -> None:
-    """Check the named bundles and the history before waiting for Spark.
+    """Check that bundles and history exist, before the long start of Spark.
 
     Raises:
         UsageFault: a file does not exist, a folder has no bundle, or the history is no history.
@@ -116,7 +116,7 @@ def check_named(bundles: tuple[str, ...], history: str) -> None:
 
 
 def take(bundles: tuple[str, ...], history: str, how: "How", wanted: "Wanted") -> "IngestResult":
-    """Add bundles to a history; a folder stands for all bundles in it.
+    """Start Spark and add bundles to a history; a folder stands for all bundles in it.
 
     Raises:
         UsageFault: Spark or the history failed; or, if strict, a bundle is damaged or foreign.
@@ -128,7 +128,7 @@ def take(bundles: tuple[str, ...], history: str, how: "How", wanted: "Wanted") -
 
 
 def finish(taken: "IngestResult") -> int:
-    """Return the exit code; write a sentence to stderr if bundles were refused."""
+    """Return the exit code of an ingest; if bundles were refused, say so on stderr."""
     if not taken.refused:
         return 0
     listed = taken.refused if manner().verbose else taken.refused[:LISTED]
@@ -144,7 +144,7 @@ def finish(taken: "IngestResult") -> int:
 
 
 def lines(taken: "IngestResult", history: str) -> Iterator[str]:
-    """Return the result of an ingest as lines of text."""
+    """Return the lines that tell the user the result of an ingest."""
     already = f", {taken.already} there already" if taken.already else ""
     took = f"{count_noun(taken.bundles, 'bundle')} taken{already}"
     findings = f", {count_noun(taken.findings, 'finding')}" if taken.findings else ""

@@ -7,18 +7,22 @@ from typing import Final, TypeAlias
 from wireproof_kit.fuzz.campaign.blocklist import Blocklist
 from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
-from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.case import RESTART, WHOLE, Case
 from wireproof_kit.fuzz.driver import Generation
+from wireproof_kit.fuzz.generate.held_cases import nothing_in
 from wireproof_kit.fuzz.send.batch_order import SortedBatch, Sorter
 
 BATCH: Final = 256
+FIRST_RESTART: Final = 16
+"""Batches before the first restart of the target. Each time twice as many lie before the next
+one: some brokers die of a long past, which a restart ends."""
 PIECE: Final = 16
-"""The number of cases made between two reads from the target.
+"""How many cases are made before the kit reads from the target again.
 
 Cases are made while the target is busy, so that neither side waits for the other.
 """
 WATCHED: Final = 2
-"""One in this many batches is watched for deliveries."""
+"""In one of this many batches, the kit checks that stored messages are delivered."""
 QUIET: Final = 8
 """In one of this many batches cases run alone: no case can get what it waits for from another."""
 
@@ -28,7 +32,7 @@ Meanwhile: TypeAlias = Iterator[None]
 
 @dataclass(slots=True)
 class BatchInProgress:
-    """The cases of a batch made so far; the ones that may be sent are ready."""
+    """The cases of a batch made so far; `ready` has those that may be sent, sorted."""
 
     number: int
     ready: SortedBatch | None
@@ -37,13 +41,15 @@ class BatchInProgress:
 
 @dataclass(slots=True)
 class Batches:
-    """The batches of this worker, and the outcome of their cases.
+    """Makes the batches of one worker, and counts what became of their cases.
 
-    `left_out` counts those that may touch what is not the kit's own, `skipped` those like one
-    that was found to cost much.
+    `left_out` counts cases that may affect objects that the kit did not create, `skipped` cases
+    like one that was found to cost much. `restarts`: the target may be restarted as one of the
+    inputs.
     """
 
     plan: WorkerPlan
+    restarts: bool = False
     generation: Generation | None = None
     blocklist: Blocklist = field(default_factory=Blocklist)
     coverage: Coverage = field(default_factory=Coverage)
@@ -52,24 +58,36 @@ class Batches:
 
     @property
     def first(self) -> int:
-        """The number of the first batch."""
+        """The number of this worker's first batch."""
         return self.plan.first + self.plan.worker
 
     @property
     def step(self) -> int:
-        """The distance between two batches of this worker."""
+        """The difference between the numbers of two successive batches of this worker."""
         return self.plan.workers
 
     def is_behind(self, batch: int) -> bool:
-        """Return True if a batch lies behind the last case of the campaign."""
+        """Return True if a batch number comes after the campaign's last case."""
         return self.plan.cases is not None and batch * BATCH >= self.plan.cases
+
+    def restart_after(self, batch: int) -> Case | None:
+        """Return the case that restarts the target after a batch; None for most batches."""
+        chosen = self.plan.choice.frames or self.plan.choice.states
+        if chosen or not self.restarts or self.generation is None:
+            return None
+        rounds, rest = divmod(batch // self.step + 1 + FIRST_RESTART, FIRST_RESTART)
+        if rest or rounds < 2 or rounds & (rounds - 1):
+            return None
+        case = self.generation.case(batch * BATCH)
+        state = self.generation.start(case.state) or case.state
+        return nothing_in(case, state, RESTART, WHOLE)
 
     def is_quiet(self, batch: int) -> bool:
         """Return True if the cases of a batch must run alone."""
         return batch // self.step % QUIET == 1
 
     def begin(self, batch: int, sorter: Sorter | None) -> BatchInProgress:
-        """Begin to make a batch; without a sorter nothing of it is made ready."""
+        """Start a batch without cases; they are prepared for sending only with a sorter."""
         watch = batch // self.step % WATCHED == 0
         return BatchInProgress(
             batch, sorter.sort_cases((), watch=watch) if sorter is not None else None
@@ -90,7 +108,10 @@ class Batches:
                 yield
 
     def drop_blocked(self, made: BatchInProgress, sorter: Sorter | None) -> SortedBatch | None:
-        """Remove cases that may not be sent, or were blocked since they were made."""
+        """Return the batch without the cases blocked since they were made.
+
+        None without a sorter.
+        """
         kept = self.keep_sent(made.cases)
         ready = made.ready
         if sorter is None or ready is None or len(ready.batch) == len(kept):
@@ -98,7 +119,7 @@ class Batches:
         return sorter.sort_cases(kept, watch=ready.is_watched)
 
     def keep_sent(self, cases: Sequence[Case]) -> list[Case]:
-        """Return the cases that may be sent; count what they cover, and how many others are."""
+        """Return the cases that may be sent; count their coverage, and the others as skipped."""
         allowed = self.select_allowed(cases)
         kept = [case for case in allowed if self._is_sent(case)]
         self.skipped += len(allowed) - len(kept)
@@ -107,10 +128,11 @@ class Batches:
         return kept
 
     def make_again(self, batches: Iterable[int]) -> Sequence[Case]:
-        """Return the cases of earlier batches that may be sent, without counting any.
+        """Return the cases of earlier batches that may be sent, without counting them.
 
-        An exercise of the bystanders is none of them: it takes seconds, and a death that one
-        causes is told of it at once.
+        These include the restarts of the target after a batch. Cases with an exercise of the kit's
+        other clients are left out: an exercise takes seconds, and a death that it causes is
+        attributed to it at once.
         """
         found: list[Case] = []
         for batch in batches:
@@ -118,6 +140,8 @@ class Batches:
             for _ in self.make(made):
                 pass
             found += [case for case in made.cases if self._is_sent(case) and not case.exercise]
+            restart = self.restart_after(batch)
+            found += [restart] if restart is not None else []
         return found
 
     def select_allowed(self, cases: Sequence[Case]) -> Sequence[Case]:

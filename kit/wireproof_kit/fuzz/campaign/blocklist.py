@@ -13,17 +13,17 @@ Trigger = tuple[str, str, str]
 
 @dataclass(slots=True)
 class Blocklist:
-    """Mutations of fields that are no longer sent, and valid frames that are not."""
+    """The mutations of fields, and the valid frames, that a campaign no longer sends."""
 
     triggers: set[Trigger] = field(default_factory=set[Trigger])
     frames: set[bytes] = field(default_factory=set[bytes])
 
     def add(self, case: Case) -> None:
-        """Block all cases with the frame kind, field and mutation of a case."""
+        """Block all cases with the frame kind, field and mutation of the given case."""
         self.triggers.add((case.frame_kind, case.field, case.mutation))
 
     def add_frame(self, right: Case) -> None:
-        """Block a valid frame and all cases made from it."""
+        """Block the valid frame that the case `right` sends, and all cases mutated from it."""
         self.frames.update(step.data for step in right.steps)
 
     def holds(self, case: Case, generation: Generation | None) -> bool:

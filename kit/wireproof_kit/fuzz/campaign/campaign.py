@@ -10,9 +10,11 @@ from typing import Final
 
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
 from wireproof_kit.fuzz.campaign.batches import Batches, Meanwhile
+from wireproof_kit.fuzz.campaign.exchanges import planned_exchange, record_once, record_until_shown
 from wireproof_kit.fuzz.campaign.plan import FuzzTarget, WorkerPlan
 from wireproof_kit.fuzz.campaign.progress import CampaignListener
 from wireproof_kit.fuzz.campaign.records import cases_of, map_renamed
+from wireproof_kit.fuzz.campaign.restarts import not_started, split_at_restarts
 from wireproof_kit.fuzz.campaign.target_history import TargetHistory
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import FuzzSession, Generation
@@ -28,7 +30,7 @@ from wireproof_kit.fuzz.oracle.rules import (
 )
 from wireproof_kit.fuzz.send import pump
 from wireproof_kit.fuzz.send.batch_order import SortedBatch, Sorter
-from wireproof_kit.fuzz.send.engine import SILENCES, Counts, Engine
+from wireproof_kit.fuzz.send.engine import Counts, Engine
 from wireproof_kit.fuzz.send.fresh_names import Renaming, are_as_long
 from wireproof_kit.fuzz.send.replay import POLL_S, replay
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
@@ -46,16 +48,13 @@ from wireproof_kit.fuzz.triage.triage import Triage
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import FindingRecord
 
-RECORDINGS: Final = 3
-"""Exchanges at most until one shows the finding; it showed in most of several runs before."""
-NOT_SHOWN: Final = "the finding did not show in this run, which is recorded for its bytes only"
 RECORD_S: Final = 10.0
-"""Seconds at most for recording an exchange of many cases."""
+"""The most seconds for recording the transcript of many cases."""
 
 
 @dataclass(slots=True)
 class Campaign:
-    """The running campaign of one worker."""
+    """The running fuzz campaign of one worker against a broker."""
 
     plan: WorkerPlan
     fuzz_target: FuzzTarget
@@ -81,7 +80,7 @@ class Campaign:
     is_watched: bool = False
 
     def __post_init__(self) -> None:
-        self.batches = Batches(self.plan)
+        self.batches = Batches(self.plan, restarts=self.fuzz_target.may_restart)
         self.findings = Findings(self.plan.choice.seed, self._report)
         self._triage = Triage(self)
 
@@ -104,7 +103,7 @@ class Campaign:
             self.close(leave=engine is not None and engine.was_cut and not engine.is_well())
 
     def cases_of(self, record: FindingRecord) -> tuple[Case, ...]:
-        """Return the cases of a finding, with the names of this session.
+        """Return the cases of a recorded finding, with the names that exist in this session.
 
         Raises:
             UsageFault: the record is damaged, or has a state of another protocol.
@@ -115,29 +114,31 @@ class Campaign:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the start."""
+        """Seconds since the campaign's start."""
         return time.monotonic() - self._started
 
     @property
     def left_s(self) -> float:
-        """Seconds until the end."""
+        """Seconds until the campaign's end."""
         return self._ends_at - time.monotonic()
 
     @property
     def hunting_s(self) -> float:
-        """The seconds spent on anomalies."""
+        """The seconds spent on confirming and minimizing anomalies."""
         return self._triage.spent_s
 
     @property
     def names(self) -> Mapping[str, str]:
-        """The names on the target that cases use."""
+        """The names on the target that cases use, such as topics, by purpose."""
         return self._names
 
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Perform cases on fresh connections; return the anomaly of this rule that they cause."""
+        """Send cases on fresh connections; return the anomaly of the rule `violated`, or None."""
         engine, watch = self._engine, self._watch
         if engine is None:
             return None
+        if any(case.is_restart for case in cases):
+            return self.probe_fresh(cases, 0.0)
         engine.close()
         if violated in (FILES, MEMORY):
             brief = [case for case in cases if not case.is_held]  # they are repeated many times
@@ -155,34 +156,46 @@ class Campaign:
         return _alike(found, violated)
 
     def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
-        """Send cases to a target that was just started, then wait; return the death they cause."""
+        """Send cases to a newly started target and wait; return the death they cause, or None."""
         if not self.fuzz_target.can_restart:
             return None
         if (self._engine is None or not self._engine.is_unused) and not self._revive(stuck=True):
             return None
-        engine = self._engine
-        if engine is None:
-            return None
-        # On a busy machine three answers are late soon; then the sixtieth case was never sent.
-        engine.is_brief, engine.most_silences = True, math.inf
-        found = replay(
-            engine, cases, watch=self.is_watched, wait_s=wait_s, is_over=self._triage.out_of_time
-        )
-        engine.is_brief, engine.most_silences = False, SILENCES
-        engine.close()
+        found: list[Anomaly] = []
+        for part, restart in split_at_restarts(cases):
+            if (engine := self._engine) is None:
+                break
+            wait_for = 0.0 if restart else wait_s
+            is_over = self._triage.out_of_time
+            found = replay(engine, part, watch=self.is_watched, wait_s=wait_for, is_over=is_over)
+            if _alike(found, DEAD) is None and restart is not None:
+                found = self.restart(restart)
+            if _alike(found, DEAD) is not None:
+                break
         self.heal(found)
         return _alike(found, DEAD)
 
+    def restart(self, case: Case) -> list[Anomaly]:
+        """Restart the target with its data.
+
+        Return the anomaly if it does not start, or nothing.
+        """
+        self.close(leave=True)
+        if self.fuzz_target.restart():
+            with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
+                self.open(has_data=True)
+                return []
+        return [not_started(case)]
+
     def recent_past(self) -> Sequence[Case]:
-        """Return the cases that were sent to the target before its latest death, made again."""
+        """Generate again the cases sent to the target before its latest death, and return them."""
         return self.batches.make_again(self.history.past)
 
     def probe_apart(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Perform each case on its own connections, followed by a sentinel; return the anomaly.
+        """Send each case on its own connections, then a sentinel; return the anomaly, or None.
 
-        Some faults show only in the request after the case. The campaign that recorded the finding
-        may also have known that a case closes its connection; whoever repeats it does not know
-        that.
+        Some faults show only in the request after the case. Also, the campaign that recorded the
+        finding may have known that a case closes its connection, which a repetition does not know.
         """
         engine = self._engine
         if engine is None:
@@ -192,7 +205,7 @@ class Campaign:
         return _alike(found, violated)
 
     def shows(self, cases: Sequence[Case], violated: str) -> bool:
-        """Send cases on fresh connections; return True if they violate the rule."""
+        """Send cases on fresh connections; return True if they violate the rule `violated`."""
         if self.probe(cases, violated) is not None:
             return True
         # What is wrong with the request of somebody else shows with that of whoever comes next.
@@ -202,7 +215,7 @@ class Campaign:
         )
 
     def disturbs(self, cases: Sequence[Case]) -> bool:
-        """Perform cases one by one; return True if a bystander misses something afterwards."""
+        """Send cases one by one; return True if the kit's own clients are disturbed afterwards."""
         engine = self._engine
         if engine is None:
             return False
@@ -227,6 +240,15 @@ class Campaign:
             self.listener.went_on(self)
             if self._has_enough():
                 break
+            self._restart_after(batch)
+
+    def _restart_after(self, batch: int) -> None:
+        case = self.batches.restart_after(batch)
+        if case is None or self.is_over():
+            return
+        found = self.restart(case)
+        self.history.note_death(found, self.elapsed_s, self.fuzz_target.last_words)
+        self._triage.follow_all(found, self._has_enough)
 
     def _await_held(self) -> None:
         """Wait for the conversations that are still held open when all cases are sent."""
@@ -277,56 +299,33 @@ class Campaign:
         self.listener.on_finding(self, finding)
 
     def record_exchange(self, cases: Sequence[Case], violated: str) -> Transcript:
-        """Return the exchange of cases sent once more, one by one, while there is time.
+        """Send cases once more, one by one, while there is time; return the transcript.
 
-        An exchange that contains the answer must not be shown for a finding that says it is
-        missing: where one connection shows the finding, the cases are sent until they show it.
+        A finding that says an answer is missing must not show a transcript that contains it. So,
+        if one connection can show the finding, the cases are sent until they show it.
         """
-        transcript, shown = self._record_once(cases)
-        is_decidable = violated in OF_ONE_CASE and len(cases) == 1
-        for _ in range(RECORDINGS - 1):
-            if not is_decidable or violated in shown or self._engine is None or self.is_over():
-                break
-            transcript, shown = self._record_once(cases)
-        if not is_decidable or violated in shown:
-            return transcript
-        transcript.add("note", "", note=NOT_SHOWN)
-        return transcript
+        return record_until_shown(
+            lambda: self._record_once(cases),
+            wanted=violated if violated in OF_ONE_CASE and len(cases) == 1 else None,
+            is_over=lambda: self._engine is None or self.is_over(),
+        )
 
     def plan_exchange(self, cases: Sequence[Case]) -> Transcript:
-        """Return what cases send, without sending it: the target may be gone for good."""
-        transcript = Transcript()
+        """Return a transcript of the bytes that cases would send, as the target may be gone."""
         generation = self.batches.generation
-        for case in cases:
-            names: dict[int, str] = {}
-            for step in case.steps:
-                if step.connection not in names:
-                    names[step.connection] = name = transcript.connection_label()
-                    transcript.add("open", name)
-                    for first in generation.enter(case.state) if generation else ():
-                        transcript.add("send", name, data=first.data)
-                transcript.add("send", names[step.connection], data=step.data)
-            for name in names.values():
-                transcript.add("close", name, note="sending direction only")
-        return transcript
+        return planned_exchange(cases, generation.enter if generation else lambda _: ())
 
     def _record_once(self, cases: Sequence[Case]) -> tuple[Transcript, set[str]]:
         """Return the exchange of cases, and the rules that it violates."""
-        transcript, shown = Transcript(), set[str]()
-        if self._engine is None:
-            return transcript, shown
         now = time.monotonic()
         until = max(now, min(now + RECORD_S, self._ends_at))
-        for case in cases:
-            found = self._engine.perform_one(case, transcript)
-            shown |= {found.trouble.violated} if found is not None else set()
-            if time.monotonic() > until:
-                break
+        recorded = record_once(cases, lambda: self._engine, self.restart, until)
+        engine = self._engine
         if self.is_over():
             self.close(leave=True)
-        elif not self._engine.is_well() and not self._engine.is_well():
+        elif engine is None or not (engine.is_well() or engine.is_well()):
             self._revive(stuck=True)
-        return transcript, shown
+        return recorded
 
     def _has_enough(self) -> bool:
         """Return True if the campaign stops at its first finding and has one."""
@@ -339,7 +338,7 @@ class Campaign:
         return self.batches.is_behind(self.batch)
 
     def heal(self, found: Sequence[Anomaly]) -> bool:
-        """Restart the target if it ended or is stuck; return True if it is healthy."""
+        """Restart the target if it ended or is stuck; return True if it works."""
         kinds = {each.trouble.violated for each in found}
         if DEAD in kinds:
             return self._revive()
@@ -363,12 +362,15 @@ class Campaign:
         self.died = True
         return False
 
-    def open(self) -> None:
-        """Open a session on the target and make the cases for its names."""
+    def open(self, *, has_data: bool = False) -> None:
+        """Open a session on the target and make the generator of cases for its names.
+
+        `has_data`: the target was restarted and still has its earlier data.
+        """
         fuzz_session = self.fuzz_target.open()
         self.fingerprint = fuzz_session.fingerprint
         self.patience_s = fuzz_session.patience_s
-        self.history.begin()
+        self.history.begin(has_data=has_data)
         generation = self._made_for(fuzz_session)
         now = Renaming(map_renamed(self._names, fuzz_session.names))
         self._engine = Engine(

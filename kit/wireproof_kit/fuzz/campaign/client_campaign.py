@@ -26,12 +26,12 @@ from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import FindingRecord
 
 AT_ONCE: Final = 128
-"""Cases after which anomalies are followed."""
+"""How many cases are tried before their anomalies are confirmed and minimized."""
 
 
 @dataclass(slots=True)
 class ClientCampaign:
-    """The running campaign of one worker against a client."""
+    """The running fuzz campaign of one worker against a client."""
 
     plan: WorkerPlan
     open_session: Callable[[], ClientFuzzSession]
@@ -79,14 +79,14 @@ class ClientCampaign:
             self.close()
 
     def open(self) -> None:
-        """Start the client and see what it can do."""
+        """Start the client and find out which states it can be brought into."""
         self._session = self.open_session()
         self.fingerprint = self._session.fingerprint
         self.patience_s = self._session.patience_s
         self.batches.generation = self._session.generation(self.plan.choice)
 
     def close(self) -> None:
-        """End every client."""
+        """End every client that still runs."""
         if self._session is not None:
             self._session.close()
 
@@ -102,17 +102,17 @@ class ClientCampaign:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the start."""
+        """Seconds since the campaign's start."""
         return time.monotonic() - self._started
 
     @property
     def left_s(self) -> float:
-        """Seconds until the end."""
+        """Seconds until the campaign's end."""
         return self._ends_at - time.monotonic()
 
     @property
     def hunting_s(self) -> float:
-        """The seconds spent on anomalies."""
+        """The seconds spent on confirming and minimizing anomalies."""
         return self._triage.spent_s
 
     def is_over(self) -> bool:
@@ -121,7 +121,7 @@ class ClientCampaign:
         return is_behind or self.is_interrupted() or time.monotonic() >= self._ends_at
 
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Try cases with clients just started; return the anomaly of this rule that they cause."""
+        """Try cases with newly started clients; return the anomaly of the rule, or None."""
 
         def is_it(anomaly: Anomaly) -> bool:
             return anomaly.trouble.violated == violated
@@ -129,27 +129,27 @@ class ClientCampaign:
         return next(filter(is_it, self._try(cases, is_it)), None)
 
     def shows(self, cases: Sequence[Case], violated: str) -> bool:
-        """Try cases with clients just started; return True if they violate the rule."""
+        """Try cases with newly started clients; return True if they violate the rule."""
         return self.probe(cases, violated) is not None
 
     def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
-        """Return None: clients have no past."""
+        """Return None: earlier cases cannot affect a client, since each one is newly started."""
         return None
 
     def recent_past(self) -> Sequence[Case]:
-        """Return nothing: clients have no past."""
+        """Return no cases: earlier ones cannot affect a client, since each is newly started."""
         return ()
 
     def heal(self, found: Sequence[Anomaly]) -> bool:
-        """Return True: the next client is a new one."""
+        """Return True: the next client is newly started."""
         return True
 
     def record_exchange(self, cases: Sequence[Case], violated: str) -> Transcript:
-        """Try cases once more and return the exchange."""
+        """Try cases once more and return the transcript."""
         return self._session.record(cases, self._is_cut) if self._session else Transcript()
 
     def plan_exchange(self, cases: Sequence[Case]) -> Transcript:
-        """Return an empty exchange: what is sent depends on what the client does."""
+        """Return an empty transcript: what is sent depends on what the client does."""
         return Transcript()
 
     def _run_batch(self) -> None:

@@ -11,13 +11,13 @@ from typing import TypeAlias, cast
 from wireproof_kit.fuzz.case import Case
 
 Row: TypeAlias = tuple[str, str, str, str]
-"""Frame, field, mutation, state."""
+"""Frame kind, field, mutation and state of a case: a row of the coverage table."""
 Told: TypeAlias = dict[str, dict[str, dict[str, dict[str, int]]]]
-"""How many cases, by frame, field, mutation, state."""
+"""Numbers of cases by frame kind, field, mutation and state, as JSON."""
 
 
 class Coverage:
-    """Counts cases by frame, field, mutation and state."""
+    """Counts the sent cases by frame kind, field, mutation and state."""
 
     __slots__ = ("_counts",)
 
@@ -47,7 +47,7 @@ class Coverage:
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def fields(self) -> frozenset[tuple[str, str]]:
-        """Return the counted fields, each with its frame."""
+        """Return frame kind and path of each field that was mutated."""
         return frozenset((frame, field) for frame, field, _, _ in self._counts)
 
     def as_json(self) -> Told:

@@ -17,14 +17,14 @@ MOST_BYTES: Final = 65_536
 MOST_LINES: Final = 12
 LONGEST_LINE: Final = 200
 COMES_WITHIN_S: Final = 1.0
-"""Seconds that a command may take to pass on what the target wrote."""
+"""Seconds that the log command may take to pass on what the target wrote."""
 POLL_S: Final = 0.05
 ENDS_WITHIN_S: Final = 5.0
 
 _REASON = re.compile(r"panic|fatal|exception|traceback|assert|segmentation|sigsegv|signal", re.I)
 
 LastWords: TypeAlias = Callable[[], str]
-"""Returns what the target wrote since the last call, as far as it tells why it died."""
+"""Returns the lines that the target logged since the last call that say why it died."""
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class LogReader:
         self._at = self._size()
 
     def read_new(self) -> str:
-        """Return the last words among what was appended since the last call; empty if nothing."""
+        """Return the few lines appended since the last call that say why the target died."""
         deadline = time.monotonic() + self.wait_s
         while self._size() == self._at and time.monotonic() < deadline:
             time.sleep(POLL_S)
@@ -62,7 +62,7 @@ class LogReader:
 
 
 def quote_last_words(text: str) -> str:
-    """Return few lines of a log: from the one that gives a reason on, else the last ones."""
+    """Return a few lines of a log: from the first that gives a reason on, else the last ones."""
     lines = [line[:LONGEST_LINE] for line in text.splitlines() if line.strip()]
     reason = next((at for at, line in enumerate(lines) if _REASON.search(line)), None)
     start = max(len(lines) - MOST_LINES, 0) if reason is None else reason
@@ -80,7 +80,9 @@ def check_log(path: Path) -> None:
 
 @contextmanager
 def read_last_words(log: Path | None, command: str | None) -> Generator[LastWords]:
-    """Read a log, or what a command writes while the block runs; without both nothing is said.
+    """Follow a log file, or the output of a command while the block runs; without both, nothing.
+
+    Yield the function that returns the newest lines that say why the target died.
 
     Raises:
         UsageFault: the command cannot be started.

@@ -9,14 +9,18 @@ from wireproof_spec.record import FindingRecord
 
 
 class FuzzTarget(Protocol):
-    """A target of a campaign: opens sessions, and restarts the target."""
+    """The target of a campaign: opens sessions on it, and restarts it."""
 
     def open(self) -> FuzzSession:
         """Open a session on the target, which must be healthy."""
         ...
 
     def revive(self, *, stuck: bool = False) -> bool:
-        """Restart a target that ended or is stuck; return True if it runs."""
+        """Restart the target if it ended or is stuck; return True if it runs."""
+        ...
+
+    def restart(self) -> bool:
+        """Restart a working target with its data; return True if it runs again."""
         ...
 
     @property
@@ -25,8 +29,13 @@ class FuzzTarget(Protocol):
         ...
 
     @property
+    def may_restart(self) -> bool:
+        """Whether a campaign may restart a working target as one of its inputs."""
+        ...
+
+    @property
     def last_words(self) -> LastWords:
-        """Returns what the target wrote since the last call, as far as it tells why it died."""
+        """A function that returns log lines since its last call that say why the target died."""
         ...
 
     @property
@@ -37,9 +46,10 @@ class FuzzTarget(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlan:
-    """The batches of one worker: `worker`, `worker` + `workers` and so on, from `first`.
+    """What one worker of a campaign does, and for how long.
 
-    Unless `hazardous`, cases are left out that may touch what was on the target before.
+    Its batches are `worker`, `worker` + `workers` and so on, from `first`. Unless `hazardous`, it
+    leaves out cases that may affect data that was on the target before.
     """
 
     choice: Choice

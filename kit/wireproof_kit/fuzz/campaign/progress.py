@@ -12,7 +12,7 @@ from wireproof_kit.fuzz.triage.findings import Findings
 
 
 class CampaignProgress(Protocol):
-    """The campaign of one worker as its listener sees it."""
+    """The state of one worker's campaign that a listener can read."""
 
     @property
     def plan(self) -> WorkerPlan:
@@ -21,7 +21,7 @@ class CampaignProgress(Protocol):
 
     @property
     def batch(self) -> int:
-        """The number of the present batch."""
+        """The number of the batch that is being sent."""
         ...
 
     @property
@@ -31,7 +31,7 @@ class CampaignProgress(Protocol):
 
     @property
     def batches(self) -> Batches:
-        """The batches of cases, with what they cover."""
+        """The batches of cases, with the coverage of the cases sent."""
         ...
 
     @property
@@ -46,12 +46,12 @@ class CampaignProgress(Protocol):
 
     @property
     def counts(self) -> Counts:
-        """How many cases were sent in which way."""
+        """How many cases were sent on shared connections and on their own."""
         ...
 
     @property
     def hunting_s(self) -> float:
-        """The seconds spent on anomalies."""
+        """The seconds spent on confirming and minimizing anomalies."""
         ...
 
     @property
@@ -61,7 +61,7 @@ class CampaignProgress(Protocol):
 
     @property
     def unwatched_s(self) -> float | None:
-        """When the target's process could not be watched any more."""
+        """Seconds into the campaign when the target's process could no longer be watched."""
         ...
 
     @property
@@ -71,7 +71,7 @@ class CampaignProgress(Protocol):
 
     @property
     def names(self) -> Mapping[str, str]:
-        """The names on the target that cases use."""
+        """The names on the target that cases use, such as topics, by purpose."""
         ...
 
     @property
@@ -84,14 +84,14 @@ class CampaignListener(Protocol):
     """Receives the events of a campaign."""
 
     def went_on(self, campaign: CampaignProgress) -> None:
-        """Take note that a batch is done."""
+        """Receive the campaign's progress after each batch."""
 
     def on_finding(self, campaign: CampaignProgress, finding: Finding) -> None:
         """Receive a new finding; called again each time the finding shows again."""
 
 
 class SilentListener:
-    """A listener that ignores all events."""
+    """A listener of a campaign that ignores all events."""
 
     def went_on(self, campaign: CampaignProgress) -> None:
         """Ignore the end of a batch."""

@@ -46,7 +46,7 @@ _MANNERS = (*_PLAIN, "split", "slow", "hold")
 
 
 def finding_record(finding: Finding, names: Mapping[str, str]) -> FindingRecord:
-    """Return the record of a finding."""
+    """Return the record of a finding for a bundle, with the target's `names`."""
     signature = finding.signature
     return FindingRecord(
         id=finding.id,
@@ -70,7 +70,7 @@ def finding_record(finding: Finding, names: Mapping[str, str]) -> FindingRecord:
 
 
 def case_record(case: Case) -> FuzzCaseRecord:
-    """Return the record of a case."""
+    """Return the record of a fuzz case for a bundle."""
     return FuzzCaseRecord(
         index=case.index,
         state=case.state,
@@ -86,9 +86,9 @@ def case_record(case: Case) -> FuzzCaseRecord:
 def cases_of(
     record: FindingRecord, names: Mapping[str, str], enter: Callable[[str], object]
 ) -> tuple[Case, ...]:
-    """Return the cases of a recorded finding, with the names of this session.
+    """Return the cases of a recorded finding, with the names that exist in this session.
 
-    `enter` knows the states of the protocol.
+    `enter` is called with each state, and raises an error for a state of another protocol.
 
     Raises:
         UsageFault: the record is damaged, or has a state of another protocol.
@@ -109,7 +109,7 @@ def cases_of(
 def read_cases(
     record: FindingRecord, names: Mapping[bytes, bytes] = MappingProxyType({})
 ) -> tuple[Case, ...]:
-    """Return the cases of a recorded finding; `names` has the new name of each old one."""
+    """Return the cases of a recorded finding; `names` maps recorded names to new ones."""
     return tuple(_case_of(case, names) for case in record.cases)
 
 
@@ -182,7 +182,7 @@ def _style(sent: SentRecord) -> WriteStyle:
 
 
 def finding_case(finding: FindingRecord, protocol: str) -> CaseRecord:
-    """Return a finding as a case record, for views that show cases."""
+    """Return a finding as the record of a case, for reports that show cases."""
     return CaseRecord(
         case=f"{protocol}/fuzz/{finding.violated}/{finding.id}",
         case_hash=finding.id,
@@ -199,7 +199,7 @@ def finding_case(finding: FindingRecord, protocol: str) -> CaseRecord:
 
 
 def map_renamed(old: Mapping[str, str], new: Mapping[str, str]) -> dict[bytes, bytes]:
-    """Return the new name for each old one, the longest first."""
+    """Return each changed name with its new name, the longest first; both are by purpose."""
     pairs = [(old[key].encode(), new[key].encode()) for key in old if key in new]
     changed = [(before, after) for before, after in pairs if before and before != after]
     return dict(sorted(changed, key=lambda pair: -len(pair[0])))

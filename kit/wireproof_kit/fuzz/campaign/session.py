@@ -9,7 +9,7 @@ from wireproof_kit.runner.patience import Patience, machine_load
 
 
 class TargetSession(Protocol):
-    """A protocol's session as the fuzzer uses it."""
+    """The part of a protocol's session that the fuzzer uses."""
 
     @property
     def patience(self) -> Patience:
@@ -23,10 +23,10 @@ class TargetSession(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OpenTarget:
-    """An open target.
+    """An open fuzz target, assembled from the parts that a protocol provides.
 
-    `generate` makes cases for the names that are there; `end` ends the session, and deletes what
-    was made unless told to leave it.
+    `generate` makes cases for the names that exist; `end` ends the session, and deletes what it
+    created unless its argument is True.
     """
 
     session: TargetSession
@@ -52,7 +52,7 @@ class OpenTarget:
         return self.session.fingerprint()
 
     def generation(self, choice: Choice) -> Generation:
-        """Return the chosen cases, made for the names on this target."""
+        """Return the chosen cases, with the names that exist on this target."""
         return self.generate(choice)
 
     def close(self, *, leave: bool = False) -> None:

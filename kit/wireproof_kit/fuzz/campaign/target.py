@@ -1,12 +1,13 @@
 """The target of a campaign: at an address, or a reference started for it."""
 
+import contextlib
 import socket
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from wireproof_kit.errors import UsageFault
+from wireproof_kit.errors import TargetUnreachable, UsageFault
 from wireproof_kit.fuzz.campaign.last_words import LastWords
 from wireproof_kit.fuzz.driver import FuzzSession, FuzzSessionOptions
 from wireproof_kit.processes.forked_broker import BrokerClient
@@ -25,13 +26,17 @@ CONNECT_S = 2.0
 
 @dataclass(slots=True)
 class AddressTarget:
-    """A target at an address; `restart` restarts it and returns True if that worked."""
+    """A fuzz target at an address; `command` restarts it and returns True if that worked.
+
+    `is_shared`: other workers use the target at the same time.
+    """
 
     target: Target
     options: FuzzSessionOptions
-    restart: Callable[[], bool] | None = None
+    command: Callable[[], bool] | None = None
     process: int | None = None
     last_words: LastWords = lambda: ""
+    is_shared: bool = False
     _openings: int = field(default=0, init=False)
     _patience: Patience | None = field(default=None, init=False)
     _born: int | None = field(default=None, init=False)
@@ -41,12 +46,17 @@ class AddressTarget:
 
     @property
     def can_restart(self) -> bool:
-        """Whether the user gave a command to restart it."""
-        return self.restart is not None
+        """Whether the user gave a command to restart the target."""
+        return self.command is not None
+
+    @property
+    def may_restart(self) -> bool:
+        """Whether a restart harms nothing else: no other worker, and no watch on the process."""
+        return self.can_restart and not self.is_shared and self.process is None
 
     @property
     def pid(self) -> int | None:
-        """The process id the user gave, while it still is that process."""
+        """The process id that the user gave; None once the process has ended."""
         if (
             self.process is None
             or self._born is None
@@ -56,7 +66,7 @@ class AddressTarget:
         return self.process
 
     def open(self) -> FuzzSession:
-        """Open a session; the patience measured for the first one holds for all."""
+        """Open a session; time limits are measured for the first session only."""
         options = replace(self.options, opening=self._openings, patience=self._patience)
         self._openings += 1
         fuzz_session = open_fuzz_session(self.target, options)
@@ -67,14 +77,16 @@ class AddressTarget:
         """Restart the target with the user's command, unless it recovered by itself."""
         if not stuck and _is_up(self.target, COMES_BACK_S):
             return True  # another worker, or whoever watches over it, was faster
-        if self.restart is None:
-            return False
-        return self.restart() and _is_up(self.target)
+        return self.restart()
+
+    def restart(self) -> bool:
+        """Restart the target with the user's command."""
+        return self.command is not None and self.command() and _is_up(self.target)
 
 
 @dataclass(slots=True)
 class ReferenceTarget:
-    """A reference that is started again whenever it has ended."""
+    """A fuzz target that is the kit's own reference, started again whenever it has ended."""
 
     protocol: str
     options: FuzzSessionOptions
@@ -87,8 +99,10 @@ class ReferenceTarget:
 
     @property
     def can_restart(self) -> bool:
-        """A reference can always be restarted."""
+        """True: the kit can always restart the reference."""
         return True
+
+    may_restart = can_restart
 
     @property
     def pid(self) -> int | None:
@@ -111,6 +125,18 @@ class ReferenceTarget:
         self._running = start_alone(self.protocol, self.extra, brokers=self.brokers)
         return True
 
+    def restart(self) -> bool:
+        """End the reference and start it again with its data; return True if it runs again."""
+        if self._running is None:
+            return False
+        self._running.end()
+        folder, self._running = self._running.folder, None
+        with contextlib.suppress(TargetUnreachable):
+            self._running = start_alone(
+                self.protocol, self.extra, brokers=self.brokers, folder=folder
+            )
+        return self._running is not None
+
     def close(self) -> None:
         """End the reference."""
         if self._running is not None:
@@ -119,16 +145,21 @@ class ReferenceTarget:
 
 
 def start_alone(
-    protocol: str, extra: Sequence[str] = (), *, brokers: BrokerClient | None = None
+    protocol: str,
+    extra: Sequence[str] = (),
+    *,
+    brokers: BrokerClient | None = None,
+    folder: tempfile.TemporaryDirectory[str] | None = None,
 ) -> EmbeddedReference:
-    """Start a reference without a cluster around it, over TCP and HTTP.
+    """Start a reference without a cluster, over TCP and HTTP.
 
-    It is forked by the fork server of ``brokers``, or else a new process.
+    It is forked by the fork server of ``brokers``, or else a new process. It reads the data of an
+    earlier reference in ``folder``, if one is given.
 
     Raises:
         TargetUnreachable: the reference did not report in time that it is ready.
     """
-    folder = tempfile.TemporaryDirectory(prefix="wireproof-fuzz-")
+    folder = folder or tempfile.TemporaryDirectory(prefix="wireproof-fuzz-")
     places = ("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", folder.name)
     options = (*places, *extra)
     if brokers is None:

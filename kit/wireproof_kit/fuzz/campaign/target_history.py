@@ -12,18 +12,19 @@ from wireproof_kit.fuzz.oracle.rules import DEAD
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 
 MOST_BATCHES: Final = 64
-"""The batches that are remembered, and sent again to find what killed the target."""
+"""How many batches are remembered, and sent again to find what killed the target."""
 
 Traffic: TypeAlias = frozenset[tuple[str, str]]
-"""States and frame kinds of the cases whose connections were open."""
+"""State and frame kind of each case whose connections were open."""
 
 
 @dataclass(slots=True)
 class Death:
-    """One death of the target: when, how long and how many cases after its start, and in what.
+    """One death of the target, with what was sent before.
 
-    `suspects` are the likely causes, `words` the target's own last words. It is `attributed` once
-    a finding names the cases that cause it.
+    `at_s` counts seconds from the campaign's start; `up_s` and `cases` count from the target's
+    start. `suspects` are the likely causes, `words` the last lines of its log. It is `attributed`
+    once a finding names the cases that cause it.
     """
 
     at_s: float
@@ -41,9 +42,9 @@ class Death:
 
 @dataclass(slots=True)
 class TargetHistory:
-    """The batches since the target was started, and all its deaths in a campaign.
+    """The batches sent since the target was started, and all its deaths in a campaign.
 
-    `past` are the batches before the latest death, by number; `up_s` is how long they took.
+    `past` are the numbers of the batches before the latest death; `up_s` is how long they took.
     """
 
     started: float = field(default_factory=time.monotonic)
@@ -53,19 +54,20 @@ class TargetHistory:
     _batches: deque[int] = field(default_factory=lambda: deque[int](maxlen=MOST_BATCHES))
     _cases: int = 0
 
-    def begin(self) -> None:
-        """Take note that the target was started anew."""
+    def begin(self, *, has_data: bool) -> None:
+        """Record a start of the target; forget earlier batches unless it still has their data."""
         self.started = time.monotonic()
-        self._batches.clear()
         self._cases = 0
+        if not has_data:
+            self._batches.clear()
 
     def add(self, batch: int, cases: int) -> None:
-        """Take note of a batch that was sent."""
+        """Record that a batch was sent, with its number of cases."""
         self._batches.append(batch)
         self._cases += cases
 
     def note_death(self, found: Iterable[Anomaly], at_s: float, last_words: LastWords) -> None:
-        """Add a death if one is among the anomalies of the latest batch."""
+        """Add a death if the anomalies of the latest batch contain one."""
         dead = next((each for each in found if each.trouble.violated == DEAD), None)
         if dead is None:
             return
@@ -76,13 +78,13 @@ class TargetHistory:
         self.deaths.append(death)
 
     def attribute(self) -> None:
-        """Take note that a finding explains the latest death."""
+        """Mark the latest death as explained by a finding."""
         if self.deaths:
             self.deaths[-1].attributed = True
 
     @property
     def last_words(self) -> str:
-        """What the target wrote before its latest death."""
+        """The lines that the target logged before its latest death, as to why it died."""
         return self.deaths[-1].words if self.deaths else ""
 
     @property

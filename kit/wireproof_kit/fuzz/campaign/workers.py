@@ -28,13 +28,17 @@ from wireproof_kit.targets.target import Target
 from wireproof_spec.record import FindingRecord
 
 ENDS_WITHIN_S = 10.0
-"""A worker that was told to stop, and says nothing more, is killed after so long."""
+"""Seconds after which a worker that should stop, and reports nothing more, is killed."""
 LOST = "worker {} ended without a last word: what it covered is not counted"
 
 
 @dataclass(frozen=True, slots=True)
 class TargetChoice:
-    """The target: a URL with keys, or the reference of a protocol with further options."""
+    """The target of a campaign as the user chose it, in a form that workers can receive.
+
+    It is a URL with keys, or the reference of a protocol with further options. `is_shared`:
+    several workers use the target at that URL.
+    """
 
     url: str = ""
     keys: tuple[tuple[str, str], ...] = ()
@@ -46,11 +50,12 @@ class TargetChoice:
     log_command: str | None = None
     token: str = "fuzz"
     timeout_s: float | None = None
+    is_shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The progress of a worker."""
+    """The progress of one worker of a fuzz campaign, as reported by the worker."""
 
     worker: int
     batch: int = 0
@@ -68,7 +73,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The properties of the target that a worker found when it opened it."""
+    """A worker's report after it opened the target: names, version and the like, and patience."""
 
     names: dict[str, str]
     fingerprint: dict[str, str]
@@ -97,7 +102,7 @@ def run_workers(
     report: Report,
     is_interrupted: Callable[[], bool],
 ) -> None:
-    """Run a campaign here or in several workers; ``report`` is called with their news."""
+    """Run a campaign in this process or in several workers; ``report`` gets their reports."""
     with ExitStack() as stack:
         server = BrokerForkServer(place.protocol) if place.protocol else None
         if server is not None:
@@ -125,11 +130,14 @@ def run_workers(
 def _jobs(place: TargetChoice, plan: WorkerPlan, count: int) -> Iterator[Job]:
     for number in range(count):
         token = f"{place.token}{chr(ord('a') + number)}"
-        yield replace(place, token=token), replace(plan, worker=number, workers=count)
+        yield (
+            replace(place, token=token, is_shared=True),
+            replace(plan, worker=number, workers=count),
+        )
 
 
 def listen(news: Iterable[tuple[Job, News | JobLost]], report: Report) -> None:
-    """Pass on what workers report; one that ends without an `Ended` has failed."""
+    """Pass the reports of workers to ``report``; a worker lost without a final one has failed."""
     last: dict[int, Status] = {}
     ended: set[int] = set()
     for (_, plan), each in news:
@@ -170,7 +178,7 @@ def campaign_at(
     is_interrupted: Callable[[], bool] = lambda: False,
     server: BrokerForkServer | None = None,
 ) -> Generator[Campaign | ClientCampaign]:
-    """Make the campaign that the plan is for; a reference that was started ends with the block."""
+    """Yield the campaign of a plan; a reference started for it ends with the block."""
     target = None if place.protocol else read_target(place.url, place.keys)
     if target is not None and target.is_client():
         yield ClientCampaign(
@@ -192,7 +200,7 @@ def _open_client(target: Target, timeout_s: float | None) -> ClientFuzzSession:
 def fuzz_target_at(
     place: TargetChoice, server: BrokerForkServer | None = None
 ) -> Generator[FuzzTarget]:
-    """Open the chosen target; a reference that was started ends with the block.
+    """Yield the chosen fuzz target; a reference started for it ends with the block.
 
     A reference is forked by the fork server if there is one, else it is a new process.
     """
@@ -206,7 +214,7 @@ def fuzz_target_at(
     restart = restart_with(place.restart) if place.restart else None
     target = read_target(place.url, place.keys)
     with read_last_words(place.log, place.log_command) as last_words:
-        yield AddressTarget(target, options, restart, place.pid, last_words)
+        yield AddressTarget(target, options, restart, place.pid, last_words, place.is_shared)
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from wireproof_kit.fuzz.generate.grammar import Grammar
 
 
 def make_generation(grammar: Grammar, choice: Choice) -> Generation:
-    """Return the generation of the chosen cases.
+    """Return the generator of the chosen fuzz cases from a grammar.
 
     Raises:
         UsageFault: the grammar has no frame or state of a chosen name.
@@ -44,5 +44,5 @@ def _without(grammar: Grammar, choice: Choice) -> tuple[Grammar, tuple[str, ...]
 
 
 def names_of(grammar: Grammar) -> list[str]:
-    """Return the names of all kinds of frames."""
+    """Return the names of all kinds of frames in a grammar."""
     return [kind.name for kind in grammar.kinds]

@@ -12,7 +12,7 @@ from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.mutations import Mutant
 
 CONVERSATION = "conversation"
-"""The frame kind under which conversations are counted."""
+"""The frame kind of cases that send several frames, in reports and the coverage table."""
 IN_ORDER = "all in order"
 OUT_OF_ORDER = "out of order"
 BROKEN = "with broken frames"
@@ -23,15 +23,15 @@ FEWEST_STEPS = 3
 Choose = Callable[[int], int]
 """Returns a number from 0 to one less than the given one; 0 is the simplest choice."""
 Break = Callable[[int], tuple[Mutant, str]]
-"""Mutates the frame with this number; returns the mutant and the mutation's name."""
+"""Mutates the frame with this index; returns the mutant and the mutation's name."""
 
 
 @dataclass(slots=True)
 class Script:
-    """A conversation that is being written.
+    """A fuzz case of several frames that is being composed, frame by frame.
 
-    `states` has the state of each connection according to the model. It is None when the
-    connection may have ended or nothing certain is known of it; nothing more is sent there.
+    `states` has the expected state of each connection. It is None when the connection may have
+    ended or its state is uncertain; nothing more is sent on it.
     """
 
     grammar: Grammar
@@ -48,15 +48,15 @@ class Script:
         return all(state is None for state in self.states)
 
     def going_on(self) -> list[int]:
-        """Return the numbers of the connections that can still be used."""
+        """Return the indices of the connections that can still be used."""
         return [number for number, state in enumerate(self.states) if state is not None]
 
     def is_due(self, connection: int, kind: Kind) -> bool:
-        """Return True if a frame of this kind is due in the state of a connection."""
+        """Return True if a frame of this kind is allowed in the state of a connection."""
         return self.states[connection] in kind.states
 
     def say(self, connection: int, kind: Kind, frame: Frame) -> None:
-        """Add a valid frame, whether it is due or not."""
+        """Append a valid frame on a connection, whether its state allows the frame or not."""
         state = self.states[connection]
         assert state is not None, "the connection can go on"
         in_order = self.is_due(connection, kind)
@@ -65,14 +65,17 @@ class Script:
         self._add(connection, kind, frame.data, "" if in_order else f" {OUT_OF_ORDER}")
 
     def say_broken(self, connection: int, kind: Kind, mutant: Mutant, how: str) -> None:
-        """Add a malformed frame; the connection stays usable if its end is recognisable."""
+        """Append a malformed frame on a connection; `how` names its mutation.
+
+        The connection stays usable if the broker can tell where the frame ends.
+        """
         self.broken += 1
         if not self.grammar.is_delimited(kind.name, mutant.data):
             self.states[connection] = None
         self._add(connection, kind, mutant.data, f" {how}")
 
     def case(self, index: int) -> Case:
-        """Return the conversation as a case."""
+        """Return the frames so far as one fuzz case with this index."""
         count = len({step.connection for step in self.steps})
         mutation = BROKEN if self.broken else OUT_OF_ORDER if self.out_of_order else IN_ORDER
         many = f"{count} connection{'s' * (count > 1)}"
@@ -101,7 +104,7 @@ def write_script(
     starts: Sequence[str],
     choose: Choose,
 ) -> Script:
-    """Write a conversation of the given frames; most are sent in a state where they are due."""
+    """Compose a conversation of the given frames; most are sent in a state that allows them."""
     count = 1 + choose(MOST_CONNECTIONS)
     start = starts[choose(len(starts))]
     script = Script(grammar, start, [start] * count)

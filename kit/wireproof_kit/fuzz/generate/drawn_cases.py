@@ -13,13 +13,13 @@ from wireproof_kit.fuzz.generate.strategies import MANY, conversations, many_cas
 from wireproof_kit.fuzz.generate.values import Drawer
 
 CALM = 3
-"""How many more turns the kinds get whose cases may share a connection."""
+"""How often kinds of frames that may share a connection are drawn in addition."""
 TALKS = 2
-"""The number of conversations after each round of cases of all kinds."""
+"""The number of cases with several frames, after each round of cases of all kinds."""
 
 
 class DrawnCases:
-    """All cases of a seed, each drawn by Hypothesis; has the interface of `Generator`."""
+    """Fuzz cases drawn by Hypothesis, each fixed by seed and index; used like `Generator`."""
 
     def __init__(
         self,
@@ -49,19 +49,19 @@ class DrawnCases:
         self._many = lru_cache(maxsize=len(kinds) or 1)(self._draw_cases)
 
     def enter(self, state: str) -> tuple[Step, ...]:
-        """Return the steps that bring a connection into a state."""
+        """Return the steps that bring a new connection into a state."""
         return self.grammar.entry[state]
 
     def start(self, state: str) -> str | None:
-        """Return the state that needs no steps, on the interface of a state; None without one."""
+        """Return the initial state on the interface of `state`, if a new connection has one."""
         return self.grammar.start(state)
 
     def right(self, case: Case) -> Case | None:
-        """Return None: a drawn case is not made from a valid frame that is kept."""
+        """Return None: the valid frame behind a drawn case is not known."""
         return None
 
     def cases(self, first: int = 0) -> Iterator[Case]:
-        """Yield the cases from an index on, without end."""
+        """Yield the cases from the index `first` on, without end."""
         index = first
         while True:
             yield self.case(index)

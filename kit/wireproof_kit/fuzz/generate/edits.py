@@ -6,13 +6,13 @@ from typing import TypeAlias
 from wireproof_kit.fuzz.case import Field, Frame
 
 Edit: TypeAlias = tuple[int, int, bytes]
-"""A start offset, an end offset, and the bytes that replace those between them."""
+"""A start offset, an end offset, and the bytes that replace the bytes between them."""
 Edits: TypeAlias = tuple[Edit, ...]
 """Edits sorted by offset; they do not overlap."""
 
 
 class FieldIndex:
-    """A frame that is about to be mutated, with its fields by path."""
+    """A frame that is about to be mutated, with access to its fields by path."""
 
     __slots__ = ("by_path", "fields", "frame")
 
@@ -22,7 +22,7 @@ class FieldIndex:
         self.by_path: Mapping[str, Field] = {field.path: field for field in frame.fields}
 
     def bytes_of(self, field: Field) -> bytes:
-        """Return the bytes of a field."""
+        """Return the bytes of a field of the frame."""
         return self.frame.data[field.start : field.end]
 
     def number_in(self, field: Field) -> int:
@@ -34,7 +34,7 @@ class FieldIndex:
         return int(data) if digits.isdigit() and len(digits) < 40 else 0
 
     def repairs(self, field: Field, growth: int, items: int = 0) -> Iterator[Edit]:
-        """Yield edits that correct lengths and counts when a field grows by bytes or items."""
+        """Yield edits that correct lengths when a field grows by bytes, and counts by items."""
         for path in field.measured_by:
             measure = self.by_path[path]
             more = growth if measure.role == "length" else items

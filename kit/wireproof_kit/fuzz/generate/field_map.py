@@ -18,7 +18,7 @@ from wireproof_spec.outline import Outline
 
 T = TypeVar("T")
 Roles = Mapping[str, Role]
-"""Roles by pattern, for fields whose role the shape does not show (json, text)."""
+"""Roles by path pattern, for fields whose role the schema does not show (json, text)."""
 
 NO_ROLES: Roles = MappingProxyType({})
 _INDEX = re.compile(r"\[\d+\]")
@@ -26,9 +26,9 @@ _INDEX = re.compile(r"\[\d+\]")
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A leaf of an outline: its role, and for a size, length or count what it measures.
+    """One innermost field of a schema: its role, and what it measures.
 
-    `of` is the pattern of the measured part; None for a leaf that measures nothing.
+    `of` is the path pattern of the part that a size, length or count measures, else None.
     """
 
     role: Role
@@ -44,7 +44,7 @@ def pattern(path: str) -> str:
 
 @functools.cache
 def leaves(schema: Schema[Any]) -> Mapping[str, Leaf]:
-    """Return the leaves of a schema, by pattern."""
+    """Return the innermost fields of a schema, by path pattern."""
     return dict(_leaves(known.outline(schema), ""))
 
 
@@ -55,7 +55,7 @@ def frame(kind: str, schema: Schema[T], value: T, roles: Roles = NO_ROLES) -> Fr
 
 
 def fields_of(schema: Schema[Any], data: bytes, roles: Roles = NO_ROLES) -> tuple[Field, ...]:
-    """Return the fields of encoded bytes, in wire order and without gaps."""
+    """Return the fields of bytes encoded by a schema, in wire order and without gaps."""
     told = leaves(schema)
     found = [
         (span.field, told.get(pattern(span.field), _SEPARATOR), span.offset, span.length)
@@ -82,7 +82,10 @@ def fields_of(schema: Schema[Any], data: bytes, roles: Roles = NO_ROLES) -> tupl
 def shift_fields(
     fields: Sequence[Field], by: int, measured_by: tuple[str, ...] = ()
 ) -> Iterator[Field]:
-    """Yield fields moved by `by` bytes; `measured_by` are lengths that measure them as well."""
+    """Yield fields with offsets moved by `by` bytes.
+
+    `measured_by` are paths of lengths that measure the fields in addition.
+    """
     for each in fields:
         covers = each.covers and (each.covers[0] + by, each.covers[1] + by)
         outer = (*measured_by, *each.measured_by)
@@ -102,7 +105,7 @@ def join_frames(kind: str, *frames: Frame) -> Frame:
 
 
 def nest_frame(kind: str, outer: Frame, path: str, inner: Frame) -> Frame:
-    """Return the outer frame with the field `path` replaced by the fields of the inner frame.
+    """Return the outer frame with its field `path` replaced by the fields of the inner frame.
 
     If the inner frame has no fields, the field stays.
     """

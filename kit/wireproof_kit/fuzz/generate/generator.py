@@ -42,22 +42,26 @@ FRAMES = 60
 With few frames of a kind, all of them might be frames that brokers answer differently.
 """
 VISITS = 100
-"""The minimum number of cases made from each frame in an epoch."""
+"""The minimum number of cases mutated from each frame in an epoch."""
 LEAST = 20_000
 """The minimum number of cases in an epoch: drawing a frame costs more than mutating it."""
 CALM = 1.0
-"""Cases that change only content, per case of any kind: many of them fit on one connection."""
+"""Added cases that change only content, per other case: many of them fit on a connection."""
 HELD_EVERY = 211
-"""One in this many cases may be held open; a prime, so that all kinds have their turn."""
+"""One in this many cases may be held open; a prime number, so that all kinds are met."""
 TALKS = 2
-"""The number of conversations after each round of one case per frame."""
+"""The number of cases with several frames, after each round of one case per frame."""
 IN_ORDER, OF = 3, 4
-"""So many of so many cases come in a state where their frame is in order."""
+"""3 of 4 cases are sent in a state in which their frame is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The frames of an epoch: all, those with calm mutations, those for conversations."""
+    """The valid frames from which the cases of an epoch are mutated.
+
+    `calm` are the frames with mutations that change only content; `talking` are those used in
+    cases of several frames.
+    """
 
     all: tuple[SeedFrame, ...]
     calm: tuple[SeedFrame, ...]
@@ -65,7 +69,7 @@ class Pool:
 
 
 class Generator:
-    """All cases of a seed, for the chosen kinds of frames and states."""
+    """Fuzz cases for the chosen kinds of frames and states, each fixed by seed and index."""
 
     def __init__(
         self,
@@ -96,22 +100,22 @@ class Generator:
         self._pool = lru_cache(maxsize=2)(self._draw_pool)
 
     def enter(self, state: str) -> tuple[Step, ...]:
-        """Return the steps that bring a connection into a state."""
+        """Return the steps that bring a new connection into a state."""
         return self.grammar.entry[state]
 
     def start(self, state: str) -> str | None:
-        """Return the state that needs no steps, on the interface of a state; None without one."""
+        """Return the initial state on the interface of `state`, if a new connection has one."""
         return self.grammar.start(state)
 
     def cases(self, first: int = 0) -> Iterator[Case]:
-        """Yield the cases from an index on, without end."""
+        """Yield the cases from the index `first` on, without end."""
         index = first
         while True:
             yield self.case(index)
             index += 1
 
     def right(self, case: Case) -> Case | None:
-        """Return the case with the valid frame it was made from; None if there is none."""
+        """Return the case that sends the valid frame from which a case was mutated, or None."""
         if case.frame_kind == NOTHING_SENT:
             return None
         epoch, place = divmod(case.index, self.epoch)
@@ -235,7 +239,7 @@ def _refuse_unknown(grammar: Grammar, frames: Sequence[str], states: Sequence[st
 
 
 def starts(grammar: Grammar, frames: Sequence[str], states: Sequence[str]) -> tuple[str, ...]:
-    """Return the states in which conversations start; none if conversations are not chosen."""
+    """Return the states in which cases with several frames start; none if these are not chosen."""
     if frames and CONVERSATION not in frames:
         return ()
     there = grammar.states[grammar.talking]

@@ -6,22 +6,22 @@ from dataclasses import dataclass, field
 from hypothesis.strategies import SearchStrategy
 
 from wireproof_kit.fuzz.case import Frame, Step
-from wireproof_kit.fuzz.generate.text_traps import Trap, Traps
+from wireproof_kit.fuzz.generate.traps.text_traps import Trap, Traps
 
 
 def never(frame: Frame) -> bool:
-    """Return False: no frame of the kind is calm."""
+    """Return False for every frame: none is calm (see `Kind`)."""
     return False
 
 
 def always(frame: Frame) -> bool:
-    """Return True: every frame of the kind is calm."""
+    """Return True for every frame: all are calm (see `Kind`)."""
     return True
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of frame: a strategy for valid frames, and the states in which they are due.
+    """A kind of frame: a strategy for valid frames, and the states that allow them.
 
     `interface` is ``tcp`` or ``http``, for example. A valid frame is calm (`is_calm`) if it has
     one undisputed answer and leaves the connection in its state.
@@ -38,15 +38,15 @@ class Kind:
 class Grammar:
     """The requests of a protocol, for the names that exist on a target.
 
-    `states` lists all states by interface; `entry` has the steps that enter each state.
-    Conversations use the interface `talking`. `is_delimited` returns True if bytes sent as a kind
+    `states` lists all states by interface; `entry` has the steps that enter each state. Cases with
+    several frames use the interface `talking`. `is_delimited` returns True if bytes sent as a kind
     of frame leave no doubt where the next frame begins; `is_hazardous`, if they may affect objects
-    that the kit did not create. `beating` has for states the one that asks for the shortest
+    that the kit did not create. `beating` maps a state to the one that also asks for the shortest
     intervals that a broker grants, for connections that are held open. `exercises` are what the
-    bystanders of the protocol can do by themselves. `moves` returns the state after a valid frame,
-    whether it was due or not; None if the connection may end. `limits` are numbers that matter to
-    a field, by its pattern; `traps` are texts that the protocol's readers
-    may misread.
+    kit's other clients can do during a case. `moves` returns the state after a valid frame,
+    whether the state before allows it or not; None if the connection may end. `limits` are numbers
+    that matter to a field, by its path pattern; `traps` are texts that the protocol's readers may
+    misread.
     """
 
     kinds: tuple[Kind, ...]
@@ -62,7 +62,7 @@ class Grammar:
     exercises: tuple[str, ...] = ()
 
     def start(self, state: str) -> str | None:
-        """Return the state that needs no steps, on the interface of a state; None without one."""
+        """Return the initial state on the interface of `state`, if a new connection has one."""
         state = next((plain for plain, twin in self.beating.items() if twin == state), state)
         return next(
             (

@@ -8,19 +8,25 @@ from wireproof_kit.fuzz.case import GRAMMAR, Case, Hold, Step, WriteStyle
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 
 HOLD_S: Final = 2.5
-"""Two of the shortest heartbeat intervals, and half of one more."""
+"""Seconds that a connection is held open: 2.5 of the shortest heartbeat intervals."""
 NOTHING_SENT: Final = "-"
 """The frame kind of a case that only enters a state, and its field if the state needs no steps."""
 EXERCISE_EVERY: Final = 2048
-"""So many cases lie between two cases with the same exercise, which takes some seconds."""
+"""The number of cases between two with the same exercise, which takes some seconds."""
 EXERCISE_AT: Final = 256
-"""The first case with one, in the second batch of a campaign; each next one is in the next."""
+"""The index of the first case with an exercise, in the second batch of a campaign.
+
+Each following exercise is in the next batch.
+"""
 HELD: Final = ", held open"
-"""Behind the mutation of a case that is held."""
+"""Appended to the name of the mutation of a case whose connection is held open."""
 
 
 class HeldCases:
-    """Makes held cases out of others; `beating` has for states the one with short intervals."""
+    """Changes cases so that their connection stays open for some seconds after the bytes.
+
+    `beating` maps a state to the one that also asks the broker for its shortest intervals.
+    """
 
     def __init__(
         self, beating: Mapping[str, str], frames: Sequence[str], states: Sequence[str]
@@ -31,9 +37,10 @@ class HeldCases:
         self._idle = () if frames else tuple(there)
 
     def hold(self, case: Case, source: RandomSource) -> Case:
-        """Return the case held open after its only step; unchanged if its state has no twin.
+        """Return the case with its connection held open after its only step.
 
-        Every other case sends nothing: then the state alone, and time, are what is tried.
+        The case is unchanged if `beating` has no state for it. Every other case sends nothing: it
+        tries only the state, and time.
         """
         state = self._beating.get(case.state)
         if state is None or len(case.steps) != 1:
@@ -50,7 +57,7 @@ class HeldCases:
 
 
 def nothing_in(case: Case, state: str, field: str, style: WriteStyle) -> Case:
-    """Return a case that only enters a state."""
+    """Return a case that brings a connection into a state and sends nothing else."""
     return replace(
         case,
         state=state,

@@ -15,7 +15,7 @@ _LENGTH = "headers.content-length[0].value"
 _USUAL = frozenset(
     ("host", "connection", "content-type", "content-length", "transfer-encoding", "accept")
 )
-"""Headers that are told apart by their names; of others the names are any."""
+"""Headers that have a path of their own in coverage; all others share one."""
 _CHUNK = 9
 """Bytes of a chunk: a size of one digit has the same value in base 10 and base 16."""
 _NO_ROLES: Mapping[str, Role] = {}
@@ -23,7 +23,7 @@ _NO_ROLES: Mapping[str, Role] = {}
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A request body and its fields; without fields it is one field with this role."""
+    """A request body and its fields; without fields, it is one field with the role `role`."""
 
     data: bytes
     role: Role = "body"

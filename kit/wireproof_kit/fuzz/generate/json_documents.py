@@ -19,7 +19,10 @@ _FURTHER = 2
 
 
 def texts(name: str, rules: Mapping[str, Made]) -> st.SearchStrategy[bytes]:
-    """Return a strategy for documents of a schema; `rules` has strategies by member name."""
+    """Return a strategy for JSON documents that are valid by the schema called `name`.
+
+    `rules` has strategies for values by member name.
+    """
     made = _values(cast(Schema, document(name)), rules)
     right = made.filter(lambda value: not check(name, value))
     return st.builds(_write_json, right, st.sampled_from([(",", ":"), (", ", ": ")]))

@@ -12,32 +12,25 @@ from functools import cache
 from itertools import accumulate
 from typing import Literal, NamedTuple, TypeAlias
 
-from wireproof_kit.fuzz.case import (
-    GRAMMAR,
-    HALF_CLOSE,
-    WHOLE,
-    Field,
-    Role,
-    Slow,
-    WriteStyle,
-)
-from wireproof_kit.fuzz.generate import http_traps, json_traps, numbers, structure, text_traps
+from wireproof_kit.fuzz.case import GRAMMAR, HALF_CLOSE, WHOLE, Field, Role, Slow, WriteStyle
+from wireproof_kit.fuzz.generate import structure
 from wireproof_kit.fuzz.generate.edits import Edits, FieldIndex, apply_edits, growth
 from wireproof_kit.fuzz.generate.field_map import pattern
 from wireproof_kit.fuzz.generate.http_frames import END_OF_HEAD, METHOD, VERSION
 from wireproof_kit.fuzz.generate.random_source import RandomSource
-from wireproof_kit.fuzz.generate.text_traps import NO_TRAPS, Trap, Traps
+from wireproof_kit.fuzz.generate.traps import http_traps, json_traps, numbers, text_traps
+from wireproof_kit.fuzz.generate.traps.text_traps import NO_TRAPS, Trap, Traps
 from wireproof_kit.fuzz.send import write_styles
 
 Change: TypeAlias = Callable[[FieldIndex, Field, RandomSource], Edits | None]
-"""Makes the edits of a mutation; None if they would change nothing."""
+"""Returns the edits of a mutation of a field; None if they would change nothing."""
 
 KEPT = ", lengths as before"
 FRAME = "frame"
 """The name of the field that stands for the whole frame."""
 _ITEM = "item"
 IN_QUERY = "query"
-"""The place of path parts and query values."""
+"""The place of path segments and query values in an HTTP request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +38,9 @@ class Mutation:
     """A way to make a field wrong, or to send a frame in an unusual way.
 
     The `lengths` around the field ``follow`` the change (counts by `items`), or are ``kept`` and
-    thus wrong, or are ``seen to`` by the change itself. `copies` of the frame go out in one write.
-    With a `mate`, a valid frame of another kind follows in the same write. `heavy` mutations are
-    used less often. A `mark` is put inside the field, and the frame is cut right behind it.
+    thus wrong, or are corrected by the change itself (``seen to``). `copies` of the frame go out
+    in one write. With a `mate`, a valid frame of another kind follows in the same write. `heavy`
+    mutations are used less often. A `mark` is put inside the field, and the frame is cut after it.
     """
 
     name: str
@@ -63,7 +56,7 @@ class Mutation:
 
 @dataclass(frozen=True, slots=True)
 class FieldMutation:
-    """A mutation of one field of a frame; `row` is the field's pattern in the coverage table."""
+    """A mutation of one field of a frame; `row` names the field in the coverage table."""
 
     field: Field
     mutation: Mutation
@@ -79,7 +72,7 @@ class Mutant:
 
 
 def mutate(prepared: FieldIndex, entry: FieldMutation, source: RandomSource) -> Mutant | None:
-    """Apply a mutation to a frame; return None if it would change nothing."""
+    """Return the bytes of a frame after a mutation; None if it would change nothing."""
     mutation, field = entry.mutation, entry.field
     data = prepared.frame.data
     if mutation.mark:
@@ -113,11 +106,11 @@ def _mark(data: bytes, entry: FieldMutation, source: RandomSource) -> Mutant | N
 
 
 class Column(NamedTuple):
-    """The properties of a field that decide which mutations it can have.
+    """The properties of a field that decide which mutations are tried on it.
 
-    `place` is the place of a field in an HTTP request, and marks the whole frame and repeated
-    items. `filled` is the width of the length that measures this field alone. `traps` are the
-    protocol's own.
+    `place` is the field's place in an HTTP request; the whole frame and repeated items have places
+    of their own. `measured`: a length measures the field. `filled` is the width of the length that
+    measures this field alone. `limits` and `traps` are the protocol's own numbers and changes.
     """
 
     role: Role
@@ -133,7 +126,10 @@ class Column(NamedTuple):
 def columns(
     prepared: FieldIndex, limits: Mapping[str, tuple[int, ...]], traps: Traps = NO_TRAPS
 ) -> Iterator[tuple[Field, str, Column]]:
-    """Yield the whole frame, its fields and its repeated items, each with its pattern."""
+    """Yield the whole frame, its fields and its repeated items.
+
+    Each comes with its name in the coverage table and the properties that choose its mutations.
+    """
     yield Field(FRAME, 0, len(prepared.frame.data), "body"), FRAME, Column("body", FRAME)
     for field in prepared.fields:
         row, place = pattern(field.path), _place(field)
@@ -154,7 +150,7 @@ def columns(
 
 
 class MutationChoices:
-    """All mutations of all fields of a frame; each is made when it is asked for."""
+    """A sequence of all mutations of all fields of a frame; each is computed on access."""
 
     __slots__ = ("_ends", "_found")
 
@@ -186,9 +182,10 @@ def choices(
     *,
     wanted: Callable[["Column"], Sequence[Mutation]] | None = None,
 ) -> MutationChoices:
-    """Return the mutations of a frame's fields: those of a field that `wanted` returns, or all.
+    """Return the mutations of a frame's fields: for each field, those of `wanted`, or all.
 
-    `limits` are numbers that matter to a field, by pattern; `traps` are the protocol's own.
+    `limits` are numbers that matter to a field, by path pattern; `traps` are the protocol's own
+    changes of texts.
     """
     chosen = wanted or mutations_of
     there = columns(prepared, limits, traps)
@@ -197,7 +194,7 @@ def choices(
 
 @cache
 def mutations_of(column: Column) -> tuple[Mutation, ...]:
-    """Return the mutations that a field with these properties can have."""
+    """Return the mutations that can be tried on a field with these properties."""
     if column.place == FRAME:
         return WHOLE_FRAME
     found = ITEMS if column.place == _ITEM else tuple(_of_field(column))

@@ -21,7 +21,7 @@ class RandomSource:
     __slots__ = ("_state",)
 
     def __init__(self, stream: int, index: int) -> None:
-        """Start a stream; `stream` is the result of `mix_seed`."""
+        """Start the numbers for an index; `stream` is the result of `mix_seed`."""
         self._state = (stream + index * _SPREAD) & _BITS
 
     def below(self, bound: int) -> int:
@@ -32,7 +32,7 @@ class RandomSource:
         return (state ^ state >> 31) * bound >> 64
 
     def one_of(self, choices: Sequence[T]) -> T:
-        """Return one of the given items."""
+        """Return a random one of the given items."""
         return choices[self.below(len(choices))]
 
     def octets(self, size: int) -> bytes:
@@ -43,5 +43,5 @@ class RandomSource:
 
 
 def mix_seed(seed: int) -> int:
-    """Return the start of a seed's stream; seeds close together start far apart."""
+    """Return the `stream` of a seed for RandomSource; close seeds give distant streams."""
     return int.from_bytes(blake2b(str(seed).encode(), digest_size=8).digest(), "big")

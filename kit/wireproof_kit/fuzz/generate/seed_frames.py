@@ -19,12 +19,12 @@ from wireproof_kit.fuzz.generate.random_source import RandomSource
 from wireproof_kit.fuzz.generate.weights import MutationOrder, calm_turns, turns
 
 OUT_OF_ORDER = "out of order"
-"""The mutation of a valid frame that is sent in a state where it is not due."""
+"""The mutation name of a valid frame that is sent in a state that does not allow it."""
 
 
 @dataclass(frozen=True, slots=True)
 class KindStates:
-    """The states used for a kind of frame: those in which it is due, and all."""
+    """The states used for a kind of frame: those that allow the frame, and all."""
 
     in_order: tuple[str, ...]
     all: tuple[str, ...]
@@ -32,7 +32,7 @@ class KindStates:
 
 @dataclass(frozen=True, slots=True)
 class SeedFrame:
-    """A valid frame from which cases are made, and the order of its mutations.
+    """A valid frame from which cases are mutated, and the order of its mutations.
 
     `calm` mutations change the content of a frame and not its form, so that the connection most
     likely stays in its state. Frames that change the state have calm mutations only if they
@@ -54,7 +54,7 @@ class SeedFrame:
 
 
 def places_of(grammar: Grammar, kind: Kind, states: Sequence[str]) -> KindStates:
-    """Return the states used for a kind, limited to the given ones; empty means all."""
+    """Return the states used for a kind of frame, limited to `states` unless that is empty."""
     there = tuple(each for each in grammar.states[kind.interface] if not states or each in states)
     return KindStates(tuple(each for each in there if each in kind.states), there)
 
@@ -62,7 +62,7 @@ def places_of(grammar: Grammar, kind: Kind, states: Sequence[str]) -> KindStates
 def seed_frame(
     grammar: Grammar, kind: Kind, places: KindStates, frame: Frame, order: Random | None = None
 ) -> SeedFrame:
-    """Prepare a frame; without `order` it gets no order of mutations."""
+    """Prepare a valid frame for mutation; without `order` it gets no order of mutations."""
     prepared = FieldIndex(frame)
     delimited = grammar.is_delimited(kind.name, frame.data)
     hazardous = grammar.is_hazardous(kind.name, frame.data)
@@ -82,7 +82,7 @@ def _says_json(frame: Frame) -> bool:
 def next_mutant(
     prepared: FieldIndex, entries: MutationOrder, at: int, source: RandomSource
 ) -> tuple[FieldMutation, Mutant]:
-    """Apply the mutation of a turn, or the first after it that changes something."""
+    """Apply the mutation at position `at` of the order, or the first later one with effect."""
     while True:
         entry = entries[at]
         mutant = mutate(prepared, entry, source)
@@ -101,7 +101,7 @@ def case_of(
     mates: Sequence[SeedFrame],
     source: RandomSource,
 ) -> Case:
-    """Return the case that sends a mutant in a state; a mate is chosen from `mates` if needed."""
+    """Return the case that sends a mutant in a state, with a frame from `mates` if needed."""
     entry, mutant = done
     kind, mutation, data = frame.kind.name, entry.mutation, mutant.data
     name = mutation.name

@@ -102,7 +102,7 @@ def many_cases(
 
 
 def conversations(grammar: Grammar, *, states: Sequence[str] = ()) -> st.SearchStrategy[Case]:
-    """Return a strategy for conversations with valid and malformed frames, in and out of order."""
+    """Return a strategy for cases of several frames, valid and malformed, in any state."""
     return _conversation(grammar, tuple(states or grammar.states[grammar.talking]))
 
 

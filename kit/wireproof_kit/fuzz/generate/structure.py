@@ -26,18 +26,18 @@ def items(prepared: FieldIndex) -> Iterator[Field]:
 
 
 def drop_field(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
-    """Remove a field."""
+    """Return the edits that remove a field from a frame."""
     return ((field.start, field.end, b""),) if field.end > field.start else None
 
 
 def double_field(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
-    """Repeat a field."""
+    """Return the edits that repeat a field of a frame."""
     data = prepared.bytes_of(field)
     return ((field.end, field.end, data),) if data else None
 
 
 def swap_fields(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
-    """Swap a field with the next one."""
+    """Return the edits that swap a field of a frame with the next one."""
     following = (other for other in prepared.fields if other.start >= field.end > field.start)
     other = next((each for each in following if each.end > each.start), None)
     if other is None:
@@ -47,23 +47,23 @@ def swap_fields(prepared: FieldIndex, field: Field, source: RandomSource) -> Edi
 
 
 def cut_before(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
-    """Cut the frame off where the field begins; leave all lengths as they are."""
+    """Return the edits that cut a frame off before a field and leave lengths unchanged."""
     return _cut(prepared, field.start)
 
 
 def cut_inside(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
-    """Cut the frame off inside the field; leave all lengths as they are."""
+    """Return the edits that cut a frame off inside a field and leave lengths unchanged."""
     size = field.end - field.start
     return _cut(prepared, field.start + 1 + source.below(size - 1)) if size > 1 else None
 
 
 def ends_before(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
-    """Cut the frame off where the field begins, and correct the lengths of what is left."""
+    """Return the edits that cut a frame off before a field and correct the lengths."""
     return _cut_frame(prepared, field.start)
 
 
 def ends_inside(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
-    """Cut the frame off inside the field, and correct the lengths of what is left."""
+    """Return the edits that cut a frame off inside a field and correct the lengths."""
     size = field.end - field.start
     return _cut_frame(prepared, field.start + 1 + source.below(size - 1)) if size > 1 else None
 

@@ -13,7 +13,7 @@ from wireproof_spec.outline import Outline
 T = TypeVar("T")
 Made = st.SearchStrategy[Any]
 Rules = Mapping[str | type, Made]
-"""Strategies of a protocol for parts whose shape does not determine their values.
+"""Strategies of a protocol for the values that a schema does not determine.
 
 The key is a type, a type and a field (`PubBody.body`), or the name of a field of any type.
 """
@@ -22,12 +22,12 @@ _BARE = (known.Fixed, known.Derived)
 MOST_ITEMS = 3
 MOST_BYTES = 200
 _CHOICES = 16_384
-"""Bytes that a value is drawn from; frames of all kinds together use a few thousand."""
+"""Random bytes for the choices of one value; frames of all kinds together use a few thousand."""
 _ATTEMPTS = 100
 
 
 def values(outline: Outline, rules: Rules) -> Made:
-    """Return a strategy for values of an outline; a matching rule takes precedence."""
+    """Return a strategy for values of a schema's outline; a matching rule takes precedence."""
     match outline:
         case known.Parts():
             return _record(outline, rules)
@@ -103,7 +103,7 @@ class Drawer(Generic[T]):
         self._feed = cast(Callable[[bytes], object], handle.hypothesis.fuzz_one_input)
 
     def draw(self, number: int) -> T:
-        """Return the value with this number.
+        """Draw the value for a number; the same number gives the same value in every process.
 
         Raises:
             ValueError: the strategy rejects everything that is drawn.

@@ -19,7 +19,7 @@ from wireproof_kit.fuzz.generate.mutations import (
     columns,
     mutations_of,
 )
-from wireproof_kit.fuzz.generate.text_traps import Traps
+from wireproof_kit.fuzz.generate.traps.text_traps import Traps
 
 WEIGHTS: Mapping[Role, int] = {
     "length": 18,
@@ -32,15 +32,15 @@ WEIGHTS: Mapping[Role, int] = {
     "fixed": 3,
     "line": 3,
 }
-"""The number of turns of a field, by its role."""
+"""How often a field is mutated in one round, by its role."""
 IN_LIST = "[]"
-"""Marks the pattern of a field that may occur several times."""
+"""Marks the path pattern of a field that may occur several times."""
 IN_HEAD = 3
 """Parts of HTTP headers get a third of the turns, because there are so many of them."""
 HEAVY = 3
-"""The number of turns that all heavy mutations of a frame have together in one round."""
+"""How many mutations of a round are heavy ones, all of a frame together."""
 RIGHT = 2
-"""The number of turns of the unchanged frame among the calm mutations."""
+"""How often the unchanged frame is sent in a round of mutations that change only content."""
 OFTEN = {
     "empty": 5,
     "zero": 2,
@@ -60,14 +60,14 @@ _Slot = tuple[Field, str, Sequence[Mutation], int, int]
 
 
 class MutationOrder:
-    """The mutation of a frame for each turn, without end; no two rounds are the same."""
+    """An endless sequence of the mutations of a frame; no two rounds through it are the same."""
 
     __slots__ = ("_every", "_heavy", "_schedule")
 
     def __init__(
         self, schedule: Sequence[_Slot], heavy: Sequence[_Slot] = (), every: int = 1
     ) -> None:
-        """Create an order; every `every`-th turn is a heavy mutation if there are any."""
+        """Create a sequence; every `every`-th mutation is a heavy one if there are any."""
         self._schedule = schedule
         self._heavy = heavy
         self._every = every
@@ -86,7 +86,7 @@ class MutationOrder:
 def turns(
     prepared: FieldIndex, limits: Mapping[str, tuple[int, ...]], traps: Traps, order: Random
 ) -> MutationOrder:
-    """Return the order of all mutations of a frame."""
+    """Return the endless order of all mutations of a frame."""
     there = list(columns(prepared, limits, traps))
     alike = Counter(row for _, row, _ in there if IN_LIST in row)
     schedule = [
@@ -109,7 +109,7 @@ def turns(
 def calm_turns(
     prepared: FieldIndex, limits: Mapping[str, tuple[int, ...]], traps: Traps, order: Random
 ) -> MutationOrder:
-    """Return the order of the mutations that leave the form of a frame unchanged."""
+    """Return the endless order of a frame's mutations that change content and not form."""
     schedule = [
         slot
         for field, row, column in columns(prepared, limits, traps)

@@ -12,13 +12,13 @@ from wireproof_kit.fuzz.send.connection import CONNECT_S, CaseConnection
 from wireproof_kit.wire.address import Address
 
 BEHIND_S = 0.5
-"""The seconds by which an earlier message may arrive after a later one."""
+"""Seconds by which an earlier message may arrive after a later one."""
 SHOWN = 40
-"""The number of bytes of a lost message that are shown."""
+"""How many bytes of a lost message a report shows."""
 
 
 def wait(clients: Sequence[CaseConnection], deadline: float) -> None:
-    """Wait until a connection is ready or the deadline has come; then write and read on all."""
+    """Wait until a connection is ready or the deadline has come; then send and receive on all."""
     poll = select.poll()
     for client in clients:
         if client.sock is not None and not client.ended:
@@ -30,7 +30,7 @@ def wait(clients: Sequence[CaseConnection], deadline: float) -> None:
 
 
 class Missing:
-    """The acknowledged messages that have not arrived, each as often as it was stored.
+    """The acknowledged messages that have not been delivered, with their number of copies.
 
     Brokers encode some messages in several ways, so a delivered message may match several stored
     ones. Deliveries are assigned so that the fewest messages stay missing.
@@ -48,20 +48,23 @@ class Missing:
 
     @property
     def first(self) -> bytes:
-        """The first missing message."""
+        """The message that was stored first among the missing ones."""
         return next(iter(self._left))
 
     @property
     def kinds(self) -> tuple[bytes, ...]:
-        """All missing messages, each once."""
+        """All missing messages, without duplicates."""
         return tuple(self._left)
 
     def forgive(self, one: bytes) -> None:
-        """Stop expecting a message, however often it was stored."""
+        """Stop expecting a message, however many copies were stored."""
         del self._left[one]
 
     def strike(self, readings: Sequence[bytes]) -> bool:
-        """Take a delivered message off the list; return True if it was missing in any reading."""
+        """Remove a delivered message, stored in one of these forms.
+
+        Return True if it was missing.
+        """
         return self._strike(tuple(readings), set())
 
     def _strike(self, readings: tuple[bytes, ...], tried: set[bytes]) -> bool:
@@ -122,7 +125,7 @@ def is_alive(address: Address) -> bool:
 
 
 def or_dead(trouble: Trouble, address: Address) -> Trouble:
-    """Return the trouble, or that the target is dead if it accepts no connection."""
+    """Return the trouble, or "the target is dead" instead if it accepts no connection."""
     return trouble if is_alive(address) else Trouble(DEAD, describe_refusal(address))
 
 

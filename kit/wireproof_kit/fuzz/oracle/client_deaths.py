@@ -19,7 +19,7 @@ _IN_THE_LANGUAGE = ("panic", "runtime.", "runtime/", "sync.", "internal/")
 
 
 def find_reason(text: str) -> str:
-    """Return why and where a program died, as far as it wrote it; empty if it did not."""
+    """Return why and where a program crashed, from its output; empty if the output has neither."""
     lines = text.splitlines()
     for find in (_find_go, _find_rust, _find_python, _find_node):
         found = find(lines)

@@ -15,4 +15,4 @@ CLIENT_MEANINGS: Final = {
     SPINS: "the client tries again and again without a pause",
     HOARDS: "the client takes more memory than it can need",
 }
-"""The violated rules in words for people."""
+"""What each rule forbids a client under test, in words for people."""

@@ -13,9 +13,9 @@ METHODS: Final = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH")
 STATUSES: Final = frozenset(f"HTTP {status}" for status in range(200, 600))
 BODY_LIMIT: Final = 16 * 1024 * 1024
 TOLD_TIMES: Final = 8
-"""In JSON, a stored message of a few bytes is up to this many times as long as it was sent."""
+"""How many times longer a stored message of a few bytes may be in JSON than as it was sent."""
 OWN_FAULT: Final = 500
-"""The lowest status that blames the broker; both protocols then explain it in the body."""
+"""The lowest HTTP status that blames the broker; the body must then give the error."""
 UNEXPLAINED: Final = "without a word of what went wrong"
 _BEGINNING: Final = b"HTTP/1."
 _LINE = re.compile(rb"(GET|POST|PUT|DELETE) (/[!-~]*) HTTP/1\.1")
@@ -28,14 +28,17 @@ def is_http(case: Case) -> bool:
 
 
 class HttpReader:
-    """Reads responses from a stream; each is an answer of the kind `HTTP` with its status.
+    """Reads HTTP responses from received bytes; the kind of each answer is `HTTP` and its status.
 
     Brokers answer 500 to invalid input too, with the error in the body. A 500 without a body is a
-    kind of its own, which no request is owed.
+    kind of its own, which no request allows.
     """
 
     def __init__(self, method: str = "POST", volume: Volume | None = None) -> None:
-        """Create a reader; responses to HEAD have no body; one response may repeat `volume`."""
+        """Create a reader for responses to one method; those to HEAD have no body.
+
+        One response may contain all bytes that `volume` counts.
+        """
         self._method = "HEAD" if method == "HEAD" else "POST"
         self.fault = ""
         self.pending: bytes = b""
@@ -46,9 +49,10 @@ class HttpReader:
         self._is_telling = False
 
     def feed(self, data: bytes) -> Sequence[Answer]:
-        """Read bytes, or the end of the stream if empty; return the responses now complete.
+        """Add received bytes.
 
-        A response that is cut off by the end stays pending.
+        Empty bytes are the end of the stream. Return the complete responses. A response that is
+        cut off by the end stays pending.
         """
         if self.fault:
             return ()
@@ -91,7 +95,7 @@ class HttpReader:
 
 
 def expect_http(data: bytes, case: Case | None = None) -> Expectation:
-    """Return what a request is owed: one response if the request is complete and well-formed.
+    """Return the valid responses: one if `data` is a complete and well-formed request.
 
     After a half-close no response is required: many servers then abandon the request.
     """

@@ -11,10 +11,10 @@ from wireproof_kit.fuzz.generate.http_frames import HOST
 from wireproof_kit.fuzz.oracle.http_owed import headers_of
 
 TAKEN: Final = frozenset(("HTTP 200", "HTTP 201", "HTTP 204"))
-"""The statuses that mean that the request was stored."""
+"""The HTTP statuses that mean that the messages in the request were stored."""
 TAKEN_OR_BUSY: Final = TAKEN | {"HTTP 429", "HTTP 503"}
 SURELY_TAKEN: Final = 65536 + 4096
-"""The body size that every server must accept; above it a server may have a limit."""
+"""The body size in bytes that every server must accept; a server may limit larger ones."""
 _END_OF_HEAD: Final = b"\r\n\r\n"
 _LINE = re.compile(rb"POST (/[!-~]*) HTTP/1\.1")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
@@ -24,7 +24,7 @@ _DIGITS = re.compile(rb"[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A POST request: its path and query as written, and its body.
+    """A POST request in the bytes of a case: its path and query as written, and its body.
 
     `headers` are all but those that frame the body, by lower-case name.
     """
@@ -35,14 +35,17 @@ class Post:
     headers: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes], compare=False)
 
     def is_usual(self, allowed: Collection[tuple[bytes, bytes]]) -> bool:
-        """Return True if neither headers nor size give a server a reason to reject the request."""
+        """Return True if headers and body size give a server no reason to reject the request.
+
+        `allowed` are names and values of headers.
+        """
         usual = {(b"host", HOST.encode()), (b"connection", b"close"), *allowed}
         return len(self.body) <= SURELY_TAKEN and self.headers.items() <= usual
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """The messages a request stores if it is accepted; `is_right`: it must be accepted."""
+    """The messages that a request stores if accepted, and whether it must be accepted."""
 
     stored: tuple[bytes, ...] = ()
     is_right: bool = False
@@ -99,7 +102,7 @@ def _join_chunks(rest: bytes) -> bytes | None:
 
 
 def add_promise(expected: Expectation, promise: Promise, case: Case) -> Expectation:
-    """Return what a request is owed, with the messages that it stores if it is accepted.
+    """Add to the valid responses of a request that its messages are delivered if accepted.
 
     A right request must be accepted unless the server is busy. A request that is sent slowly, or
     whose connection the server may close, need not be accepted.

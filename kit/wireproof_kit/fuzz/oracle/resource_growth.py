@@ -15,7 +15,7 @@ SETTLE_S = 1.5
 SELDOM_S = 6.0
 POLL_S = 0.05
 FILES_STEP = 32
-"""The growth of open files that is suspicious; topics created by cases have some of their own."""
+"""The growth in open files that is suspicious; topics created by cases open a few."""
 MEMORY_STEP = 512 * 1024
 """The growth in bytes beyond that of other batches that is suspicious."""
 MUCH = 8 * 1024 * 1024
@@ -26,14 +26,14 @@ REMEMBERED = 32
 ROUNDS = 3
 LEAST_CASES = 16
 KEPT_EACH = 4096
-"""The bytes beside its content that a broker may keep for each stored request."""
+"""Bytes that a broker may keep for each stored request in addition to its content."""
 
 Send = Callable[[Sequence[Case]], None]
 
 
 @dataclass(slots=True)
 class Watch:
-    """Measures a process after every batch."""
+    """Measures the open files and memory of the target's process after every batch of cases."""
 
     pid: int
     _files: int = field(default=0, init=False)
@@ -45,7 +45,7 @@ class Watch:
     _step: int = field(default=FILES_STEP, init=False)
 
     def climbs(self, cases: Sequence[Case]) -> Trouble | None:
-        """Return what grew suspiciously over a batch; the present usage is the new baseline."""
+        """Return what grew suspiciously over a batch; the next batch is compared with this one."""
         now = usage(self.pid)
         if now is None:
             return None
@@ -76,7 +76,7 @@ class Watch:
         return None
 
     def repeat_cases(self, violated: str, cases: Sequence[Case], send: Send) -> Trouble | None:
-        """Send cases several times; return the trouble if usage grows every time."""
+        """Send cases several times; return the trouble if the rule's resource grows every time."""
         if violated == FILES:
             return self._climbing_files(cases, send)
         return self._climbing_memory(cases, send)

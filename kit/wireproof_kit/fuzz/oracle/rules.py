@@ -39,16 +39,16 @@ MEANINGS: Final = {
     FILES: "the number of open files keeps growing",
     **CLIENT_MEANINGS,
 }
-"""The violated rules in words for people."""
+"""What the violation of each rule means, in words for people."""
 
 NOTHING: Final = "nothing"
 MOST_WAYS: Final = 200
-"""The number of requests on one connection above which answers are assigned greedily."""
+"""If more requests were sent on a connection, each answer goes to the first that allows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionResult:
-    """What happened on a connection: its answers, how it ended, and faults of the stream."""
+    """What arrived on a connection: its answers, how it ended, and why bytes were invalid."""
 
     answers: Sequence[Answer]
     ended: str = ""
@@ -57,9 +57,10 @@ class ConnectionResult:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The violated rule, if any, the class of the answer, and the number of the request.
+    """The rule that the target violated on a connection, or none.
 
-    ``stored`` are the messages that must be delivered.
+    `answer` is the class of the answer, `at` the index of its request. ``stored`` are the messages
+    that must be delivered.
     """
 
     trouble: Trouble | None = None
@@ -69,10 +70,10 @@ class Judgement:
 
 
 def judge(expected: Expectation, seen: ConnectionResult) -> Judgement:
-    """Judge all answers on one connection.
+    """Compare all answers on one connection with the valid ones.
 
-    An answer that fits both an optional request and a later one is assigned to the one that leaves
-    nothing wrong, if there is such a one.
+    An answer that fits both an optional request and a later one is assigned so that no rule is
+    violated, if that is possible.
     """
     if seen.fault and not expected.opaque:
         return Judgement(Trouble(NONSENSE, seen.fault), NONSENSE)
@@ -135,7 +136,7 @@ class _Ways:
 
 
 def wrong_answer(owed: Owed, answer: Answer, at: int = 0) -> Judgement | None:
-    """Judge one answer to one request; return None if it is allowed."""
+    """Return the violation if an answer is not valid for its request, number `at`, else None."""
     if answer.kind not in owed.kinds:
         return _wrong(answer, at, _describe_due(owed))
     if answer.kind in owed.success and owed.echo not in answer.data:
@@ -144,7 +145,7 @@ def wrong_answer(owed: Owed, answer: Answer, at: int = 0) -> Judgement | None:
 
 
 def owed_count(expected: Expectation) -> int:
-    """Return the number of answers that must come."""
+    """Return how many answers must come on a connection."""
     return sum(not owed.optional for owed in expected.owed)
 
 

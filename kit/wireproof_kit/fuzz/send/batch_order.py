@@ -13,17 +13,20 @@ from wireproof_kit.fuzz.send.fresh_names import NO_RENAMING, Renaming
 from wireproof_kit.fuzz.send.pipeline import PipelinedCase, is_pipeable
 
 Trigger = tuple[str, str, str, str]
-"""State, frame, field and mutation of a case."""
+"""State, frame kind, field and mutation of a case."""
 
 
 def trigger(case: Case) -> Trigger:
-    """Return the key of cases that have the same effect on a target."""
+    """Return state, frame kind, field and mutation, which decide a case's effect on a target."""
     return case.state, case.frame_kind, case.field, case.mutation
 
 
 @dataclass(slots=True)
 class Sorter:
-    """Decides which cases leave their connection usable; `closers` were seen not to."""
+    """Decides which cases leave their connection usable, so that many can share one.
+
+    `closers` are the kinds of cases that were seen to close their connection.
+    """
 
     oracle: Oracle
     generation: Generation
@@ -33,7 +36,7 @@ class Sorter:
     _are_lanes: dict[str, bool] = field(default_factory=dict[str, bool])
 
     def sort_cases(self, cases: Iterable[Case], *, watch: bool) -> "SortedBatch":
-        """Return a sorted batch of these cases."""
+        """Return a batch with these cases, sorted by how they can be sent."""
         batch = SortedBatch(self, watch, len(self.closers))
         for case in cases:
             batch.add(case)
@@ -49,7 +52,7 @@ class Sorter:
         return found
 
     def is_pipeline(self, state: str) -> bool:
-        """Return True if every answer to the bytes that enter a state is certain to come."""
+        """Return True if the bytes that enter a state require each answer and no close."""
         found = self._are_lanes.get(state)
         if found is None:
             entry = self.entry(state)
@@ -61,10 +64,11 @@ class Sorter:
 
 @dataclass(slots=True)
 class SortedBatch:
-    """A batch that is ready to be sent, with what its cases are owed.
+    """A batch that is ready to be sent, with the valid responses to each case.
 
-    Cases in `piped` share the pipeline of their state; cases in `single` get connections of their
-    own. `batch` has the cases as generated, `sent` the same cases with the names that are sent.
+    Cases in `piped` share one connection for each state; cases in `single` get connections of
+    their own. `batch` has the cases as generated, `sent` the same cases with the names that are
+    sent.
     """
 
     sorter: Sorter
@@ -97,12 +101,12 @@ class SortedBatch:
             self.single.append(case)
 
     def original(self, case: Case) -> Case:
-        """Return the generated case for a case that was sent."""
+        """Return the generated case from which a sent case was made by renaming."""
         return self._originals.get(id(case), case)
 
     @property
     def is_up_to_date(self) -> bool:
-        """Return True if no case was found to close its connection since the batch was begun."""
+        """Return True if no kind of case was seen to close connections since this batch began."""
         return self.closers == len(self.sorter.closers)
 
     def _is_closer(self, case: Case) -> bool:

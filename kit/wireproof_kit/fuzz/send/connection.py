@@ -17,7 +17,7 @@ from wireproof_kit.wire.transcript import Step, Transcript
 CHUNK = 262_144
 CONNECT_S = 5.0
 REFUSED = "refused"
-"""The value of `ended` for a connection that was never established, or not let in."""
+"""The value of `ended` for a connection that was not accepted, or whose login failed."""
 _NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
@@ -26,13 +26,13 @@ _Resolved = tuple[socket.AddressFamily, socket.SocketKind, int, str, _Place]
 
 
 class CaseConnection:
-    """A connection in use; `answers` are the answers to requests, without unrequested frames.
+    """A non-blocking connection of a fuzz case; `answers` are the responses to its requests.
 
     ``ended`` says how the target closed it (``end``, ``reset``, ``refused``); empty while open.
     `prompt`: received bytes are acknowledged at once, because a target that writes many small
     answers may hold the next one back until then. This works on Linux only; elsewhere the kit
-    waits for such a target. `opening` are the first bytes to be sent; `unsent` is what of them
-    the `login` has not sent.
+    waits for such a target. `opening` are the first bytes to be sent; `unsent` is the part of them
+    that the `login` has not sent.
     """
 
     __slots__ = (
@@ -88,10 +88,10 @@ class CaseConnection:
 
     @property
     def fault(self) -> str:
-        """What is wrong with the stream of answers; empty if nothing is.
+        """Why the received bytes are invalid; empty if they are valid.
 
-        After our half-close a target may drop an answer it was sending; the cut answer is then no
-        fault of the stream. If the answer was owed, the oracle reports it as missing.
+        After the kit's half-close a target may drop an answer it was sending; the cut answer is
+        then not a fault. If the answer was required, the oracle reports it as missing.
         """
         is_cut = self.ended == "end" and not self.half_closed
         if not self._reader.fault and is_cut and self._reader.pending:
@@ -100,11 +100,11 @@ class CaseConnection:
 
     @property
     def is_sent(self) -> bool:
-        """Return True if nothing is left to send."""
+        """Return True if all queued bytes were sent."""
         return not self._out or bool(self.ended)
 
     def send(self, *pieces: bytes) -> None:
-        """Queue pieces, each for a write of its own, and write what the socket accepts now."""
+        """Queue pieces, each for its own write, and write what the socket accepts now."""
         for piece in filter(None, pieces):
             if self._transcript is not None:
                 self._transcript.add("send", self.name, data=piece)
@@ -118,7 +118,7 @@ class CaseConnection:
             self._shut()
 
     def write(self) -> None:
-        """Write as much of the next piece as the socket accepts; one write for each call."""
+        """Write as much of the next queued piece as the socket accepts, in one write."""
         if self._out and not self.ended and self.sock is not None:
             piece = self._out.popleft()
             try:
@@ -136,7 +136,7 @@ class CaseConnection:
             self._shut()
 
     def read(self) -> bool:
-        """Read what has arrived; return True if bytes or the end of the stream arrived."""
+        """Receive what has arrived; return True if bytes or the end of the stream arrived."""
         if self.ended or self.sock is None:
             return False
         try:

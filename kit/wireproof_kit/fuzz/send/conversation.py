@@ -31,7 +31,7 @@ from wireproof_kit.fuzz.send.connection import REFUSED, CaseConnection
 from wireproof_kit.wire.transcript import Transcript
 
 SINGLY = 96
-"""The number of bytes of a step that are sent one by one; the rest follows in one write."""
+"""How many bytes of a step are sent one by one; the rest follows in one write."""
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class _ConnectionState:
 
 @dataclass(slots=True)
 class Conversation:
-    """A running case. Call `advance` after every event until `over` is True."""
+    """One fuzz case while it runs; call `advance` after every event until `over` is True."""
 
     case: Case
     oracle: Oracle
@@ -79,7 +79,7 @@ class Conversation:
         return [line.client for line in self._lines.values() if not line.client.ended]
 
     def advance(self) -> None:
-        """Send the next step once all owed answers have come; end the case after the last step."""
+        """Send the next step once all required answers have come; end the case after the last."""
         if self._slow:
             self._go_on_slowly()
         self._holds = self._holds and time.monotonic() < self.wake
@@ -93,7 +93,7 @@ class Conversation:
                 self.over = True
 
     def expire(self) -> None:
-        """Stop waiting: end our side if no answer is missing, else end the case."""
+        """Stop waiting: half-close if no answer is missing, else end the case."""
         if not self._ending and not self._lacks_answers():
             self._end()
             self._refresh()
@@ -127,13 +127,13 @@ class Conversation:
 
     @property
     def ends(self) -> list[End]:
-        """The connections of the case, each as the target's address and our local port."""
+        """The connections of the case, each as the target's address and the kit's local port."""
         address = self.oracle.address(self.case)
         return [(address, line.client.port) for line in self._lines.values()]
 
     @property
     def is_slow(self) -> bool:
-        """Return True if nothing more is sent until `wake`."""
+        """Return True if the case sends nothing more until the time `wake`."""
         return bool(self._slow) or self._holds
 
     def _line(self, connection: int) -> _ConnectionState:

@@ -27,16 +27,16 @@ from wireproof_kit.wire.transcript import Transcript
 
 SIDE_BY_SIDE = 32
 BRIEF = 0.25
-"""The fraction of the patience that an answer gets while only a crash or a hang matters."""
+"""The fraction of the patience to wait for an answer while only a crash or hang matters."""
 SILENCES = 3
 """After this many missing answers in one batch, the rest of the batch is not sent."""
 LAST_S = 1.0
-"""Seconds for recording a finding after the campaign's time is over."""
+"""Seconds for recording the transcript of a finding after the campaign's time is over."""
 
 
 @dataclass(slots=True)
 class Counts:
-    """How many cases were executed, in pipelines or on their own, and the seconds for each."""
+    """How many cases were sent, on shared connections (`piped`) or their own, and in what time."""
 
     piped: int = 0
     piped_s: float = 0.0
@@ -48,9 +48,9 @@ class Counts:
 
 @dataclass(slots=True)
 class Engine:
-    """Performs batches on one target; sends nothing after `ends_at` (monotonic clock).
+    """Sends batches of cases to one target, and nothing after `ends_at` (monotonic clock).
 
-    `is_brief`: answers get a fraction of the patience, since the bystanders show a dead target
+    `is_brief`: answers get a fraction of the patience, since health checks show a dead target
     anyway. `was_cut`: the time ran out while answers were awaited. `is_unused`: nothing was sent
     so far.
     """
@@ -81,14 +81,14 @@ class Engine:
     def perform(
         self, batch: Sequence[Case], *, watch: bool, patient: bool = True
     ) -> list[Anomaly]:
-        """Send a batch; return the anomalies, the most likely cause first.
+        """Send a batch, then check the target; return the anomalies, the most likely cause first.
 
-        `watch`: check deliveries too. `patient`: wait for late deliveries to the bystanders.
+        `watch`: check deliveries too. `patient`: wait for late deliveries to the other clients.
         """
         return self.perform_sorted(self.sort_batch(batch, watch=watch), patient=patient)
 
     def sort_batch(self, batch: Sequence[Case], *, watch: bool) -> SortedBatch:
-        """Return a sorted batch; more cases may be added to it."""
+        """Return a batch sorted by how its cases can be sent; more cases may be added to it."""
         return self.sorter.sort_cases(batch, watch=watch)
 
     def perform_sorted(
@@ -99,10 +99,11 @@ class Engine:
         quiet: bool = False,
         meanwhile: Meanwhile | None = None,
     ) -> list[Anomaly]:
-        """Send a sorted batch. `meanwhile` is run to its end while the target is busy.
+        """Send a sorted batch, then check the target; return the anomalies.
 
-        `quiet`: cases on connections of their own run one at a time, except slow ones. Other
-        traffic could wake a target that is stuck waiting for one client.
+        `meanwhile` is run to its end while the target is busy. `quiet`: cases on connections of
+        their own run one at a time, except slow ones: other traffic could wake a target that is
+        stuck waiting for one client.
         """
         health = self.fuzz_session.health
         whole = tuple(batch.batch)
@@ -182,7 +183,7 @@ class Engine:
         return [Anomaly(trouble, whole, first), *found]
 
     def perform_one(self, case: Case, transcript: Transcript | None = None) -> Anomaly | None:
-        """Send one case on connections of its own, with a transcript if one is given."""
+        """Send one case on its own connections, into a transcript if given; return its anomaly."""
         self._answer_s = self.fuzz_session.patience_s
         conversation = self._conversation(self.renaming.case(case), transcript)
         try:
@@ -207,7 +208,7 @@ class Engine:
 
     @property
     def is_holding(self) -> bool:
-        """Return True if conversations are held open."""
+        """Return True if connections of cases are held open while others are sent."""
         return bool(self._held.cases)
 
     def is_well(self) -> bool:
@@ -215,7 +216,7 @@ class Engine:
         return self.fuzz_session.health.check() is None
 
     def close(self) -> None:
-        """Close the connections of all pipelines and held cases."""
+        """Close the connections of all cases, shared ones and held-open ones."""
         self._held.close()
         for pipeline in self._pipelines.values():
             pipeline.close()

@@ -11,7 +11,7 @@ from wireproof_kit.fuzz.case import Case, Step
 
 
 def are_as_long(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
-    """Return True if each new name has the length of the old one."""
+    """Return True if each name in `new` has the length of the `old` one with the same key."""
     return {key: len(name) for key, name in old.items()} == {
         key: len(name) for key, name in new.items()
     }
@@ -19,16 +19,16 @@ def are_as_long(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """Replaces old names with new ones; an empty mapping changes nothing."""
+    """Replaces old names (topics, streams) in bytes with new ones of equal length, if any."""
 
     names: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
 
     def case(self, case: Case) -> Case:
-        """Return a case with the present names."""
+        """Return a case with old names in its bytes replaced by the new ones."""
         return replace(case, steps=self.steps(case.steps)) if self.names else case
 
     def steps(self, steps: Sequence[Step]) -> tuple[Step, ...]:
-        """Return steps with the present names."""
+        """Return steps with old names in their bytes replaced by the new ones."""
         return tuple(replace(step, data=self._bytes(step.data)) for step in steps)
 
     def _bytes(self, data: bytes) -> bytes:

@@ -19,14 +19,14 @@ class RuleViolated(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class CaseTarget:
-    """A target with topics created for it; the frames of `grammar` name these topics."""
+    """A target for property-based tests, with topics created for it that `grammar` names."""
 
     grammar: Grammar
     engine: Engine
     hazardous: bool
 
     def perform(self, case: Case) -> None:
-        """Send a case on new connections, then check the bystanders.
+        """Send a case on new connections, then check that other clients are not disturbed.
 
         A hazardous case is skipped unless the target was opened with `hazardous`.
 

@@ -17,11 +17,11 @@ from wireproof_kit.fuzz.oracle.rules import (
 from wireproof_kit.fuzz.send.connection import CaseConnection
 
 LONGEST = 2_000
-"""The number of cases on one connection after which a new connection is opened."""
+"""How many cases share one connection before a new one is opened."""
 
 
 class PipelinedCase(NamedTuple):
-    """A case for a pipeline: its bytes, and what each of its requests is owed."""
+    """A case sent on a shared connection: its bytes, and the valid answers to each request."""
 
     case: Case
     data: bytes
@@ -30,7 +30,10 @@ class PipelinedCase(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PipelineResult:
-    """How many cases were executed, what must be delivered, and what the last one violated."""
+    """The result of cases on a shared connection.
+
+    How many were executed, the messages that must be delivered, and the last case's violation.
+    """
 
     executed: int
     stored: list[bytes]
@@ -54,7 +57,7 @@ def is_pipeable(case: Case, expected: Expectation) -> bool:
 
 @dataclass(slots=True)
 class Pipeline:
-    """A connection that is put into one protocol state and then sent many cases in a row."""
+    """A connection in one protocol state that many cases share, sent in a row without waiting."""
 
     oracle: Oracle
     patience_s: float
@@ -66,7 +69,7 @@ class Pipeline:
     _cases: list[PipelinedCase] = field(default_factory=list[PipelinedCase])
 
     def begin(self, cases: Sequence[PipelinedCase]) -> None:
-        """Send cases; what the socket does not accept now is sent while answers are awaited."""
+        """Start to send cases; bytes that the socket does not accept yet go out later."""
         self._cases = list(cases)
         if not self._cases:
             return
@@ -80,7 +83,7 @@ class Pipeline:
         self.client.send(b"".join(each.data for each in self._cases))
 
     def clients(self) -> list[CaseConnection]:
-        """Return the connection while answers are missing, else nothing."""
+        """Return a list with the connection while answers are missing, else an empty list."""
         is_waiting = self.client is not None and not self.client.ended and not self.is_done
         return [self.client] if is_waiting and self.client is not None else []
 
@@ -93,7 +96,7 @@ class Pipeline:
         return bool(client.ended or client.fault) or len(client.answers) >= self._due
 
     def finish(self) -> PipelineResult:
-        """Judge the answers; close the connection unless exactly the expected answers came."""
+        """Judge the answers; close the connection unless exactly the expected ones came."""
         stored: list[bytes] = []
         client = self.client
         if client is None or not self._cases:

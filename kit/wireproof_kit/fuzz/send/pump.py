@@ -9,7 +9,7 @@ from wireproof_kit.fuzz.send.conversation import Conversation
 
 
 def move_bytes(clients: Sequence[CaseConnection], seconds: float) -> bool:
-    """Read and write on the connections that are ready; return True if there was any.
+    """Send and receive on the connections that are ready; return True if there was any.
 
     Wait for at most ``seconds``, and for exactly that long if there are no connections.
     """
@@ -32,7 +32,7 @@ def move_bytes(clients: Sequence[CaseConnection], seconds: float) -> bool:
 
 
 def turn(active: Sequence[Conversation], ends_at: float) -> None:
-    """Wait until one conversation has an event or reaches its deadline; then advance all."""
+    """Wait until one running case has an event or reaches its deadline; then advance all."""
     now = time.monotonic()
     due = min(max(ends_at, now), *(each.deadline for each in active))
     wakes = [each.wake for each in active if each.is_slow]
@@ -44,7 +44,7 @@ def turn(active: Sequence[Conversation], ends_at: float) -> None:
 
 
 def glance(active: Sequence[Conversation]) -> None:
-    """Advance conversations by what has happened so far, without waiting."""
+    """Advance running cases by the events so far, without waiting."""
     move_bytes([client for each in active for client in each.clients()], 0.0)
     _advance(active)
 
@@ -57,7 +57,7 @@ def _advance(active: Sequence[Conversation]) -> None:
 
 
 def converse(clients: Sequence[Conversation], until: float, ends_at: float) -> None:
-    """Run conversations until all are over or the time `until` has come."""
+    """Run cases until all are over or the monotonic time `until` has come."""
     active = list(clients)
     while active and time.monotonic() < until:
         turn(active, ends_at)

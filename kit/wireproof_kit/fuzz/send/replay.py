@@ -1,5 +1,6 @@
 """Sends many cases again as a campaign did: in batches, with held ones open beside them."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -9,7 +10,7 @@ from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.generate.held_cases import HOLD_S
 from wireproof_kit.fuzz.oracle.rules import DEAD
 from wireproof_kit.fuzz.send import pump
-from wireproof_kit.fuzz.send.engine import Engine
+from wireproof_kit.fuzz.send.engine import SILENCES, Engine
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 
 POLL_S: Final = 0.2
@@ -23,10 +24,27 @@ def replay(
     wait_s: float,
     is_over: Callable[[], bool],
 ) -> list[Anomaly]:
-    """Send cases until the target dies, then wait; return the anomalies of the last batch.
+    """Send cases until the target dies, then wait `wait_s`; return the last batch's anomalies.
 
-    A death that comes while nothing is sent has an empty batch.
+    If the target dies while nothing is sent, the batch of the anomaly is empty.
     """
+    # On a busy machine three answers are late soon; then the sixtieth case was never sent.
+    engine.is_brief, engine.most_silences = True, math.inf
+    try:
+        return _replay(engine, cases, watch=watch, wait_s=wait_s, is_over=is_over)
+    finally:
+        engine.is_brief, engine.most_silences = False, SILENCES
+        engine.close()
+
+
+def _replay(
+    engine: Engine,
+    cases: Sequence[Case],
+    *,
+    watch: bool,
+    wait_s: float,
+    is_over: Callable[[], bool],
+) -> list[Anomaly]:
     for start in range(0, len(cases), BATCH):
         ready = engine.sort_batch(cases[start : start + BATCH], watch=watch)
         found = engine.perform_sorted(ready, patient=False, meanwhile=iter(()))

@@ -16,10 +16,10 @@ Perform = Callable[[Case], None]
 
 
 class ConversationMachine(RuleBasedStateMachine):
-    """Writes a conversation; a model of the states says which frames are due on each connection.
+    """A Hypothesis state machine that composes a fuzz case of several frames.
 
-    The conversation is performed at the end. If that raises an error, Hypothesis shrinks the rules
-    to the fewest that still raise it.
+    A model of the states says which frames each connection allows. The case is sent at the end. If
+    that raises an error, Hypothesis shrinks the rules to the fewest that still raise it.
     """
 
     grammar: Grammar
@@ -28,28 +28,28 @@ class ConversationMachine(RuleBasedStateMachine):
 
     @initialize(data=st.data(), count=st.integers(1, MOST_CONNECTIONS))
     def begin(self, data: st.DataObject, count: int) -> None:
-        """Begin a conversation with one to three connections in one state."""
+        """Start a case with one to three connections in one state."""
         start = data.draw(st.sampled_from(self.grammar.states[self.grammar.talking]))
         self.script = Script(self.grammar, start, [start] * count)
 
     @precondition(lambda self: not self.script.is_over)
     @rule(data=st.data())
     def say_what_is_due(self, data: st.DataObject) -> None:
-        """Send a valid frame that is due in this state."""
+        """Add a valid frame that the state of the connection allows."""
         connection = self._connection(data)
         self._say(data, connection, [k for k in self._kinds() if self._is_due(connection, k)])
 
     @precondition(lambda self: not self.script.is_over)
     @rule(data=st.data())
     def say_what_is_not_due(self, data: st.DataObject) -> None:
-        """Send a valid frame that is not due in this state."""
+        """Add a valid frame that the state of the connection does not allow."""
         connection = self._connection(data)
         self._say(data, connection, [k for k in self._kinds() if not self._is_due(connection, k)])
 
     @precondition(lambda self: not self.script.is_over)
     @rule(data=st.data())
     def say_something_broken(self, data: st.DataObject) -> None:
-        """Send a malformed frame."""
+        """Add a malformed frame."""
         connection = self._connection(data)
         kind = data.draw(st.sampled_from(self._kinds()))
         frame = data.draw(kind.strategy)
@@ -60,10 +60,10 @@ class ConversationMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.script.is_over)
     @rule()
     def say_no_more(self) -> None:
-        """Do nothing: no connection is left to send on."""
+        """Do nothing: no connection can be used any more."""
 
     def teardown(self) -> None:
-        """Perform the conversation."""
+        """Send the composed case to the target."""
         if hasattr(self, "script") and self.script.steps:
             type(self).perform(self.script.case(0))
 
@@ -83,7 +83,7 @@ class ConversationMachine(RuleBasedStateMachine):
 
 
 def conversation_machine(grammar: Grammar, perform: Perform) -> type[ConversationMachine]:
-    """Return the state machine class for a grammar.
+    """Return the Hypothesis state machine for a grammar; `perform` sends the composed case.
 
     Run it with `hypothesis.stateful.run_state_machine_as_test`, or give its `TestCase` to pytest.
     """

@@ -15,7 +15,7 @@ from wireproof_kit.fuzz.case import (
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 
 Way: TypeAlias = Callable[[Field, int, RandomSource], WriteStyle | None]
-"""Makes a style from a field and the size of its frame; None if it would equal a single write."""
+"""Returns a write style for a field and its frame's size; None if it equals a single write."""
 
 MOST_WRITES = 300
 """Longer frames are not sent byte by byte: the many small writes would only cost time."""
@@ -23,39 +23,39 @@ PAUSE_S = 0.02
 
 
 def write_whole(field: Field, size: int, source: RandomSource) -> WriteStyle | None:
-    """Send the frame in one write."""
+    """Return the write style that sends the frame in one write."""
     return WHOLE
 
 
 def half_close(field: Field, size: int, source: RandomSource) -> WriteStyle | None:
-    """Send the frame in one write, then shut down the sending direction."""
+    """Return the write style that sends the frame in one write and then shuts down sending."""
     return HALF_CLOSE
 
 
 def byte_by_byte(field: Field, size: int, source: RandomSource) -> WriteStyle | None:
-    """Send each byte in a write of its own; None for frames of one byte or more than 300."""
+    """Return the write style of one write for each byte; None unless there are 2 to 300."""
     return BYTE_BY_BYTE if 1 < size <= MOST_WRITES else None
 
 
 def split(field: Field, size: int, source: RandomSource) -> WriteStyle | None:
-    """Cut the frame at one to six random offsets."""
+    """Return the write style that cuts the frame at one to six random offsets."""
     offsets = _offsets(size, 1 + source.below(6), source)
     return SplitAt(offsets) if offsets else None
 
 
 def split_before(field: Field, size: int, source: RandomSource) -> WriteStyle | None:
-    """Cut the frame where the field begins."""
+    """Return the write style that cuts the frame where the field begins."""
     return SplitAt((field.start,)) if 0 < field.start < size else None
 
 
 def split_inside(field: Field, size: int, source: RandomSource) -> WriteStyle | None:
-    """Cut the frame at a random offset inside the field."""
+    """Return the write style that cuts the frame at a random offset inside the field."""
     inside = field.end - field.start - 1
     return SplitAt((field.start + 1 + source.below(inside),)) if inside > 0 else None
 
 
 def slow(field: Field, size: int, source: RandomSource) -> WriteStyle | None:
-    """Cut the frame at one or two random offsets, and pause at each."""
+    """Return the write style that pauses at one or two random offsets of the frame."""
     offsets = _offsets(size, 1 + source.below(2), source)
     return Slow(PAUSE_S, offsets) if offsets else None
 

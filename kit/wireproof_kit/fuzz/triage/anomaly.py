@@ -11,11 +11,12 @@ from wireproof_kit.fuzz.oracle.rules import DEAD
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
-    """A violated rule, caused by `case`, or by an unknown case of the batch if that is None.
+    """A rule that the target violated, before triage.
 
-    The first `likely` cases of the batch are more likely causes than the others; 0: all cases
-    are equally likely. ``key`` identifies the bug whatever its case is: where a client died.
-    ``log`` are the last words of a client.
+    `case` is the cause; if None, it is an unknown case of the `batch`. The first `likely` cases of
+    the batch are more likely causes than the others; 0: all cases are equally likely. ``key``
+    identifies the bug whatever its case is: the place in a client where it crashed. ``log`` is the
+    end of a client's output.
     """
 
     trouble: Trouble
@@ -35,9 +36,10 @@ class Anomaly:
 
 
 def tell_death(found: Sequence[Anomaly], oracle: Oracle) -> list[Anomaly]:
-    """Return the anomalies of a batch that no health check followed; a single one of a death.
+    """Return the anomalies of a batch after which no health check ran.
 
-    Of a target that died at the end of a campaign each open connection would be called `closed`.
+    If the target no longer accepts connections, return one anomaly, its death: otherwise each open
+    connection would count as closed by the target.
     """
     for each in found:
         address = oracle.address(each.case or each.batch[0])

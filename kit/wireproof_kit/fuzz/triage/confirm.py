@@ -14,7 +14,11 @@ from wireproof_spec.record import FindingRecord
 
 @dataclass(frozen=True, slots=True)
 class Repetitions:
-    """Whether each run showed the finding, the exchange of one more run, and if it was fatal."""
+    """The result of sending a finding's cases again.
+
+    `shown` says for each run whether the finding showed, `transcript` is from one more run, and
+    `died` says whether the target ended.
+    """
 
     shown: tuple[bool, ...]
     transcript: Transcript

@@ -21,9 +21,9 @@ from wireproof_kit.fuzz.oracle.rules import (
 )
 
 ANSWERED = frozenset({WRONG_ANSWER, CLOSED, NONSENSE, LINGERS, NOT_GIVEN})
-"""Rules whose violation names its case at once; similar cases are still sent."""
+"""Rules whose violation has a known case at once; similar cases are still sent."""
 OF_ONE_CASE = frozenset({WRONG_ANSWER, CLOSED, NONSENSE, NO_ANSWER, NOT_CLOSED})
-"""Rules whose violation the connections of one case show by themselves."""
+"""Rules whose violation shows on the connections of the case that causes it."""
 LATE = frozenset(
     {
         *(NO_ANSWER, NOT_CLOSED, DELIVERY, NEIGHBOUR, REDELIVERY, ROUND_TRIP),
@@ -44,7 +44,7 @@ ALIKE = (
     SILENT,
     frozenset({HUNG, ROUND_TRIP}),
 )
-"""Groups of rules that one and the same fault may violate in turn."""
+"""Groups of rules that the same fault may violate in different runs."""
 STAYS_HUNG: Final = "unconfirmed, since the target stays hung; give --restart CMD"
 STAYS_DEAD: Final = "unconfirmed, since the target stays dead; give --restart CMD"
 NO_TIME: Final = "unconfirmed, since the campaign's time was over"

@@ -18,12 +18,12 @@ MOST_SHOWN: Final = 4
 
 
 def likely_causes(deaths: Sequence[Death]) -> tuple[Case, ...]:
-    """Return the cases whose connections were open at the latest death."""
+    """Return the cases whose connections were open when the target last died."""
     return deaths[-1].suspects[-MOST_CAUSES:]
 
 
 def finding_of_deaths(deaths: Sequence[Death], seed: int, exchange: Transcript) -> Finding:
-    """Return a finding for all deaths that no case explains; one death is not confirmed."""
+    """Return one finding for all deaths that no case explains; confirmed if there are several."""
     return Finding(
         NOT_ATTRIBUTED,
         Trouble(DEAD, describe_deaths(deaths)),
@@ -52,7 +52,7 @@ def describe_deaths(deaths: Sequence[Death]) -> str:
 
 
 def describe_times(seconds: Sequence[float]) -> str:
-    """Return how often something happened, and when in the campaign."""
+    """Return how often something happened, and how many seconds into the campaign."""
     times = "once" if len(seconds) == 1 else f"{len(seconds)} times"
     when = ", ".join(f"{at:.0f}" for at in seconds[:MOST_SHOWN])
     more = " …" if len(seconds) > MOST_SHOWN else ""

@@ -13,7 +13,7 @@ DIGITS = 12
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The key of a finding: anomalies with an equal signature are one finding."""
+    """The identity of a finding: anomalies with an equal signature are one finding."""
 
     violated: str
     frame_kind: str
@@ -22,9 +22,10 @@ class Signature:
 
     @property
     def id(self) -> str:
-        """Return the id, which is the same in every campaign.
+        """Return the id of the signature, which is the same in every campaign.
 
-        The state is no part of it: one bug is met in several states, in which one is chance.
+        The state is no part of it: one bug shows in several states, and chance decides in which
+        one.
         """
         parts = (self.violated, self.frame_kind, self.field, self.answer)
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]
@@ -32,11 +33,12 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The fewest cases that violate a rule, how often they did, and the exchange.
+    """A minimized bug: the fewest cases that violate a rule, how often they did, and a transcript.
 
-    ``at_s`` counts from the start of the campaign; ``seen`` counts anomalies of this signature.
-    ``known`` says until when the deviations file lists it, ``unconfirmed`` why no run tried to
-    confirm it. ``log`` are the target's own last words, if it died.
+    ``shown`` of ``runs`` showed it. ``at_s`` counts from the start of the campaign; ``seen``
+    counts anomalies of this signature. ``known`` says until when the deviations file lists the
+    finding, ``unconfirmed`` why no run tried to confirm the finding. ``log`` is the end of the
+    target's output, if the target died.
     """
 
     signature: Signature
@@ -54,28 +56,29 @@ class Finding:
 
     @property
     def id(self) -> str:
-        """Return the id of its signature."""
+        """Return the id of the finding's signature, the same in every campaign."""
         return self.signature.id
 
     @property
     def is_confirmed(self) -> bool:
-        """Return True if a run confirmed it."""
+        """Return True if a repetition showed the finding again."""
         return self.shown > 0
 
     @property
     def case(self) -> Case:
-        """Return the case that violates the rule, the last of several."""
+        """Return the case that violates the rule: the last one sent."""
         return self.cases[-1]
 
     def again(self) -> "Finding":
-        """Return the finding with one more anomaly counted."""
+        """Return the finding with its number of anomalies increased by one."""
         return replace(self, seen=self.seen + 1)
 
 
 def signature_of(anomaly: Anomaly, case: Case) -> Signature:
     """Return the signature of an anomaly caused by a case.
 
-    Where a client tells where it died, that is the bug: other cases lead there, too.
+    If a client's output names the place of the crash, the place identifies the bug instead of the
+    case: other cases lead there, too.
     """
     if anomaly.key:
         return Signature(anomaly.trouble.violated, "", "", anomaly.key)

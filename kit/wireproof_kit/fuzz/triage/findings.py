@@ -13,7 +13,7 @@ from wireproof_kit.wire.transcript import Transcript
 
 @dataclass(slots=True)
 class Findings:
-    """Findings by id; `report` is called with each new or changed one.
+    """The findings of a campaign by id; `report` is called with each new or changed one.
 
     `not_again` counts anomalies that were not seen again and may come from a busy machine.
     """
@@ -25,11 +25,14 @@ class Findings:
     general: dict[tuple[str, str], Signature] = field(
         default_factory=dict[tuple[str, str], Signature]
     )
-    """Findings that show without a mutation, by rule and frame kind; `NOTHING_SENT`: any frame."""
+    """Findings that do not need a mutation, by rule and frame kind.
+
+    `NOTHING_SENT` is any frame.
+    """
 
     @property
     def are_confirmed(self) -> bool:
-        """Return True if a finding is confirmed."""
+        """Return True if at least one finding is confirmed."""
         return any(each.is_confirmed for each in self.by_id.values())
 
     def add(self, finding: Finding) -> None:
@@ -42,14 +45,14 @@ class Findings:
         self.report(finding)
 
     def is_seen_again(self, signature: Signature) -> bool:
-        """Return True if the signature is known; if so, count the anomaly."""
+        """Return True if a finding has this signature; if so, count one more anomaly of it."""
         known = self.by_id.get(signature.id)
         if known is not None:
             self.add(known.again())
         return known is not None
 
     def is_known(self, anomaly: Anomaly) -> bool:
-        """Return True if an anomaly of a known case repeats a finding; if so, count it."""
+        """Return True if an anomaly whose case is known repeats a finding; if so, count it."""
         violated, case = anomaly.trouble.violated, anomaly.case
         for kind in (NOTHING_SENT, case.frame_kind if case is not None else NOTHING_SENT):
             if (violated, kind) in self.general:
@@ -59,7 +62,7 @@ class Findings:
         return self.is_seen_again(signature_of(anomaly, case))
 
     def count_like(self, anomaly: Anomaly) -> bool:
-        """Return True if a confirmed finding is of the same rule and frame kind; count it."""
+        """Return True if a confirmed finding has its rule and frame kind; if so, count it."""
         case = anomaly.case
         there = (anomaly.trouble.violated, case.frame_kind if case is not None else "")
         for each in self.by_id.values():
@@ -78,7 +81,7 @@ class Findings:
         at_s: float,
         why: str = "",
     ) -> None:
-        """Add an unconfirmed finding; `why` says why no run tried to confirm it."""
+        """Add an anomaly as an unconfirmed finding; `why` says why no run tried to confirm it."""
         signature = signature_of(anomaly, cases[-1])
         if not self.is_seen_again(signature):
             seen = (signature, anomaly.trouble, self.seed, cases, shown, 1, transcript, at_s)

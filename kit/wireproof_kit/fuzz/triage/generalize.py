@@ -9,7 +9,7 @@ from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT, nothing_in
 
 
 def general_forms(case: Case, generation: Generation) -> Iterator[Case]:
-    """Yield the cases that show a bug which does not depend on what was mutated.
+    """Yield simpler cases that show the bug of a case if it does not need the mutation.
 
     First a connection on which nothing is sent, then the state alone, then the valid frame that
     the case was made from. A bug that shows there would be found once more for every frame and
@@ -29,7 +29,7 @@ def general_forms(case: Case, generation: Generation) -> Iterator[Case]:
 
 
 def from_the_start(case: Case, generation: Generation) -> Case | None:
-    """Return the case as steps from the start of its connections, so that all can be left out.
+    """Return the case with the bytes that enter its state as steps, so that each can be left out.
 
     None if its connections are in no state.
     """

@@ -27,33 +27,33 @@ from wireproof_kit.fuzz.send.write_styles import PAUSE_S
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 
 TIMES = 5
-"""Runs on fresh connections that confirm a finding."""
+"""How often a finding's cases are run on fresh connections to confirm it."""
 FEWER_TIMES = 3
 PATIENT = frozenset({HUNG, NO_ANSWER, NOT_CLOSED, REDELIVERY, STUCK})
-"""An answer that does not come costs all patience each time: fewer runs confirm these."""
+"""Rules that are confirmed with fewer runs: a missing answer costs all patience each time."""
 ALONE = 64
-"""Cases of a batch that are tried one by one before it is halved.
+"""How many cases of a batch are tried one by one before the batch is halved.
 
 Measured on a busy machine, all 256 took longer than the search may take.
 """
 COSTLY = frozenset({DEAD, HUNG, ROUND_TRIP})
 FEW = 16
-"""Cases at most that are blamed for memory: what many leave together may be kept lawfully."""
+"""The most cases blamed for memory: what many leave together may be kept lawfully."""
 MOST_PAUSES = 64
-"""Writes with a pause between them, at most: they take more than a second then."""
+"""The most writes with pauses between them: they then take more than a second."""
 _SIZE = 4
-"""Bytes of the size in front of a frame; the size follows when the frame becomes smaller."""
+"""Bytes of the size before a frame; the size is corrected when the frame becomes smaller."""
 MOST_PROBES = 300
-"""Probes at most to minimize one finding."""
+"""The most runs to minimize one finding."""
 
 Cases = Sequence[Case]
 
 
 class Prober(Protocol):
-    """Performs cases on fresh connections of a healthy target."""
+    """Sends cases on fresh connections to a healthy target."""
 
     def probe(self, cases: Cases, violated: str) -> Anomaly | None:
-        """Return the anomaly with this violated rule that the cases cause, if any."""
+        """Send cases; return the anomaly of the rule `violated` that they cause, or None."""
         ...
 
     def out_of_time(self) -> bool:
@@ -63,7 +63,7 @@ class Prober(Protocol):
 
 @dataclass(slots=True)
 class CulpritSearch:
-    """The search for the cases that cause an anomaly; `again` are its repetitions."""
+    """Searches and minimizes the cases that cause an anomaly; `again` are its repetitions."""
 
     prober: Prober
     violated: str
@@ -71,7 +71,7 @@ class CulpritSearch:
     again: list[Anomaly] = field(default_factory=list[Anomaly])
 
     def culprits(self, anomaly: Anomaly) -> tuple[Case, ...]:
-        """Return the fewest cases that cause the anomaly again; none if it does not come again."""
+        """Return the fewest cases that cause an anomaly again; none if it does not come again."""
         if anomaly.case is not None and self.shows((anomaly.case,)):
             return (anomaly.case,)
         held = [case for case in anomaly.batch if case.is_held]
@@ -110,7 +110,7 @@ class CulpritSearch:
     def at_leisure(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Return the cases with pauses between their writes if they still cause the anomaly.
 
-        Without a pause it is chance whether writes arrive one by one.
+        Without pauses, it is chance whether writes arrive one by one.
         """
         paused = tuple(_pause_steps(case) for case in cases)
         return paused if paused != cases and self.shows(paused) else cases
@@ -207,7 +207,7 @@ def confirm(
 ) -> tuple[int, int]:
     """Run cases several times; return how many runs showed the anomaly, and how many were made.
 
-    `told` is called each time the anomaly shows. No runs are made when no time is left. Growing
+    `told` is called with each anomaly that shows. No runs are made when no time is left. Growing
     memory must show in most runs: memory of a process grows now and then anyway.
     """
     shown = runs = 0

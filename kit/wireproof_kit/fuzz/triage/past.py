@@ -3,10 +3,11 @@
 A broker may die of the sixtieth connection, not of one frame. The recent past of the campaign is
 sent to a fresh target for each probe. Leaving cases out, as for other anomalies, would find
 nothing: where sixty alike are needed, neither half has them. So a half of the cases is sent again
-and again, until as many were sent as before.
+and again, until as many were sent as before. Of what was sent before and after a restart, halves
+are left out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Final, Protocol
@@ -15,16 +16,16 @@ from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 
 MOST_CULPRITS: Final = 256
-"""Cases at most that explain a death; of more nobody can tell which of them do."""
+"""The most cases that explain a death; among more, nobody can tell which ones do."""
 LEAST_SENT: Final = 512
-"""Cases that are sent at least, however few kinds of them are left."""
+"""The fewest cases that are sent, even if few kinds of them remain."""
 
 
 class FreshProber(Protocol):
     """Sends cases to a target that was just started."""
 
     def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
-        """Return the death of a target that was started for these cases, if it dies in time."""
+        """Send cases to a newly started target; return its death if it dies within `wait_s`."""
         ...
 
     def out_of_time(self) -> bool:
@@ -34,9 +35,10 @@ class FreshProber(Protocol):
 
 @dataclass(slots=True)
 class PastSearch:
-    """The search in the past of one death; `last` is the latest death that a probe caused.
+    """Searches the cases that killed the target among all that were sent before its death.
 
-    `wait_s` is how long a target may take to die when all is sent.
+    `wait_s` is how long a target may take to die after the last case. `last` is the latest death
+    that a probe caused.
     """
 
     prober: FreshProber
@@ -44,7 +46,40 @@ class PastSearch:
     last: Anomaly | None = None
 
     def culprits(self, past: Sequence[Case]) -> tuple[Case, ...]:
-        """Return few cases that kill a fresh target, in the order of sending; none if none do."""
+        """Return few cases that kill a newly started target, in order of sending, or none.
+
+        `past` are the cases sent before the death.
+        """
+        restarts = [at for at, case in enumerate(past) if case.is_restart]
+        if not restarts:
+            return self._few_alike(past)
+        after = past[restarts[-1] + 1 :]
+        return self._few_alike(after) or self._across(past[: restarts[-1]], past[restarts[-1] :])
+
+    def _across(self, before: Sequence[Case], after: Sequence[Case]) -> tuple[Case, ...]:
+        """Return few cases before and after a restart, which `after` begins with, that kill."""
+        if not self.kills((*before, *after)):
+            return ()
+        before = self._fewest(before, lambda part: (*part, *after))
+        few = self._fewest(after[1:], lambda part: (*before, after[0], *part))
+        found = (*before, after[0], *few)
+        return found if len(found) <= MOST_CULPRITS else ()
+
+    def _fewest(
+        self, cases: Sequence[Case], within: Callable[[Sequence[Case]], Sequence[Case]]
+    ) -> Sequence[Case]:
+        """Return a part of the cases that kills a target within others, by halves."""
+        while cases:
+            middle = len(cases) // 2
+            halves = (cases[middle:], cases[:middle]) if middle else ((),)
+            shown = next((half for half in halves if self.kills(within(half))), None)
+            if shown is None:
+                break
+            cases = shown
+        return cases
+
+    def _few_alike(self, past: Sequence[Case]) -> tuple[Case, ...]:
+        """Return few cases that kill a target when they are sent often enough."""
         if not past or not self.kills(past):
             return ()
         few = self._latest(list(past))
@@ -91,7 +126,7 @@ class PastSearch:
         return list(islice(cycle(cases), total))
 
     def kills(self, cases: Sequence[Case]) -> bool:
-        """Return True if a fresh target dies of the cases, and there was time to try."""
+        """Return True if a newly started target dies of the cases, and there was time to try."""
         if self.prober.out_of_time():
             return False
         found = self.prober.probe_fresh(cases, self.wait_s)

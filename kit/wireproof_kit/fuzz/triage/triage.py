@@ -29,26 +29,28 @@ from wireproof_kit.fuzz.triage.past import PastSearch
 from wireproof_kit.wire.transcript import Transcript
 
 SEARCH_S: Final = 30.0
-"""Seconds at most to find the cases that cause an anomaly."""
+"""The most seconds to find the cases that cause an anomaly."""
 CONFIRM_S: Final = 10.0
-"""Seconds reserved to confirm them, even if the search took its whole time: an anomaly seen once
-may come from a busy machine."""
+"""Seconds reserved to confirm these cases, even if the search took its whole time.
+
+An anomaly seen once may come from a busy machine.
+"""
 SHARE: Final = 0.5
 """The part of a campaign after which anomalies like a confirmed finding are only counted."""
 FREE_S: Final = 20.0
-"""Seconds of triage before that part matters; the first findings of a campaign come at once."""
+"""Seconds of triage before `SHARE` matters: a campaign's first findings come at once."""
 PAST_S: Final = 90.0
-"""Seconds at most to find the cause of a death in all that was sent before."""
+"""The most seconds to find the cause of a death among all cases sent before it."""
 PAST_WAIT_S: Final = 15.0
-"""Seconds at most that a replay of the past waits for the target to die, when all is sent."""
+"""The most seconds to wait for the target to die after earlier cases were sent again."""
 PAST_TRIES: Final = 3
-"""Deaths whose past may be searched in vain; then the campaign goes on with new inputs."""
+"""How many deaths may be searched in vain; then the campaign goes on with new inputs."""
 SHRINK_S: Final = 15.0
-"""Seconds of SEARCH_S at most to minimize the cases; as many are left to confirm them."""
+"""The most seconds of SEARCH_S to minimize cases; as many are left to confirm them."""
 
 
 class TriagedCampaign(Protocol):
-    """The campaign as triage sees it: its plan, its findings, and its target to probe and heal."""
+    """What triage uses of a campaign: its plan, findings, and target to probe and restart."""
 
     @property
     def plan(self) -> WorkerPlan:
@@ -57,7 +59,7 @@ class TriagedCampaign(Protocol):
 
     @property
     def batches(self) -> Batches:
-        """The batches of cases, with the blocklist."""
+        """The batches of cases, with the blocklist of cases that are no longer sent."""
         ...
 
     @property
@@ -85,12 +87,12 @@ class TriagedCampaign(Protocol):
         ...
 
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Perform cases on fresh connections; return the anomaly of this rule that they cause."""
+        """Send cases on fresh connections; return the anomaly of the rule `violated`, or None."""
         ...
 
     @property
     def history(self) -> TargetHistory:
-        """What was sent to the target since its start, and its deaths."""
+        """The batches sent to the target since its start, and its deaths."""
         ...
 
     def recent_past(self) -> Sequence[Case]:
@@ -98,7 +100,7 @@ class TriagedCampaign(Protocol):
         ...
 
     def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
-        """Send cases to a target that was just started, then wait; return the death they cause."""
+        """Send cases to a newly started target and wait; return the death they cause, or None."""
         ...
 
     def heal(self, found: Sequence[Anomaly]) -> bool:
@@ -106,17 +108,17 @@ class TriagedCampaign(Protocol):
         ...
 
     def record_exchange(self, cases: Sequence[Case], violated: str) -> Transcript:
-        """Send cases once more and return the exchange."""
+        """Send cases once more and return the transcript."""
         ...
 
     def plan_exchange(self, cases: Sequence[Case]) -> Transcript:
-        """Return what cases send, without sending it."""
+        """Return a transcript of the bytes that cases would send; nothing is sent."""
         ...
 
 
 @dataclass(slots=True)
 class Triage:
-    """The triage of a campaign, one anomaly at a time; ``spent_s`` are the seconds of all."""
+    """Confirms, minimizes and reports anomalies, one at a time, in ``spent_s`` seconds so far."""
 
     campaign: TriagedCampaign
     spent_s: float = 0.0
@@ -163,11 +165,11 @@ class Triage:
         return came_again
 
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Perform cases as `TriagedCampaign.probe` does."""
+        """Send cases on fresh connections; return the anomaly of the rule `violated`, or None."""
         return self.campaign.probe(cases, violated)
 
     def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
-        """Send cases as `TriagedCampaign.probe_fresh` does."""
+        """Send cases to a newly started target and wait; return the death they cause, or None."""
         return self.campaign.probe_fresh(cases, wait_s)
 
     def out_of_time(self) -> bool:
@@ -180,7 +182,9 @@ class Triage:
 
     def _search(self, anomaly: Anomaly) -> bool:
         search = CulpritSearch(self, anomaly.trouble.violated)
-        cases = search.culprits(anomaly)
+        # What did not start again did so because of its past.
+        is_restart = anomaly.case is not None and anomaly.case.is_restart
+        cases = () if is_restart else search.culprits(anomaly)
         if cases and search.violated == DEAD and not self._kill_again(search, cases):
             cases = ()
         if cases:

@@ -13,7 +13,7 @@ from wireproof_spec.record import TranscriptRecord
 
 
 def tell(transcript: TranscriptRecord) -> Iterator[str]:
-    """Yield the course of a case."""
+    """Yield one line for each event of a client case: time, sender, receiver and content."""
     return course.tell(transcript, IggyDecoder(), sent=_describe_sent, answer=_describe_answer)
 
 

@@ -19,27 +19,27 @@ from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.wire_error import WireError
 
 TCP, HTTP = "tcp", "http"
-"""The names of the two peers: one server, with a port for each transport."""
+"""The names of the ports of the server that the kit plays, one for each transport."""
 LARGEST_REQUEST = 16 << 20
 _PAYLOAD_AT = 8
 
 
 class IggyDecoder:
-    """The streams of one case."""
+    """Decodes the traffic of a client case, over TCP and HTTP."""
 
     def __init__(self) -> None:
         self._http: dict[str, HttpRequests] = {}
         self._tcp: dict[str, _TcpStream] = {}
 
     def open(self, at: float, conn: str) -> None:
-        """Begin a connection."""
+        """Prepare to decode a new connection."""
         if conn.startswith(HTTP):
             self._http[conn] = HttpRequests()
         else:
             self._tcp[conn] = _TcpStream()
 
     def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
-        """Yield the requests that end in these bytes."""
+        """Yield the client's requests completed by these bytes."""
         if conn in self._tcp:
             yield from self._tcp[conn].decode(at, conn, data)
             return
@@ -52,7 +52,7 @@ class IggyDecoder:
             yield Malformed(at, conn, error)
 
     def decode_sent(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
-        """Yield the answer in these bytes; the kit sends each whole."""
+        """Yield the response in these bytes; the kit sends each response in one piece."""
         if conn in self._http:
             self._http[conn].expect_next()
         yield Responded(at, conn, data)

@@ -42,7 +42,7 @@ _STREAM_AT, _TOPIC_AT = 1, 3
 
 
 def decode(at: float, conn: str, request: HttpRequest) -> Asked:
-    """Return what a request asks for.
+    """Return the event for an HTTP request of a client.
 
     Raises:
         WireError: a parameter or the body does not have its form.

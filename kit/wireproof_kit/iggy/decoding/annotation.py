@@ -29,18 +29,18 @@ _NAMED: Final[Mapping[str, Mapping[int, str]]] = {
     "topic.kind": _IDENTIFIERS,
     "id.kind": _IDENTIFIERS,
 }
-"""What numbers mean, by the last one or two names of their fields."""
+"""Names of numbers, by the last one or two names in the path of their field."""
 
 
 def parts_of(spans: Iterable[Span], *, shift: int = 0) -> list[Part]:
-    """Return the labelled parts of decoded data, moved by ``shift`` bytes within the dump."""
+    """Return spans of decoded bytes as labelled parts, with ``shift`` added to each offset."""
     return [Part(shift + span.offset, span.length, _label(span)) for span in spans]
 
 
 def fault_parts(spans: Sequence[Span], error: WireError, *, shift: int = 0) -> list[Part]:
-    """Return the parts before a decoding fault, with its reason at the field that failed.
+    """Return the parts before a decoding error, and one part with the reason for the bytes after.
 
-    ``error`` counts its place as the spans do.
+    ``shift`` is added to each offset; the error's own offset counts from where the spans' do.
     """
     whole = [span for span in spans if span.offset < error.offset]
     rest = sum(span.length for span in spans) - error.offset

@@ -50,13 +50,13 @@ T = TypeVar("T")
 CHUNK = 1 << 16
 HEAD = 64
 LIMIT = 1 << 26
-"""The greatest length believed: far beyond what any server allows."""
+"""The greatest length in bytes that counts as a frame's: far beyond what any server allows."""
 FRAME_HEAD = 8
 """Bytes of a request's length and code, or of a response's status and length."""
 LEAST_LENGTH = 4
 """The length of a request without a payload."""
 YEARS = range(10**15, 4 * 10**15)
-"""Timestamps by which a message in a log is recognised: the years 2001 to 2096."""
+"""Microsecond timestamps by which a message in a log is recognised: the years 2001 to 2096."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def decode_pipe(pipe: BinaryIO, wanted: DecodeOptions) -> Iterator[Entry]:
 
 
 def recognise_side(head: bytes) -> Side | None:
-    """Return the side whose bytes begin like these; None when this cannot be detected."""
+    """Return which side's traffic begins with these bytes; None when it cannot be detected."""
     first = int.from_bytes(head[:4], "little")
     second = int.from_bytes(head[4:8], "little")
     timestamp = int.from_bytes(head[9:17], "little")

@@ -16,7 +16,7 @@ from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wording import count_bytes
 
 EXACT = 1 << 53
-"""Greater integers are strings, as not every reader of JSON keeps them."""
+"""Greater integers become strings in JSON, since some readers would change them."""
 
 
 def message_object(message: Message) -> JsonObject:
@@ -46,14 +46,14 @@ def message_title(message: Message) -> str:
 
 
 def is_right(message: Message) -> bool | None:
-    """Return True if the checksum matches the payload; None if the message has no checksum."""
+    """Return True if a message's checksum matches its payload; None if it has no checksum."""
     if message.checksum is None:
         return None
     return message.checksum == payload_checksum(message.payload)
 
 
 def headers_object(headers: Sequence[Header]) -> dict[str, JsonValue]:
-    """Return the headers by key; of a repeated key, the last one."""
+    """Return headers as an object by key; the last one of a repeated key counts."""
     return {
         header.key: {
             "kind": HEADER_KINDS.get(header.kind, str(header.kind)),

@@ -19,7 +19,7 @@ CONSUMERS = "offsets/consumers"
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The three files of a segment; a missing index file is empty."""
+    """The three files of a segment that begins at offset ``start``; a missing index is empty."""
 
     start: int
     log: bytes
@@ -28,7 +28,7 @@ class Segment:
 
 
 class DataDirectory:
-    """Reads partitions in the data directory that the user named."""
+    """Reads the files of partitions and consumer offsets in the server's data directory."""
 
     def __init__(self, root: Path | None, seconds: float) -> None:
         if root is None:
@@ -41,7 +41,7 @@ class DataDirectory:
         return self._root / partition_path(topic.stream.number, topic.number, partition)
 
     def segments(self, topic: Topic, partition: int = FIRST_PARTITION) -> list[Segment]:
-        """Return the segments present now, in order.
+        """Return the segments of a partition that exist now, in order.
 
         Raises:
             ArrangementFailed: a file cannot be read.
@@ -54,9 +54,9 @@ class DataDirectory:
     def wait_for(
         self, topic: Topic, end: bytes, partition: int = FIRST_PARTITION
     ) -> list[Segment]:
-        """Wait until a log holds data or patience has passed; return the segments.
+        """Wait until a partition's log contains ``end`` or patience has passed.
 
-        A server may keep messages in memory for a while.
+        Return its segments. A server may keep messages in memory for a while.
         """
 
         def look() -> list[Segment] | None:
@@ -67,7 +67,7 @@ class DataDirectory:
         return self.segments(topic, partition) if found is None else found
 
     def offset_file(self, topic: Topic, consumer: int, partition: int = FIRST_PARTITION) -> bytes:
-        """Return the content of a consumer's offset file once it exists; else empty bytes."""
+        """Wait for a consumer's offset file; return its content, or empty bytes without one."""
         path = self.folder(topic, partition) / CONSUMERS / str(consumer)
 
         def look() -> bytes | None:

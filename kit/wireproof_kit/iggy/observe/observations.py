@@ -104,9 +104,9 @@ def observe_messages(
 
 
 def match_sent(sent: Sequence[SentMessage], seen: Sequence[PolledMessage]) -> list[PolledMessage]:
-    """Return polled messages in the order of the sent messages with the same payloads.
+    """Return polled messages in the order of the sent messages with equal payloads.
 
-    Polled messages without a counterpart take the remaining places, in the order of the poll.
+    Polled messages without a sent counterpart take the remaining places, in the order of the poll.
     """
     return match_by(sent, seen, lambda due, found: due.payload == found.message.payload)
 
@@ -114,9 +114,9 @@ def match_sent(sent: Sequence[SentMessage], seen: Sequence[PolledMessage]) -> li
 def match_by(
     sent: Sequence[SentMessage], seen: Sequence[T], is_match: Callable[[SentMessage, T], bool]
 ) -> list[T]:
-    """Return what was polled in the order of the sent messages that it matches.
+    """Return polled messages in the order of the sent messages that ``is_match`` pairs them with.
 
-    What matches no sent message takes the remaining places, in the order of the poll.
+    Polled messages without a sent counterpart take the remaining places, in the order of the poll.
     """
     left = [*seen]
     places: list[T | None] = []
@@ -131,7 +131,7 @@ def match_by(
 
 
 def as_sent(sent: SentMessage, seen: PolledMessage) -> Difference | None:
-    """Return the first field that differs from what was sent: id (unless 0), headers, payload."""
+    """Return the first field that differs from the one sent: id (unless 0), headers, payload."""
     message = seen.message
     if sent.id and sent.id != message.id:
         return make_difference("id", seen, str(sent.id), str(message.id))
@@ -147,9 +147,9 @@ def as_sent(sent: SentMessage, seen: PolledMessage) -> Difference | None:
 
 
 def as_drawn(sent: SentMessage, seen: PolledMessage) -> Difference | None:
-    """Return the first field that has a wrong value, in the order of the published layout.
+    """Return the first wrong field of a polled message, in the order of the published layout.
 
-    The state is available, and the checksum is that of the payload. Any offset and any timestamp
+    The state must be available, and the checksum that of the payload. Any offset and any timestamp
     is right: no text says where offsets begin.
     """
     message = seen.message
@@ -162,7 +162,11 @@ def as_drawn(sent: SentMessage, seen: PolledMessage) -> Difference | None:
 
 
 def observe_absence(polled: Polled, *, unwanted: Iterable[bytes], sentinel: bytes) -> Observation:
-    """Return whether unwanted payloads were stored before the sentinel sent after them."""
+    """Return ``unwanted``, ``absent`` or ``no-sentinel`` for payloads that must not be stored.
+
+    ``unwanted``: one of them was polled, or anything came before the sentinel, which was sent
+    after them. ``no-sentinel``: the sentinel was not polled.
+    """
     unread = observe_unread(polled)
     if unread is not None:
         return unread
@@ -174,7 +178,7 @@ def observe_absence(polled: Polled, *, unwanted: Iterable[bytes], sentinel: byte
 
 
 def make_difference(field: str, seen: PolledMessage, expected: str, found: str) -> Difference:
-    """Return a difference in a message, with its offset from the start of the response body."""
+    """Return a difference in a field, at the offset of the message in the poll's response body."""
     return Difference(field, seen.position + _place(field, seen.message), expected, found)
 
 
@@ -184,7 +188,7 @@ def difference_of(fault: WireError) -> Difference:
 
 
 def as_set(headers: Sequence[Header]) -> list[tuple[str, int, bytes]]:
-    """Return headers in a fixed order, since their order has no meaning."""
+    """Return headers sorted, as (key, kind, value): the order of headers has no meaning."""
     return sorted((header.key, header.kind, header.value) for header in headers)
 
 
@@ -198,7 +202,7 @@ def headers_text(headers: Sequence[Header]) -> str:
 
 
 def state_text(code: int | None) -> str:
-    """Return the name of a state, or its number if it has no name."""
+    """Return the name of a message state, or its number if it has no name."""
     return "no state" if code is None else state_name(code) or str(code)
 
 

@@ -41,8 +41,9 @@ class PolledMessage:
 class Polled:
     """The decoded response to a poll.
 
-    ``declared`` is the count in the head, ``size`` that of the whole body. Without messages that
-    could be read ``fault`` says why; without a body the answer was no success.
+    ``declared`` is the number of messages that the response's head states, ``seen`` are the
+    messages, ``size`` is the body's length in bytes. ``fault`` says why the body could not be
+    decoded. If the response is not a success, only ``answer`` is set.
     """
 
     answer: Answer
@@ -65,7 +66,7 @@ class Polled:
 
 
 def read_polled(answer: Answer, due: Head = "count") -> Polled:
-    """Decode the response to a poll; ``due`` is the header layout that is tried first."""
+    """Decode the response to a poll; ``due`` is the layout of the response's head to try first."""
     if not isinstance(answer, Done):
         return Polled(answer)
     tried = list(_try_heads(answer, due))
@@ -75,7 +76,7 @@ def read_polled(answer: Answer, due: Head = "count") -> Polled:
 
 
 def join_polled(first: Polled, following: Polled) -> Polled:
-    """Return two responses as one: the messages of both, and the sum of their counts."""
+    """Return two poll responses as one, with the messages of both and the sum of their counts."""
     declared = None
     if first.declared is not None and following.declared is not None:
         declared = first.declared + following.declared
@@ -127,7 +128,9 @@ def _take_bounded(messages: Iterator[PolledMessage]) -> tuple[PolledMessage, ...
 def walk(
     data: bytes, schema: Schema[Message] = MESSAGE, *, base: int = 0
 ) -> Iterator[PolledMessage]:
-    """Decode consecutive messages up to the last byte; offsets start at ``-base``.
+    """Decode consecutive messages up to the last byte.
+
+    ``base`` is added to each message's offset in ``data`` to give its position.
 
     Raises:
         WireError: a message breaks the layout, or the bytes end inside a message.

@@ -18,17 +18,17 @@ from wireproof_spec.iggy.frame import REQUEST
 
 _NUMBERS = st.integers(0, 2**64 - 1)
 _HARMLESS = (1, 10, 20, 21, 22, 120, 200, 201, 300, 301, 600, 601)
-"""Codes of commands that ask, and change nothing whatever they name."""
+"""Codes of commands that only return information, whatever they name."""
 
 
 def kinds(there: Names) -> Iterator[Kind]:
-    """Yield the only kind: a request to send, to poll, or for information."""
+    """Yield the one kind of fuzz frame built by scapy: random requests to send, poll or query."""
     chosen = st.sampled_from(list(layers(there)))
     yield Kind(KIND, TCP, st.builds(lambda *drawn: frame(*drawn), chosen, _NUMBERS), ALL)
 
 
 def frame(layer: Packet, number: int) -> Frame:
-    """Return a request with random values, and its fields."""
+    """Return a request with random values, seeded by ``number``, and the offsets of its fields."""
     data = fill_randomly(layer, number)
     outer = Frame(KIND, data, field_map.fields_of(REQUEST, data))
     payload = data[8:]
@@ -38,7 +38,7 @@ def frame(layer: Packet, number: int) -> Frame:
 
 
 def layers(there: Names) -> Iterator[Packet]:
-    """Yield the layers that get random values: names and codes are given, all else is not."""
+    """Yield request layers with names and codes set; all other fields are to get random values."""
     stream, topic = _numeric(there.stream_id), _numeric(there.topic_id)
     where = requests.Partitioning(kind=2, value=(1).to_bytes(4, "little"))
     sent = [messages.SentMessage(headers=[parts.Header()]), messages.SentMessage()]

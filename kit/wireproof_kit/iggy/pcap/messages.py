@@ -11,18 +11,18 @@ STATES = {1: "available", 10: "unavailable", 20: "poisoned", 30: "marked_for_del
 
 
 class SentMessage(Layer):
-    """A message of a request: the server adds the rest."""
+    """Scapy layer of a message in send_messages: id, headers and payload."""
 
     name = "Iggy message to send"
     fields_desc: ClassVar = [Wide("id", 0), *HEADERS, *PAYLOAD]
 
     def check(self) -> None:
-        """Refuse an empty payload."""
+        """Raise `LayerViolation` for an empty payload."""
         expect("length", "1 or more", self.length, holds=self.length > 0)
 
 
 class OldMessage(Layer):
-    """A polled message before the change: neither state nor checksum."""
+    """Scapy layer of a polled message in the older layout, without state and checksum."""
 
     name = "Iggy message (old)"
     fields_desc: ClassVar = [
@@ -35,7 +35,7 @@ class OldMessage(Layer):
 
 
 class Message(Layer):
-    """A polled message: the state follows the offset, the checksum follows the id."""
+    """Scapy layer of a polled message: the state follows the offset, the checksum the id."""
 
     name = "Iggy message"
     fields_desc: ClassVar = [
@@ -50,7 +50,7 @@ class Message(Layer):
 
 
 class Polled(Layer):
-    """What a poll is answered: how many messages, and they."""
+    """Scapy layer of a poll's response: the number of messages, then the messages."""
 
     name = "Iggy polled messages"
     fields_desc: ClassVar = [
@@ -60,7 +60,7 @@ class Polled(Layer):
 
 
 class OldPolled(Layer):
-    """The same before the change."""
+    """Scapy layer of a poll's response in the older layout, without state and checksum."""
 
     name = "Iggy polled messages (old)"
     fields_desc: ClassVar = [
@@ -70,7 +70,7 @@ class OldPolled(Layer):
 
 
 class PolledWithPlace(Layer):
-    """The same as later servers send it: partition and current offset before the count."""
+    """Scapy layer of later servers' poll response: partition, current offset, count, messages."""
 
     name = "Iggy polled messages (tagged)"
     fields_desc: ClassVar = [

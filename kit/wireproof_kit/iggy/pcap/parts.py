@@ -30,29 +30,29 @@ HEADER_KINDS = {
 
 
 class Wide(Field[int, bytes]):
-    """A number of 16 bytes, the least significant first."""
+    """A scapy field: a little-endian number of 16 bytes."""
 
     def __init__(self, name: str, default: int) -> None:
         super().__init__(name, default, "<16s")
 
     def i2m(self, pkt: Packet | None, x: int | None) -> bytes:
-        """Return the number's bytes."""
+        """Return the 16 bytes of a number."""
         return (x or 0).to_bytes(16, "little")
 
     def m2i(self, pkt: Packet | None, x: bytes) -> int:
-        """Return the bytes' number."""
+        """Return the number in 16 bytes."""
         return int.from_bytes(x, "little")
 
     def randval(self) -> RandNum:
-        """Return any number that fits."""
+        """Return a random number of up to 16 bytes."""
         return RandNum(0, (1 << 128) - 1)
 
 
 def utf8(name: str, data: bytes) -> bytes:
-    """Return bytes that are text.
+    """Return the bytes if they are valid UTF-8; ``name`` is the field's name for the error.
 
     Raises:
-        LayerViolation: the bytes are no UTF-8.
+        LayerViolation: the bytes are not UTF-8.
     """
     try:
         data.decode()
@@ -62,27 +62,27 @@ def utf8(name: str, data: bytes) -> bytes:
 
 
 class Single(Field[float, float]):
-    """A float of 4 bytes."""
+    """A scapy field: a little-endian float of 4 bytes."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, 0.0, "<f")
 
 
 class Utf8(Octets):
-    """As many bytes of text as the fields before say."""
+    """A scapy field with text; earlier fields give its length in bytes."""
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
-        """Split the text from the rest.
+        """Return the bytes after the text, and the bytes of the text.
 
         Raises:
-            LayerViolation: the bytes are no UTF-8.
+            LayerViolation: the bytes are not UTF-8.
         """
         rest, text = super().getfield(pkt, s)
         return rest, utf8(self.name, text)
 
 
 class Identifier(Layer):
-    """Which stream or topic: a number of 4 bytes, or a name."""
+    """Scapy layer that identifies a stream or topic: by a number of 4 bytes, or by name."""
 
     name = "Iggy identifier"
     fields_desc: ClassVar = [
@@ -92,25 +92,25 @@ class Identifier(Layer):
     ]
 
     def check(self) -> None:
-        """Refuse an unknown kind, a number that is not 4 bytes, an empty name."""
+        """Raise `LayerViolation` for an unknown kind, a number not of 4 bytes, an empty name."""
         expect("kind", "1 or 2", self.kind, holds=self.kind in IDENTIFIER_KINDS)
         fits = self.length == 4 if self.kind == 1 else self.length > 0
         expect("length", "4, or 1 to 255 of a name", self.length, holds=fits)
 
 
 class Consumer(Layer):
-    """Who polls: a consumer or a group, by number."""
+    """Scapy layer that identifies who polls: a consumer or a consumer group, by number."""
 
     name = "Iggy consumer"
     fields_desc: ClassVar = [ByteEnumField("kind", 1, CONSUMER_KINDS), LEIntField("id", 1)]
 
     def check(self) -> None:
-        """Refuse an unknown kind."""
+        """Raise `LayerViolation` for an unknown kind of consumer."""
         expect("kind", "1 or 2", self.kind, holds=self.kind in CONSUMER_KINDS)
 
 
 def text(name: str) -> tuple[FieldLenField, Utf8]:
-    """Return the fields of a text: a length of 4 bytes, then the text."""
+    """Return two scapy fields for a text: its length in 4 bytes, and its bytes."""
     length = f"{name}_length"
     return (
         FieldLenField(length, None, length_of=name, fmt="<I"),
@@ -119,7 +119,7 @@ def text(name: str) -> tuple[FieldLenField, Utf8]:
 
 
 class Header(Layer):
-    """One header: key, kind and value."""
+    """Scapy layer of one message header: key, kind and value."""
 
     name = "Iggy header"
     fields_desc: ClassVar = [
@@ -131,7 +131,7 @@ class Header(Layer):
     ]
 
     def check(self) -> None:
-        """Refuse an unknown kind, and keys and values that are empty or longer than 255 bytes."""
+        """Raise `LayerViolation` for an unknown kind, or a key or value not of 1 to 255 bytes."""
         expect("kind", "1 to 15", self.kind, holds=self.kind in HEADER_KINDS)
         for name in ("key_length", "value_length"):
             length = self.getfieldval(name)
@@ -142,7 +142,7 @@ HEADERS = (
     FieldLenField("headers_length", None, length_of="headers", fmt="<I"),
     Layers("headers", Header, length_from=lambda pkt: pkt.headers_length),
 )
-"""The text has the headers alone; their length stands before them on the wire, 0 without any."""
+"""The published text has only the headers; on the wire their length precedes them, 0 for none."""
 
 PAYLOAD = (
     FieldLenField("length", None, length_of="content", fmt="<I"),

@@ -32,21 +32,21 @@ PARTITIONINGS = {1: "balanced", 2: "partition_id", 3: "messages_key"}
 
 
 class Empty(Layer):
-    """A request that is its code alone."""
+    """Scapy layer of a request without a payload."""
 
     name = "Iggy empty request"
     fields_desc: ClassVar[list[AnyField]] = []
 
 
 class GetClient(Layer):
-    """get_client."""
+    """Scapy layer of the payload of get_client."""
 
     name = "Iggy get_client"
     fields_desc: ClassVar = [LEIntField("client_id", 1)]
 
 
 class Partitioning(Layer):
-    """Where messages go: round robin, to a partition, or by a key."""
+    """Scapy layer that chooses the partition for messages: round robin, by number, or by a key."""
 
     name = "Iggy partitioning"
     fields_desc: ClassVar = [
@@ -56,7 +56,7 @@ class Partitioning(Layer):
     ]
 
     def check(self) -> None:
-        """Refuse an unknown kind, and an empty key."""
+        """Raise `LayerViolation` for an unknown kind or an empty key."""
         expect("kind", "1 to 3", self.kind, holds=self.kind in PARTITIONINGS)
         expect("length", "1 to 255 of a key", self.length, holds=self.kind != 3 or self.length > 0)
 
@@ -65,7 +65,7 @@ _PLACE = (Inner("stream", Identifier), Inner("topic", Identifier))
 
 
 class SendMessages(Layer):
-    """send_messages: the messages run to the end of the frame."""
+    """Scapy layer of the payload of send_messages: the messages run to the end of the frame."""
 
     name = "Iggy send_messages"
     fields_desc: ClassVar = [
@@ -75,12 +75,12 @@ class SendMessages(Layer):
     ]
 
     def check(self) -> None:
-        """Refuse a request to send nothing."""
+        """Raise `LayerViolation` if there is no message."""
         expect("messages", "1 or more", len(self.messages), holds=bool(self.messages))
 
 
 class PollMessages(Layer):
-    """poll_messages; a server ignores bytes after it."""
+    """Scapy layer of the payload of poll_messages; a server ignores bytes after it."""
 
     name = "Iggy poll_messages"
     fields_desc: ClassVar = [
@@ -95,19 +95,19 @@ class PollMessages(Layer):
     ]
 
     def check(self) -> None:
-        """Refuse an unknown strategy."""
+        """Raise `LayerViolation` for an unknown polling strategy."""
         expect("strategy", "1 to 5", self.strategy, holds=self.strategy in STRATEGIES)
 
 
 class GetOffset(Layer):
-    """get_consumer_offset."""
+    """Scapy layer of the payload of get_consumer_offset."""
 
     name = "Iggy get_consumer_offset"
     fields_desc: ClassVar = [Inner("consumer", Consumer), *_PLACE, LEIntField("partition_id", 1)]
 
 
 class StoreOffset(Layer):
-    """store_consumer_offset."""
+    """Scapy layer of the payload of store_consumer_offset."""
 
     name = "Iggy store_consumer_offset"
     fields_desc: ClassVar = [
@@ -119,32 +119,32 @@ class StoreOffset(Layer):
 
 
 class OfStream(Layer):
-    """get_stream, delete_stream, get_topics."""
+    """Scapy layer of the payload of get_stream, delete_stream and get_topics."""
 
     name = "Iggy request of a stream"
     fields_desc: ClassVar = [Inner("stream", Identifier)]
 
 
 class CreateStream(Layer):
-    """create_stream: the name is the rest of the frame."""
+    """Scapy layer of the payload of create_stream: the name runs to the end of the frame."""
 
     name = "Iggy create_stream"
     fields_desc: ClassVar = [LEIntField("stream_id", 1), StrField("stream_name", b"s")]
 
     def check(self) -> None:
-        """Refuse a name that is no text."""
+        """Raise `LayerViolation` if the name is not UTF-8."""
         utf8("stream_name", self.stream_name)
 
 
 class OfTopic(Layer):
-    """get_topic, delete_topic, get_consumer_groups."""
+    """Scapy layer of the payload of get_topic, delete_topic and get_consumer_groups."""
 
     name = "Iggy request of a topic"
     fields_desc: ClassVar = [*_PLACE]
 
 
 class CreateTopic(Layer):
-    """create_topic: the name is the rest of the frame."""
+    """Scapy layer of the payload of create_topic: the name runs to the end of the frame."""
 
     name = "Iggy create_topic"
     fields_desc: ClassVar = [
@@ -155,19 +155,19 @@ class CreateTopic(Layer):
     ]
 
     def check(self) -> None:
-        """Refuse a name that is no text."""
+        """Raise `LayerViolation` if the name is not UTF-8."""
         utf8("topic_name", self.topic_name)
 
 
 class Partitions(Layer):
-    """create_partitions, delete_partitions."""
+    """Scapy layer of the payload of create_partitions and delete_partitions."""
 
     name = "Iggy request of partitions"
     fields_desc: ClassVar = [*_PLACE, LEIntField("count", 1)]
 
 
 class OfGroup(Layer):
-    """Get, create, delete, join and leave a consumer group."""
+    """Scapy layer of the payload that gets, creates, deletes, joins or leaves a consumer group."""
 
     name = "Iggy request of a consumer group"
     fields_desc: ClassVar = [*_PLACE, LEIntField("consumer_group_id", 1)]
@@ -201,11 +201,11 @@ COMMANDS: dict[int, tuple[str, type[Layer]]] = {
     604: ("join_consumer_group", OfGroup),
     605: ("leave_consumer_group", OfGroup),
 }
-"""Code → name and the layer of what follows it."""
+"""Command code → name, and the layer of the payload."""
 
 
 class Request(Enclosing):
-    """A request; `length` counts the code and what follows it."""
+    """Scapy layer of a request; `length` counts the code and the payload."""
 
     name = "Iggy request"
     fields_desc: ClassVar = [
@@ -215,7 +215,7 @@ class Request(Enclosing):
     measure, counted = "length", 4
 
     def pre_dissect(self, s: bytes) -> bytes:
-        """Refuse a length that has no room for a code, before the code is waited for.
+        """Reject a length without room for a code, rather than wait for the code's bytes.
 
         Raises:
             LayerViolation: the length is less than 4.
@@ -226,14 +226,14 @@ class Request(Enclosing):
         return s
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:
-        """Name the layer of what follows by the code."""
+        """Return the payload's layer by the command code."""
         if self.code not in COMMANDS:
             raise LayerViolation(f"code: expected one that is known, found {self.code}")
         return COMMANDS[self.code][1]
 
 
 def read_request(data: bytes) -> tuple[Request, bytes]:
-    """Read one request; return it and the bytes after it.
+    """Decode one request; return it and the bytes after it.
 
     Raises:
         LayerViolation: the code is unknown, or the payload does not fit it.

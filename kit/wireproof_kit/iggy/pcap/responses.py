@@ -27,7 +27,7 @@ TRANSPORTS = {1: "tcp", 2: "quic"}
 
 
 class Stats(Layer):
-    """What get_stats is answered."""
+    """Scapy layer of the response body to get_stats."""
 
     name = "Iggy stats"
     fields_desc: ClassVar = [
@@ -56,7 +56,7 @@ class Stats(Layer):
 
 
 class Membership(Layer):
-    """One group that a client is in."""
+    """Scapy layer of one consumer group that a client is a member of."""
 
     name = "Iggy membership"
     fields_desc: ClassVar = [
@@ -74,7 +74,7 @@ _CLIENT = (
 
 
 class Client(Layer):
-    """What get_me and get_client are answered."""
+    """Scapy layer of the response body to get_me and get_client."""
 
     name = "Iggy client"
     fields_desc: ClassVar = [
@@ -85,28 +85,28 @@ class Client(Layer):
 
 
 class ClientInList(Layer):
-    """A client in a list: it has the number of its groups, not their names."""
+    """Scapy layer of one client in a list: it has the number of the client's groups only."""
 
     name = "Iggy client in a list"
     fields_desc: ClassVar = [*_CLIENT, LEIntField("groups_count", 0)]
 
 
 class Clients(Layer):
-    """What get_clients is answered."""
+    """Scapy layer of the response body to get_clients."""
 
     name = "Iggy clients"
     fields_desc: ClassVar = [Layers("clients", ClientInList)]
 
 
 class Offset(Layer):
-    """What get_consumer_offset is answered."""
+    """Scapy layer of the response body to get_consumer_offset."""
 
     name = "Iggy consumer offset"
     fields_desc: ClassVar = [LEIntField("consumer_id", 0), LELongField("offset", 0)]
 
 
 class Stream(Layer):
-    """One stream."""
+    """Scapy layer of one stream's description in a response."""
 
     name = "Iggy stream"
     fields_desc: ClassVar = [
@@ -119,7 +119,7 @@ class Stream(Layer):
 
 
 class Topic(Layer):
-    """One topic."""
+    """Scapy layer of one topic's description in a response."""
 
     name = "Iggy topic"
     fields_desc: ClassVar = [
@@ -132,7 +132,7 @@ class Topic(Layer):
 
 
 class Partition(Layer):
-    """One partition of a topic."""
+    """Scapy layer of one partition's description in a response."""
 
     name = "Iggy partition"
     fields_desc: ClassVar = [
@@ -145,35 +145,35 @@ class Partition(Layer):
 
 
 class StreamDetails(Layer):
-    """What get_stream is answered: the stream, and its topics."""
+    """Scapy layer of the response body to get_stream: the stream and its topics."""
 
     name = "Iggy stream details"
     fields_desc: ClassVar = [Inner("stream", Stream), Layers("topics", Topic)]
 
 
 class Streams(Layer):
-    """What get_streams is answered."""
+    """Scapy layer of the response body to get_streams."""
 
     name = "Iggy streams"
     fields_desc: ClassVar = [Layers("streams", Stream)]
 
 
 class TopicDetails(Layer):
-    """What get_topic is answered: the topic, and its partitions."""
+    """Scapy layer of the response body to get_topic: the topic and its partitions."""
 
     name = "Iggy topic details"
     fields_desc: ClassVar = [Inner("topic", Topic), Layers("partitions", Partition)]
 
 
 class Topics(Layer):
-    """What get_topics is answered."""
+    """Scapy layer of the response body to get_topics."""
 
     name = "Iggy topics"
     fields_desc: ClassVar = [Layers("topics", Topic)]
 
 
 class Group(Layer):
-    """One consumer group."""
+    """Scapy layer of one consumer group's description in a response."""
 
     name = "Iggy consumer group"
     fields_desc: ClassVar = [
@@ -184,14 +184,14 @@ class Group(Layer):
 
 
 class Number(Layer):
-    """A partition's number in a member's list."""
+    """Scapy layer of one partition number in a group member's list."""
 
     name = "Iggy partition number"
     fields_desc: ClassVar = [LEIntField("number", 0)]
 
 
 class Member(Layer):
-    """A member of a group, and the partitions that it polls."""
+    """Scapy layer of a consumer group's member, and the partitions that it polls."""
 
     name = "Iggy member"
     fields_desc: ClassVar = [
@@ -202,14 +202,14 @@ class Member(Layer):
 
 
 class GroupDetails(Layer):
-    """What get_consumer_group is answered."""
+    """Scapy layer of the response body to get_consumer_group."""
 
     name = "Iggy consumer group details"
     fields_desc: ClassVar = [Inner("group", Group), Layers("members", Member)]
 
 
 class Groups(Layer):
-    """What get_consumer_groups is answered."""
+    """Scapy layer of the response body to get_consumer_groups."""
 
     name = "Iggy consumer groups"
     fields_desc: ClassVar = [Layers("groups", Group)]
@@ -229,25 +229,25 @@ BODIES: dict[int, type[Layer]] = {
     600: GroupDetails,
     601: Groups,
 }
-"""Code of the request → the layer of a body; all others are answered with none."""
+"""Command code → the layer of the response body; other commands are answered without a body."""
 
 
 class Response(Enclosing):
-    """A response; `length` counts the body alone."""
+    """Scapy layer of a response; `length` counts the body alone."""
 
     name = "Iggy response"
     fields_desc: ClassVar = [LEIntField("status", 0), LEIntField("length", None)]
     measure = "length"
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:
-        """Leave the body as it is; `read_response` knows what it should be."""
+        """Leave the body undecoded; `read_response` knows the body's layer from the request."""
         return Raw
 
 
 def read_response(
     data: bytes, code: int, *, body: type[Layer] | None = None
 ) -> tuple[Response, bytes]:
-    """Read one response to a request with this code; return it and the bytes after it.
+    """Decode one response to a request with this code; return it and the bytes after it.
 
     ``body`` is the layer of its body if another server's layout is expected.
 

@@ -10,7 +10,7 @@ __all__ = ["Answer", "Closed", "Done", "ErrorStatus", "Nonsense", "Silent"]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A response with status 0, and its body."""
+    """A successful response, with status 0, and its body."""
 
     kind: ClassVar[str] = "done"
     body: bytes
@@ -18,7 +18,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class ErrorStatus:
-    """A response with another status; ``body`` is empty from real servers."""
+    """A response with an error status; real servers send an empty ``body`` with it."""
 
     kind: ClassVar[str] = "refused"
     status: int

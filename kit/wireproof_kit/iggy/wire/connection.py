@@ -21,16 +21,16 @@ from wireproof_spec.wire_error import WireError
 
 MEGABYTE: Final = 1024 * 1024
 BODY_LIMIT: Final = MEGABYTE
-"""The greatest body that is owed to a case that sent nothing: lists of what there is."""
+"""The longest response body, in bytes, to a case that sent nothing, such as a list of topics."""
 BYTES_LIMIT: Final = 4 * MEGABYTE
 # The smallest message takes 25 bytes where it is sent, and 46 where it is polled.
 GROWTH: Final = 2
 POLLS: Final = 4
-"""How often a case may poll all it sent, on one connection."""
+"""How many times a case may poll everything it sent, on one connection."""
 
 
 class Answers:
-    """Reads responses; the limit on received bytes grows with the bytes sent."""
+    """Decodes responses; the limit on received bytes grows with the bytes sent."""
 
     values = "answers"
 
@@ -42,14 +42,14 @@ class Answers:
 
     @property
     def bytes_limit(self) -> int:
-        """Return the number of bytes that may have arrived by now."""
+        """Return how many bytes the target may have sent so far; more are an error."""
         if self._most_unasked is not None:
             return self._most_unasked
         return BYTES_LIMIT + POLLS * GROWTH * self._transcript.sent
 
     @property
     def pending(self) -> bytes:
-        """Return the bytes of an incomplete response."""
+        """Return the received bytes that do not form a complete response yet."""
         return self._reader.pending
 
     def expect_little(self) -> None:
@@ -61,15 +61,15 @@ class Answers:
         self._most_unasked = None
 
     def feed(self, data: bytes) -> None:
-        """Add received bytes."""
+        """Add received bytes to decode."""
         self._bytes += len(data)
         self._reader.feed(data)
 
     def next(self) -> Response | NeedMore:
-        """Return the next response, or NEED_MORE.
+        """Return the next response, or NEED_MORE if it is incomplete.
 
         Raises:
-            WireError: the body is longer than any that is owed.
+            WireError: the body is longer than the requests sent can cause.
         """
         self._reader.limit = BODY_LIMIT + GROWTH * self._transcript.sent
         return self._reader.next_response()
@@ -81,7 +81,7 @@ CHECK = "one more ping, to see whether the connection goes on"
 
 
 class Connection:
-    """A client connection of one case; not thread-safe."""
+    """A client connection of one case to an Iggy server; not thread-safe."""
 
     def __init__(
         self, sock: socket, *, transcript: Transcript, patience: Patience, address: Address
@@ -105,17 +105,17 @@ class Connection:
         self.close()
 
     def send(self, outgoing: Outgoing) -> None:
-        """Send all bytes; a connection closed by the peer is reported by the next receive."""
+        """Send all bytes; if the peer has closed, the next receive returns Closed."""
         self._wire.record("send", outgoing.data, parts=outgoing.parts, note=outgoing.what)
         self._write(outgoing.data)
 
     def send_unrecorded(self, outgoing: Outgoing, note: str) -> None:
-        """Send bytes, such as a password, and record only that something was sent."""
+        """Send secret bytes, such as a password; the transcript gets only ``note``."""
         self._wire.record("note", note=note)
         self._write(outgoing.data)
 
     def receive(self, wait: Wait = ANSWER) -> Answer:
-        """Return the next answer."""
+        """Return the next response, or why none came within the time limit of ``wait``."""
         return self.receive_within(self.seconds(wait))
 
     def ask(self, outgoing: Outgoing, wait: Wait = ANSWER) -> Answer:
@@ -124,9 +124,9 @@ class Connection:
         return self.receive(wait)
 
     def goes_on(self) -> str:
-        """Ping again on this connection: ``open``, ``closed``, ``broken`` or ``stuck``.
+        """Ping on this connection; return ``open``, ``closed``, ``broken`` or ``stuck``.
 
-        ``broken`` means that the answer is not that of a ping.
+        ``broken`` means that the response is not that of a ping.
         """
         answer = self.ask(requests.ping().rename(CHECK))
         if isinstance(answer, Done):
@@ -139,16 +139,16 @@ class Connection:
         return self._wire.has_ended
 
     def receive_within(self, seconds: float) -> Answer:
-        """Return the next response that arrives within the given seconds."""
+        """Return the next response, or why none arrived within the given seconds."""
         response = next(self._wire.values(seconds), None)
         if response is None:
             return self._wire.explain_nothing(seconds, self._cut_off)
         return self._answer(response)
 
     def seconds(self, wait: Wait) -> float:
-        """Return the time limit of one wait in seconds, longer while this machine is busy.
+        """Return the time limit of a wait in seconds, longer while this machine is busy.
 
-        Whatever is waited for on a connection is an answer: nothing comes by itself.
+        Every wait is one for a response: an Iggy server sends nothing without a request.
         """
         return self._patience.seconds(wait) * machine_load()
 

@@ -44,7 +44,7 @@ def consumer(number: int, generation: Generation, *, kind: int = CONSUMER_KIND) 
 
 
 def topic_to_create(wanted: CreateTopic, generation: Generation) -> CreateTopic:
-    """Return the create_topic request, with the extra fields that a tagged server requires."""
+    """Return the create_topic request, with extra fields that the tagged generation requires."""
     if generation == "published":
         return wanted
     return CreateTopic(
@@ -60,10 +60,10 @@ def topic_to_create(wanted: CreateTopic, generation: Generation) -> CreateTopic:
 
 
 def stored_offset(body: bytes, generation: Generation) -> int:
-    """Return the stored offset that a response contains.
+    """Return the stored offset from the body of a get_consumer_offset response.
 
     Raises:
-        WireError: the answer is not of its shape.
+        WireError: the body has another layout.
     """
     if generation == "published":
         return decode(CONSUMER_OFFSET, body).offset

@@ -30,7 +30,7 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 
 
 class HttpClient:
-    """Sends each request to one address on a new connection, with ``token`` as authorization."""
+    """Sends HTTP requests to one address, each on a new connection and with a bearer ``token``."""
 
     def __init__(
         self, address: Address, *, transcript: Transcript, seconds: float, token: str = ""
@@ -49,9 +49,9 @@ class HttpClient:
         body: Body = None,
         headers: Headers | None = None,
     ) -> TransferResult:
-        """Send one request and return the response; a bytes body is sent as it is, other as JSON.
+        """Send one request and return the response.
 
-        ``headers`` stand in the place of the content type.
+        A bytes body is sent as it is, any other as JSON. ``headers`` replace the content type.
         """
         data = _encode_body(body)
         given: list[tuple[str | bytes, str | bytes]] = list(headers or ())
@@ -90,7 +90,10 @@ class HttpClient:
 
 @dataclass(frozen=True, slots=True)
 class JsonPolled:
-    """The result of a poll over HTTP: ``shape`` is ``array``, ``object`` or ``other``."""
+    """The decoded response to a poll over HTTP; ``objects`` are its messages.
+
+    ``shape`` is that of the JSON: ``array``, ``object`` or ``other``.
+    """
 
     answer: TransferResult
     shape: str
@@ -98,7 +101,7 @@ class JsonPolled:
 
     @property
     def is_readable(self) -> bool:
-        """Return True if the response was a success in one of the two shapes."""
+        """Return True if the response was a success in one of the two known JSON shapes."""
         return self.shape != "other"
 
 
@@ -108,7 +111,7 @@ def is_success(answer: TransferResult) -> bool:
 
 
 def json_polled(answer: TransferResult) -> JsonPolled:
-    """Decode the response to a poll in either of its two JSON shapes."""
+    """Decode the response to a poll over HTTP, whether its JSON is an array or an object."""
     value = answer.json.value if answer.json is not None and is_success(answer) else None
     shape = "array" if isinstance(value, list) else "object" if _holds(value) else "other"
     listed = value["messages"] if shape == "object" and isinstance(value, dict) else value
@@ -117,7 +120,7 @@ def json_polled(answer: TransferResult) -> JsonPolled:
 
 
 def error_of(answer: TransferResult) -> tuple[int | None, str]:
-    """Return the error number and name in a response, as far as it contains them."""
+    """Return the error number and name in a response's JSON; None and empty text if absent."""
     value = answer.json.value if answer.json is not None else None
     if not isinstance(value, dict):
         return None, ""
@@ -131,7 +134,7 @@ def error_of(answer: TransferResult) -> tuple[int | None, str]:
 def messages_body(
     messages: Sequence[SentMessage | Mapping[str, object]], partitioning: Partitioning
 ) -> dict[str, object]:
-    """Return the JSON body that sends messages; a case may give its own JSON objects."""
+    """Return the JSON body that sends messages; a message may be any JSON object."""
     return {
         "partitioning": {
             "kind": PARTITIONING_NAMES[partitioning.kind],
@@ -144,7 +147,7 @@ def messages_body(
 
 
 def message_object(message: SentMessage) -> dict[str, object]:
-    """Return a message as JSON, as in the published example; without headers it has no headers."""
+    """Return a message as JSON, as in the published example; the headers only if it has any."""
     fields: dict[str, object] = {"id": message.id, "payload": base64_text(message.payload)}
     if message.headers:
         fields["headers"] = headers_object(message.headers)

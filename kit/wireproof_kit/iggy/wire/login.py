@@ -20,15 +20,15 @@ from wireproof_spec.iggy.bodies.users import LoginUser
 from wireproof_spec.iggy.generation import Generation
 
 DEFAULT_NAME = DEFAULT_PASSWORD = "iggy"
-"""What every tagged server is set up with."""
+"""The name and password of the first user of every tagged server."""
 TOKEN_SECONDS = 5.0
 LOGIN_NOTE = "logs in as "
-"""How the note begins that stands for a login in a record."""
+"""The start of the transcript's note that stands for a login request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The name and password of a login."""
+    """The user name and password for a login."""
 
     name: str = DEFAULT_NAME
     password: str = field(default=DEFAULT_PASSWORD, repr=False)
@@ -36,7 +36,7 @@ class Credentials:
 
 @dataclass(slots=True)
 class Login:
-    """Logs connections in; a server of the published generation needs no login."""
+    """Logs in over TCP and HTTP; a server of the published generation needs no login."""
 
     generation: Generation = "published"
     credentials: Credentials = Credentials()
@@ -44,13 +44,13 @@ class Login:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def enter(self, connection: Connection, wait: Wait) -> Answer | None:
-        """Log in if the server requires it; return the response, or None if it does not."""
+        """Log in if the server requires it; return the response, or None without a login."""
         if self.generation == "published":
             return None
         return log_in(connection, self.credentials, wait)
 
     def token(self, address: Address) -> str:
-        """Return the token for HTTP requests; empty when the server issues none."""
+        """Return the token for HTTP requests to an address; empty when the server issues none."""
         if self.generation == "published":
             return ""
         with self._lock:
@@ -75,7 +75,7 @@ def log_in_with(connection: Connection, credentials: Credentials) -> None:
 
 
 def credentials_from(variable: str | None) -> Credentials:
-    """Read NAME:PASSWORD from an environment variable; return the defaults without one.
+    """Return the NAME:PASSWORD in an environment variable; without a variable, the defaults.
 
     Raises:
         UsageFault: the variable is not set, or holds no colon.

@@ -13,9 +13,9 @@ from wireproof_spec.iggy.kinds import CONSUMER_KIND, OFFSET
 
 @dataclass(frozen=True, slots=True)
 class Polling:
-    """The parameters of a poll; by default the first hundred messages of the case.
+    """The parameters of a poll; by default, the first hundred messages of the case.
 
-    These lie in the partition of the topic that a case uses, from its start on.
+    Without ``partition`` and ``value``, they are the topic's own partition and start offset.
     """
 
     consumer: int = 1
@@ -37,7 +37,7 @@ def poll_payload(
     *,
     by: tuple[Identifier, Identifier] | None = None,
 ) -> PollMessages:
-    """Return the payload of a poll; ``by`` identifies stream and topic other than by number."""
+    """Return the payload of a poll; ``by`` replaces the numbers of stream and topic."""
     stream, name = by or (topic.stream.id, topic.id)
     return PollMessages(
         consumer=generations.consumer(polling.consumer, generation, kind=polling.kind),

@@ -23,7 +23,7 @@ LENGTH_SIZE = 4
 
 
 def request(code: int, payload: Payload, generation: Generation = "published") -> Outgoing:
-    """Return the request of a command with a valid payload."""
+    """Return the bytes of a request: a command's code with a valid payload."""
     built = from_grammar(payload_schema(code, generation), payload)
     return frame_request(code, built, what=COMMANDS[code])
 
@@ -34,7 +34,7 @@ def ping() -> Outgoing:
 
 
 def frame_request(code: int, payload: Outgoing, *, what: str = "") -> Outgoing:
-    """Return a request with any command code and any payload bytes."""
+    """Return a request with any command code and any payload bytes; the length field is right."""
     data = encode(REQUEST, Request(code, payload.data))
     name = what or f"command {code}"
 
@@ -64,7 +64,7 @@ def payload_of(built: Outgoing) -> Outgoing:
 
 
 def cut(built: Outgoing, at: int) -> Outgoing:
-    """Return a request whose payload is cut to a size, with the length field adjusted."""
+    """Return a request with only the first ``at`` bytes of payload, and the right length field."""
     code = int.from_bytes(built.data[LENGTH_SIZE:HEAD_SIZE], "little")
     shorter = payload_of(built).cut(at)
     what = f"{built.what}, {len(shorter.data)} of {len(built.data) - HEAD_SIZE} bytes of payload"
@@ -72,13 +72,13 @@ def cut(built: Outgoing, at: int) -> Outgoing:
 
 
 def resize(built: Outgoing) -> Outgoing:
-    """Return a request with a changed payload and the length field adjusted."""
+    """Return a request with its length field corrected after its payload was changed."""
     code = int.from_bytes(built.data[LENGTH_SIZE:HEAD_SIZE], "little")
     return frame_request(code, payload_of(built), what=built.what)
 
 
 def lengthen(built: Outgoing, more: bytes) -> Outgoing:
-    """Return a request with bytes appended to its payload and the length field adjusted."""
+    """Return a request with bytes appended to its payload, and the right length field."""
     stray = Outgoing(more, (Part(0, len(more), f"{len(more)} bytes more", wrong=True),))
     code = int.from_bytes(built.data[LENGTH_SIZE:HEAD_SIZE], "little")
     what = f"{built.what}, {len(more)} bytes behind it"

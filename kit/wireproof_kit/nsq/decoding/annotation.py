@@ -28,7 +28,7 @@ SHOWN_BYTES = 4000
 
 
 def parts_of(spans: Iterable[Span], data: bytes, *, shift: int = 0) -> list[Part]:
-    """Return the labelled parts of decoded data, moved by ``shift`` bytes within the dump."""
+    """Return spans of decoded bytes as labelled parts, with ``shift`` added to each offset."""
     return [
         Part(shift + span.offset, span.length, _label(span, data))
         for span in spans
@@ -39,7 +39,10 @@ def parts_of(spans: Iterable[Span], data: bytes, *, shift: int = 0) -> list[Part
 def fault_parts(
     spans: Sequence[Span], data: bytes, error: WireError, *, shift: int = 0
 ) -> list[Part]:
-    """Return the parts before a decoding fault, with its reason at the field that failed."""
+    """Return the parts before a decoding error, and one part with the reason for the bytes after.
+
+    ``shift`` is added to each offset.
+    """
     if not spans:
         return []
     *whole, last = spans
@@ -52,7 +55,7 @@ def fault_parts(
 
 
 def text_of(data: bytes) -> str:
-    """Return bytes as label text: JSON as it is, other text quoted, else their number."""
+    """Return bytes as text for a label: JSON unchanged, other text quoted, else their number."""
     if not data:
         return "(empty)"
     try:
@@ -65,7 +68,7 @@ def text_of(data: bytes) -> str:
 
 
 def moment(timestamp_ns: int) -> str:
-    """Return a time as UTC text; empty when it is outside the calendar."""
+    """Return a time in nanoseconds as UTC text; empty when it is outside the calendar."""
     try:
         time = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=timestamp_ns // 1000)
     except OverflowError:

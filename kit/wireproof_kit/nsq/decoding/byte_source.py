@@ -11,26 +11,26 @@ T = TypeVar("T")
 
 CHUNK = 1 << 16
 BATCH = CHUNK
-"""Bytes of which values are taken together."""
+"""How many bytes of values are decoded together."""
 HEAD = 4
-"""The bytes of the size that leads every frame, body and record."""
+"""Bytes of the size before every frame, body and record."""
 LIMIT = 1 << 26
-"""The greatest size believed where the end is not known: far beyond what any broker allows."""
+"""The greatest size in bytes that counts as valid: far beyond what any broker allows."""
 
 
 class ByteSource:
-    """A file, pipe or string of bytes; ``size`` is None where only reading can tell."""
+    """A file, pipe or string of bytes to decode; ``size`` is None for a pipe."""
 
     def __init__(self, file: BinaryIO, *, size: int | None) -> None:
         self._file = file
         self._size = size
         self._ahead = b""
         self.offset = 0
-        """Where the next byte stands, counted from the first."""
+        """The offset of the next byte from the first one."""
 
     @property
     def left(self) -> int | None:
-        """The number of bytes that follow; None when only reading can tell."""
+        """The number of bytes not yet consumed; None for a pipe."""
         return None if self._size is None else max(0, self._size - self.offset)
 
     def peek(self, count: int) -> bytes:
@@ -39,7 +39,7 @@ class ByteSource:
         return self._ahead[:count]
 
     def take(self, count: int) -> bytes:
-        """Return and consume the next bytes; fewer only at the end."""
+        """Consume and return the next ``count`` bytes; fewer only at the end."""
         taken, self._ahead = self._ahead[:count], self._ahead[count:]
         taken += self._read(count - len(taken))
         self.offset += len(taken)
@@ -55,7 +55,7 @@ class ByteSource:
 
 
 def take_value(source: ByteSource, schema: Schema[T]) -> tuple[T, bytes] | Broken:
-    """Return the next length-prefixed value and its bytes, or a description of the fault."""
+    """Return the next length-prefixed value and its bytes, or the decoding error as a Broken."""
     start = source.offset
     try:
         size = _read_declared_size(source, schema)
@@ -71,8 +71,9 @@ def take_value(source: ByteSource, schema: Schema[T]) -> tuple[T, bytes] | Broke
 def take_many(source: ByteSource, schema: Schema[T]) -> tuple[list[T], list[bytes], list[int]]:
     """Return the values, bytes and offsets of all complete valid values that come next.
 
-    None where the next one is neither, or longer than a batch, or the end is not known: a pipe
-    would have to be waited for. Three lists, not a list of three each: files hold millions.
+    The lists are empty if the next value is invalid, incomplete or longer than a batch, or if the
+    end is not known: the kit would have to wait for a pipe. Three lists, not a list of three each:
+    files hold millions.
     """
     left = source.left
     if left is None:
@@ -88,7 +89,7 @@ def take_many(source: ByteSource, schema: Schema[T]) -> tuple[list[T], list[byte
 
 
 def make_broken(schema: Schema[T], data: bytes, *, start: int, error: WireError) -> Broken:
-    """Return a Broken for bytes that violate a schema, with the fields before the fault."""
+    """Return bytes that violate a schema as a Broken, with the fields before the error."""
     return Broken(
         start, data, error.at(start), lambda: fault_parts(spans(schema, data), data, error)
     )

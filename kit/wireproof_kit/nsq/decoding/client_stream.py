@@ -31,11 +31,11 @@ from wireproof_spec.wire_error import WireError
 
 Message = PubBody | PubTraceBody | PubExtBody
 ID = 8
-"""Bytes of an internal or trace id."""
+"""Bytes of an internal id or trace id."""
 
 
 def list_published(command: Command) -> Sequence[JsonObject]:
-    """Return the messages that a command publishes; none for any other command."""
+    """Return the messages that a command publishes as JSON; none for any other command."""
     line = command.line.value
     if command.body is None or not isinstance(line, CommandLine):
         return []
@@ -120,13 +120,13 @@ WORDS: Final = frozenset(
         names.INTERNAL_CREATE_TOPIC,
     }
 )
-"""The commands there are. After any other nobody can tell whether a body follows."""
+"""The names of all commands; after another name, it is unknown whether a body follows."""
 TITLE = 60
-"""Columns of a command line in a title."""
+"""The most characters of a command line in a title."""
 
 
 def client_commands(source: ByteSource) -> Iterator[Entry]:
-    """Yield the magic, if present, and each command, up to the first fault."""
+    """Yield the magic, if present, and each decoded command, up to the first error."""
     if source.peek(len(names.MAGIC)) == names.MAGIC:
         source.take(len(names.MAGIC))
         yield _magic()

@@ -20,9 +20,9 @@ def message_fields(message: Message) -> dict[str, JsonValue]:
 
 
 def header_fields(header: bytes | None, *, name: str = "ext") -> dict[str, JsonValue]:
-    """Return a JSON header as parsed JSON (null when absent or invalid) and as its bytes.
+    """Return a message's JSON header as parsed JSON (null when absent or invalid) and as bytes.
 
-    ``ext_faults`` is there only when the header is no JSON, or not strictly.
+    The keys begin with ``name``. ``ext_faults`` is there only if the header is not strictly JSON.
     """
     if not header:
         return {name: None, f"{name}_hex": None if header is None else ""}

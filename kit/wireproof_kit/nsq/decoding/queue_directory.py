@@ -24,17 +24,17 @@ LAYOUT = "<topic>-<partition>.diskqueue.<number>.dat"
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """One file of queue records; ``name`` is its path relative to the given directory."""
+    """One file of a message queue on disk; ``name`` is relative to the given directory."""
 
     path: Path
     name: str
     queue: QueueFile
 
     def offset_meta(self) -> OffsetMeta | None:
-        """Return the metadata written when the file was completed.
+        """Return the metadata that the broker wrote when it completed the file; None without any.
 
         Raises:
-            WireError: the note is not in its shape.
+            WireError: the metadata have another format.
         """
         meta = self._beside(offset_meta_name(*self._key(), self.queue.number))
         try:
@@ -43,7 +43,7 @@ class StoredFile:
             return None
 
     def start_offset(self) -> int | None:
-        """Return the virtual offset of the file's first byte; None when no metadata gives it."""
+        """Return the file's first byte as an offset in the whole queue; None without metadata."""
         if self.queue.number == 0:
             return 0
         before = offset_meta_name(*self._key(), self.queue.number - 1)
@@ -73,7 +73,7 @@ class StoredFile:
 
 
 def stored_file(path: Path) -> StoredFile | None:
-    """Return the StoredFile of a path; None when its name is not that of a queue file."""
+    """Return a path as a StoredFile; None when its name is not that of a queue file."""
     queue = read_queue_file_name(path.name)
     return None if queue is None else StoredFile(path, path.name, queue)
 

@@ -23,7 +23,7 @@ Batch: TypeAlias = Sequence[Entry]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The source of records; ``start`` is the virtual offset of its first byte."""
+    """Where records come from; ``start`` is the queue offset of the source's first byte."""
 
     topic: str | None = None
     partition: int | None = None
@@ -33,9 +33,9 @@ class Origin:
 
 @dataclass(slots=True)
 class QueueProgress:
-    """The position reached in a queue; ``count`` is None if the first files are missing.
+    """How far a queue was decoded; ``count`` is None if the first files are missing.
 
-    ``broken``: a record could not be read, and the records after it were not read.
+    ``broken``: a record could not be decoded, and the records after it were not read.
     """
 
     offset: int
@@ -45,17 +45,17 @@ class QueueProgress:
 
 
 def directory_records(directory: Path, schema: Records) -> Iterator[Entry]:
-    """Yield the records of all queues in a directory, by topic and partition."""
+    """Yield the decoded records of all queues in a directory, by topic and partition."""
     return chain.from_iterable(_directory_records(directory, schema))
 
 
 def file_records(file: StoredFile, schema: Records) -> Iterator[Entry]:
-    """Yield the records of one file of a queue."""
+    """Yield the decoded records of one file of a queue."""
     return chain.from_iterable(_file_records(file, schema, _read_beginning(file)))
 
 
 def source_records(source: ByteSource, schema: Records, origin: Origin) -> Iterator[Entry]:
-    """Yield the records of a source, up to and including the first broken one."""
+    """Yield the decoded records of a source, up to and including the first broken one."""
     return chain.from_iterable(_source_records(source, schema, origin))
 
 

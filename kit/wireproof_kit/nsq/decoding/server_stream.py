@@ -29,14 +29,14 @@ from wireproof_spec.wire_error import WireError
 TopicKind: TypeAlias = Literal["plain", "ext"]
 
 FRAME_HEAD = 8
-"""Bytes of size and frame type."""
+"""Bytes of a frame's size and type."""
 SHOWN = 60
-"""Columns of a response in a title."""
+"""The most characters of a response in a title."""
 
 
 @dataclass(slots=True)
 class Deliveries:
-    """The layout of the messages on one connection.
+    """How the messages on one connection are decoded; their layout depends on the topic.
 
     ``topic_kind`` None means: ext from the first message on that shows it beyond doubt, with
     version 4 and a JSON object as its header.
@@ -48,7 +48,7 @@ class Deliveries:
     _seen: TopicKind = field(default="plain", init=False)
 
     def schema(self, data: bytes) -> Schema[Message]:
-        """Return the schema of a message frame's data."""
+        """Return the schema that decodes a message frame's data."""
         kind = self.topic_kind or self._detect_kind(data)
         return self._of(kind)
 
@@ -73,7 +73,7 @@ class Deliveries:
 
 
 def server_frames(source: ByteSource, deliveries: Deliveries) -> Iterator[Entry]:
-    """Yield each frame, up to and including the first broken one."""
+    """Yield each decoded frame, up to and including the first broken one."""
     while source.peek(1):
         start = source.offset
         taken = take_value(source, SERVER_FRAME)

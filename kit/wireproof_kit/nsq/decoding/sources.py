@@ -27,10 +27,10 @@ from wireproof_spec.nsq.names import MAGIC
 Side: TypeAlias = Literal["client", "server", "disk"]
 
 HEAD = 64
-"""Bytes by which the side is told; longer than any command."""
+"""Bytes from which client and server traffic are distinguished; longer than any command."""
 SMALLEST_MESSAGE = 26
 CENTURY = range(10**18, 4 * 10**18)
-"""Timestamps by which a record on disk is recognised: the years 2001 to 2096."""
+"""Nanosecond timestamps by which a record on disk is recognised: the years 2001 to 2096."""
 _COMMAND = re.compile(rb"([A-Z_]+)[ \r\n]")
 
 
@@ -38,8 +38,8 @@ _COMMAND = re.compile(rb"([A-Z_]+)[ \r\n]")
 class DecodeOptions:
     """Decoding options that the bytes do not reveal; None means: detect it.
 
-    ``ordered``: deliveries carry offset and size. ``length_always``: extend version 0 has a
-    length after it, as published; deployed brokers write it alone.
+    ``ordered``: messages contain offset and size. ``length_always``: extend version 0 has a length
+    after it, as published; deployed brokers write no length.
     """
 
     side: Side | None = None
@@ -51,8 +51,8 @@ class DecodeOptions:
     def records(self) -> Records:
         """Return the schema of records on disk.
 
-        A topic with the extend feature may hold records from before it had it, so each record
-        tells for itself; only a plain topic must have none with an extend part.
+        A topic with the extend feature may hold records from before it had the feature, so each
+        record shows its own kind; only the records of a plain topic have no extend part at all.
         """
         kind: RecordKind = "plain" if self.topic_kind == "plain" else "from-record"
         return disk_record_schema(kind, length_always=self.length_always)
@@ -116,7 +116,7 @@ def _decode(source: ByteSource, wanted: DecodeOptions, name: str) -> Iterator[En
 
 
 def recognise_side(head: bytes) -> Side | None:
-    """Return the side whose bytes begin like these; None when this cannot be detected."""
+    """Return which side's traffic begins with these bytes; None when it cannot be detected."""
     command = _COMMAND.match(head)
     if head.startswith(MAGIC) or (command is not None and command[1] in WORDS):
         return "client"

@@ -29,13 +29,13 @@ STRANGE: Final = "unknown error"
 ERRORS: Final = frozenset(
     value for name, value in vars(error_codes).items() if name.isupper() and isinstance(value, str)
 )
-"""Every error code there is, on the wire or over HTTP."""
+"""All error codes, in error frames and over HTTP."""
 
 LARGEST: Final = 16 * 1024 * 1024
-"""Bytes; no broker sends a greater frame."""
+"""The most bytes of a frame that any broker sends."""
 
 _SHORT = 200
-"""Bytes up to which a frame is one that comes often, and that is remembered."""
+"""The most bytes of a frame that is remembered, since it probably comes often."""
 _HEAD = Struct(">II")
 _HEAD_SIZE = 8
 _TRACE_SIZE = 30
@@ -46,7 +46,7 @@ _CODE = re.compile(rb"[A-Z_]+")
 
 
 class FrameReader:
-    """Splits a byte stream into frames."""
+    """Splits the bytes received from a broker into frames."""
 
     def __init__(self) -> None:
         self.fault = ""
@@ -108,31 +108,32 @@ def _error(data: bytes) -> str:
 
 _MESSAGE_HEAD = Struct(">qHQQ")
 HEADER_LENGTH_SIZE: Final = 4
-"""Bytes before the header and body that a message is known by."""
+"""Bytes of the header's length at the start of a message's fingerprint."""
 _ANY_LENGTH: Final = b"\xff" * HEADER_LENGTH_SIZE
 _ID = slice(_HEAD_SIZE + 10, _HEAD_SIZE + 26)
 
 
 def message_id(frame: bytes) -> bytes:
-    """Return the id of a delivered message, as FIN needs it."""
+    """Return the id in the data of a message frame, for FIN, REQ or TOUCH."""
     return frame[_ID]
 
 
 def fingerprint_stored(header: bytes, body: bytes) -> bytes:
-    """Return the fingerprint of a stored message: its JSON header, if any, and its body."""
+    """Return the bytes that identify a stored message: its JSON header, if any, and its body."""
     header = canonical_header(header)
     return len(header).to_bytes(HEADER_LENGTH_SIZE) + header + body
 
 
 def any_header(body: bytes) -> bytes:
-    """Return the fingerprint of a message whose header spelling is unspecified."""
+    """Return the bytes that identify a message whose broker may write its header differently."""
     return _ANY_LENGTH + body
 
 
 def list_fingerprints(frame: bytes, *, extend: bool) -> tuple[bytes, ...]:
-    """Return the possible fingerprints of a delivered message; none when it is malformed.
+    """Return the bytes that may identify a delivered message; none when the frame is malformed.
 
-    Deployed brokers write version 0 without a length, published ones with it.
+    There are several, since deployed brokers write version 0 without a length, published ones with
+    it.
     """
     at = _HEAD_SIZE + _MESSAGE_HEAD.size
     if len(frame) < at:

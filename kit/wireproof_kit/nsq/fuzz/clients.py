@@ -15,7 +15,7 @@ _NAMED_OR_NOT: Final = ERRORS | IDENTIFIED
 
 
 def subscribe(walk: RequestTracker, words: list[bytes]) -> None:
-    """Add the answer required for SUB and its variants."""
+    """Add the valid answers to SUB and its variants, the next command in the bytes."""
     state = walk.state
     sound = (
         words[0] == names.SUB
@@ -35,7 +35,7 @@ def subscribe(walk: RequestTracker, words: list[bytes]) -> None:
 
 
 def identify(walk: RequestTracker, words: list[bytes]) -> None:
-    """Add the answer required for IDENTIFY, which may change the encoding of the stream."""
+    """Add the valid answers to IDENTIFY, which may change the encoding of the stream."""
     size = walk.take_size()
     if size is None:
         return
@@ -58,7 +58,7 @@ def identify(walk: RequestTracker, words: list[bytes]) -> None:
 
 
 def auth(walk: RequestTracker, words: list[bytes]) -> None:
-    """Add the answer required for AUTH, which a broker need not support."""
+    """Add the valid answers to AUTH, which a broker need not support."""
     size = walk.take_size()
     if size is None:
         return
@@ -71,7 +71,7 @@ def auth(walk: RequestTracker, words: list[bytes]) -> None:
 
 
 def ready(walk: RequestTracker, words: list[bytes]) -> None:
-    """Add the answer required for RDY: none unless the command is invalid."""
+    """Add the valid answers to RDY: none unless the command is invalid."""
     state = walk.state
     count = words[1] if len(words) == 2 else b""
     right = count.isdigit() and len(count) < 5 and int(count) <= limits.MAX_RDY_COUNT
@@ -81,7 +81,7 @@ def ready(walk: RequestTracker, words: list[bytes]) -> None:
 
 
 def close(walk: RequestTracker, words: list[bytes]) -> None:
-    """Add the answer required for CLS."""
+    """Add the valid answers to CLS."""
     state = walk.state
     if state.subscribed and state.sure:
         walk.owed.append(Owed(frozenset({CLOSING})))
@@ -91,9 +91,9 @@ def close(walk: RequestTracker, words: list[bytes]) -> None:
 
 
 def do_nothing(walk: RequestTracker, words: list[bytes]) -> None:
-    """Require no answer for NOP."""
+    """Add no answer: NOP is not answered."""
 
 
 def create(walk: RequestTracker, words: list[bytes]) -> None:
-    """Add the answer allowed for INTERNAL_CREATE_TOPIC, which a broker may refuse."""
+    """Add the valid answers to INTERNAL_CREATE_TOPIC, which a broker may refuse."""
     walk.owed.append(Owed(_OK_OR_NOT, "may"))

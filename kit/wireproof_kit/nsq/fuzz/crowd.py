@@ -21,10 +21,10 @@ from wireproof_spec.nsq.command import command_line
 
 PUBLISHERS: Final = 64
 AT_ONCE: Final = 64
-"""Messages that a publisher sends in one write; the next ones follow behind their answers."""
+"""How many messages a publisher sends in one write; more follow after their answers."""
 SECONDS: Final = 3.0
 BODY: Final = b"one of many".ljust(64)
-"""As long as a traced answer at least: a shorter buffer cannot be used for one."""
+"""At least as long as a response to a traced publish, so that its buffer can be reused."""
 _ID_SIZE: Final = 8
 
 
@@ -75,7 +75,7 @@ class _Publisher:
 def publish_at_once(
     clients: Sequence[CaseConnection], topic: Topic, until: float, patience_s: float
 ) -> Trouble | None:
-    """Publish traced messages on all connections until then; close them; return what was wrong."""
+    """Publish traced messages on all connections for a time; return what went wrong."""
     line = command_line(names.PUB_TRACE, topic.name, topic.partition or 0)
     publishers = [
         _Publisher(client, line, (number + 1) << 40) for number, client in enumerate(clients)

@@ -19,11 +19,11 @@ _TRACE_LIMIT = 1 << 64
 _PLAIN = re.compile("0|[1-9][0-9]{0,19}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHORT = 512
-"""Bytes up to which a header is one that many cases have, and that is remembered."""
+"""The most bytes of a header whose class is remembered, since many cases have it."""
 
 
 class Header(Enum):
-    """The classes of a JSON header that requests no trace."""
+    """The classes of a JSON header without a trace id: valid, or read differently by brokers."""
 
     SOUND = auto()
     DOUBTFUL = auto()
@@ -48,7 +48,7 @@ _RANGES: Mapping[str, Container[int]] = {
     "output_buffer_size": {limits.DISABLED},
     "output_buffer_timeout": {limits.DISABLED},
 }
-"""Numbers that every broker grants; the greatest of others depend on its configuration."""
+"""Values that every broker grants; the greatest valid ones depend on its configuration."""
 _SWITCHES = frozenset({"feature_negotiation", "extend_support"})
 
 
@@ -71,7 +71,7 @@ _read_short = lru_cache(maxsize=256)(_read)
 
 
 def canonical_header(data: bytes) -> bytes:
-    """Return the same bytes for all spellings of a JSON header that a broker may deliver.
+    """Return equal bytes for all spellings of a JSON header that a broker may deliver.
 
     A broker may write the header anew, keep numbers as 64-bit floats, and leave out names that
     begin with ##. What is no JSON object, or repeats a name, has one spelling.
@@ -126,13 +126,13 @@ _PAIRS = json.JSONDecoder(object_pairs_hook=lambda pairs: pairs, strict=True)
 
 
 def may_change_the_stream(data: bytes) -> bool:
-    """Return True if the bytes may request another encoding of the stream."""
+    """Return True if the bytes may ask the broker for compression or TLS."""
     lowered = data.lower()
     return any(name.encode() in lowered for name in _CHANGING) or b"\\u" in lowered
 
 
 def read_identity(data: bytes) -> Identity:
-    """Return the class of the JSON of IDENTIFY."""
+    """Return the class of the JSON data of IDENTIFY."""
     if may_change_the_stream(data):
         return Identity.OPAQUE
     pairs = _pairs(data)

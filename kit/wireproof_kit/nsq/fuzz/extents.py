@@ -19,10 +19,10 @@ _BATCHES = frozenset((names.MPUB, names.MPUB_TRACE, names.MPUB_EXT))
 
 
 def is_delimited(kind: str, data: bytes) -> bool:
-    """Return True if the bytes are exactly one whole request.
+    """Return True if the bytes are exactly one complete request of this kind.
 
-    A batch must be right within, as brokers read it item by item; behind an IDENTIFY that asks
-    for another encoding of the stream, no plain request may follow.
+    Each message of a batch must be complete, as brokers read a batch message by message. False for
+    an IDENTIFY that asks for compression or TLS: no plain request may follow it.
     """
     if kind == "magic":
         return data == names.MAGIC

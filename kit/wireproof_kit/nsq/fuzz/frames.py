@@ -24,7 +24,7 @@ from wireproof_spec.outline import outline
 
 TCP = "tcp"
 MOSTLY = 4
-"""So often stands what is owed most, beside what brokers may read in several ways."""
+"""How often the usual value is among the choices, beside values that brokers read differently."""
 
 _ROLES: Mapping[str, Role] = {
     "json": "json",
@@ -54,7 +54,7 @@ STATES: Mapping[bytes, tuple[str, ...]] = {
     names.CLS: SUBSCRIBED,
     names.INTERNAL_CREATE_TOPIC: HANDSHAKE,
 }
-"""Where a command is in order; one that is not here is everywhere behind the magic."""
+"""States that allow a command; a command not listed is allowed wherever the magic was sent."""
 
 
 _PUBLISHING = frozenset(
@@ -66,7 +66,7 @@ _PUBLISHING = frozenset(
 
 
 def kinds(there: Names) -> Iterator[Kind]:
-    """Yield the frame kind of each command, and of the magic."""
+    """Yield the kind of frame for each command and for the magic, with names on the target."""
     yield Kind("magic", TCP, st.just(field_map.frame("magic", MAGIC, Magic())), (FRESH,))
     for name in PARAMETERS:
         made = _command(name, there)
@@ -77,7 +77,7 @@ def kinds(there: Names) -> Iterator[Kind]:
 
 
 def framed_values(kind: str, schema: Schema[Any]) -> st.SearchStrategy[Frame]:
-    """Draw valid values of a schema as frames of a kind."""
+    """Return a strategy for valid values of a schema, as frames of a kind."""
     return values(outline(schema), _rules()).map(_Framing(kind, schema))
 
 
@@ -149,7 +149,7 @@ def _words(parameter: Parameter, there: Names) -> st.SearchStrategy[bytes]:
 
 
 def headers() -> st.SearchStrategy[bytes]:
-    """Draw JSON headers that conform to the published text."""
+    """Return a strategy for JSON headers that conform to the published text."""
     trace_id = st.integers(0, 2**64 - 1).map(str)
     return texts("nsq/ext-header", {names.CLIENT_DISPATCH_TAG: _TAG, names.TRACE_ID: trace_id})
 

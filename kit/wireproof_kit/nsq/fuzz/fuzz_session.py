@@ -85,12 +85,15 @@ _TOKENS = 1 << 40
 OPENING_DIGITS = 3
 OPENINGS = 10**OPENING_DIGITS
 GREATER_LIMITS = (1 << 24, 1 << 27, (1 << 30) - 4096, (1 << 31) - 4097)
-"""What a broker with another limit than the usual one may have; the last is no limit at all."""
+"""Sizes to try as a broker's limit if it is not the usual one; the last is no limit at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class NsqOracle:
-    """Computes the answers required of an NSQ broker; ``twin`` is the topic that is watched."""
+    """Knows the valid answers of an NSQ broker to fuzz cases.
+
+    ``twin`` is the topic from which the kit consumes stored messages.
+    """
 
     target_state: TargetState
     tcp: Address
@@ -109,7 +112,7 @@ class NsqOracle:
         return reader(case) if is_http(case) else FrameReader()
 
     def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
-        """Return the answers required for bytes that follow the opening bytes of a connection."""
+        """Return the valid answers to `data`, sent on a connection after `before`."""
         if case is not None and is_http(case):
             return add_promise(
                 expect_http(data, case), read_promise(self.target_state, data), case
@@ -120,7 +123,7 @@ class NsqOracle:
         return found
 
     def is_pushed(self, kind: str) -> bool:
-        """Return True if a broker pushes frames of this kind."""
+        """Return True if a broker sends frames of this kind without a request."""
         return kind in (BEAT, MESSAGE)
 
     def reply_to_unrequested(self, answer: Answer) -> bytes:
@@ -128,7 +131,7 @@ class NsqOracle:
         return b""
 
     def sentinel(self, case: Case, number: int) -> Sentinel | None:
-        """Return a publish with its own trace id, whose answer shows the end of earlier ones."""
+        """Return a publish with its own trace id; its answer shows that earlier ones have come."""
         if is_http(case) or not self.can_trace:
             return None
         if self.target_state.needs_identify and case.state in BEFORE_LOGIN:
@@ -139,7 +142,7 @@ class NsqOracle:
         return Sentinel(data, lambda answer: answer.kind == TRACE and trace_id in answer.data)
 
     def use_watched_names(self, case: Case) -> Case:
-        """Return the case with its extended topic replaced by the watched one."""
+        """Return the case with its ext topic replaced by the one from which the kit consumes."""
         old, new = self.names.extended.encode(), self.twin.encode()
         if not any(old in step.data for step in case.steps):
             return case
@@ -148,7 +151,7 @@ class NsqOracle:
 
 
 def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget:
-    """Create the topics on a running target and measure the patience it needs.
+    """Create topics on a running target, and measure its time limits.
 
     Raises:
         UsageFault: a file for TLS or the secret cannot be used.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from wireproof_kit.fuzz.case import EXERCISES
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.mutations import IN_QUERY
-from wireproof_kit.fuzz.generate.text_traps import Traps, instead, make_append_trap
+from wireproof_kit.fuzz.generate.traps.text_traps import Traps, instead, make_append_trap
 from wireproof_kit.nsq.fuzz import extents, frames, http, states
 from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_spec.nsq import limits, names
@@ -38,9 +38,9 @@ LIMITS = {
 
 
 def grammar(there: Names, *, scapy: bool = False) -> Grammar:
-    """Return the kinds of requests that can be sent to a broker with these names.
+    """Return the requests that can be sent to a broker with these topics and channels.
 
-    With `scapy` also those that its `fuzz()` makes; they need the extra ``pcap``.
+    With `scapy`, include frames by its `fuzz()`; they need the optional dependency ``pcap``.
     """
     return Grammar(
         kinds=(*frames.kinds(there), *http.kinds(there), *(_by_scapy(there) if scapy else ())),

@@ -50,12 +50,16 @@ ORDERED_CHANNEL = "wp_fuzz_ordered"
 LOOK_S = 0.25
 SHORTLY_S = 0.1
 RETURNS_S = 0.5
-"""Seconds that a check waits for a message that a bystander returned; later checks go on."""
+"""Seconds that a check waits for a message that was requeued; later checks wait on."""
 
 
 @dataclass(frozen=True, slots=True)
 class BystanderSettings:
-    """Topics of the bystanders (``neighbour`` plain, ``watched`` extended) and time limits."""
+    """Topics of the kit's own clients during fuzz cases, and their time limits in seconds.
+
+    ``neighbour`` is a plain topic; from ``watched``, an ext topic, the kit consumes stored
+    messages.
+    """
 
     neighbour: Topic
     watched: Topic
@@ -69,7 +73,11 @@ class BystanderSettings:
 
 @dataclass(slots=True)
 class Bystanders(Health):
-    """Clients beside the fuzzed connection; opened on first use and after each disturbance."""
+    """The kit's own clients during fuzz cases, which no case may disturb.
+
+    They are a publisher, a subscriber and an idle client, and connect on first use and after each
+    disturbance.
+    """
 
     places: BystanderSettings
     token: str
@@ -84,10 +92,10 @@ class Bystanders(Health):
     _times_out: bool = True
 
     def check(self, *, patient: bool = True) -> Trouble | None:
-        """Make a round trip on the bystanders' and on a new connection; return what went wrong.
+        """Let the kit's own clients and a new connection each complete a round trip.
 
-        Some brokers deliver to a quiet channel seconds late; unless `patient`, a later check
-        waits for that.
+        Return what went wrong. Some brokers deliver to a quiet channel seconds late; unless
+        `patient`, a later check waits for that.
         """
         trouble = self._open() or self._round_trip(patient=patient)
         if trouble is None:
@@ -96,7 +104,7 @@ class Bystanders(Health):
         return or_dead(trouble, self._address)
 
     def begin_watch(self) -> Trouble | None:
-        """Subscribe to the watched topic to receive what a case stores there."""
+        """Subscribe to the watched topic, to receive the messages that cases store there."""
         if self._watcher is None or self._watcher.ended:
             try:
                 self._watcher = self._subscribe(self.places.watched, extend=True)
@@ -107,7 +115,7 @@ class Bystanders(Health):
         return None
 
     def exercise(self, what: str, until: float) -> Trouble | None:
-        """Return messages, or publish on many connections at once; return what went wrong."""
+        """Requeue messages, or publish on many connections at once; return what went wrong."""
         try:
             trouble = self._return_messages(until) if what == RETURNED else self._crowd(until)
         except _Disturbed as error:
@@ -142,7 +150,7 @@ class Bystanders(Health):
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
         """Wait until all expected messages arrived unchanged; return the first that did not.
 
-        What has not come soon after a message published behind them is lost.
+        A message is lost if it does not arrive soon after a message published later.
         """
         watcher = self._watcher
         if watcher is None or not stored:
@@ -193,7 +201,7 @@ class Bystanders(Health):
         return fingerprint_stored(b"", body)
 
     def close(self) -> None:
-        """Close the connections of the bystanders."""
+        """Close the connections of the kit's own clients, which fuzz cases must not disturb."""
         _close(self._publisher, self._subscriber, self._idle, self._watcher, self._orderly)
         self._publisher = self._subscriber = self._idle = self._watcher = self._orderly = None
         self._awaiting.clear()

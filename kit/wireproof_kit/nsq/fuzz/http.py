@@ -23,7 +23,7 @@ Query = tuple[tuple[str, str], ...]
 
 
 def kinds(there: Names) -> Iterator[Kind]:
-    """Yield the kinds of HTTP requests: those that publish, and some queries."""
+    """Yield the kinds of HTTP requests to fuzz: those that publish, and some queries."""
     made: Mapping[str, Made] = {
         "POST /pub": _make_publish("/pub", _bodies(), _topic(there)),
         "POST /pub_ext": _make_extended(there),

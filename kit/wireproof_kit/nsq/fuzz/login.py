@@ -29,7 +29,7 @@ _SIZE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class CaseLogin:
-    """Logs in every connection that begins with an IDENTIFY; the others stay as they are."""
+    """Logs in each connection whose first command is IDENTIFY; other connections are unchanged."""
 
     login: Login
     patience: Patience

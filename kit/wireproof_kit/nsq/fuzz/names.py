@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 CASES_PREFIX = "wp_"
-"""Topics of cases begin so; a case that may create another one is hazardous."""
+"""The start of the names of topics that cases use; a case that may create others is hazardous."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The topics created for a campaign, and the channels that cases may use."""
+    """The topics created for a fuzz campaign, and the channels that cases may use."""
 
     extended: str
     plain: str
@@ -17,5 +17,5 @@ class Names:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics; the one with extend headers comes first."""
+        """The names of the topics; the one with extend headers comes first."""
         return self.extended, self.plain

@@ -18,11 +18,11 @@ from wireproof_spec.nsq import limits, names
 from wireproof_spec.nsq.acknowledge import MESSAGE_ID_SIZE
 
 STARTS: Final = 64
-"""Ways to open a connection whose walk is remembered; there are as many as states."""
+"""How many openings of connections are remembered with their meaning: one for each state."""
 _ACKNOWLEDGEMENTS: Final = tuple(name + b" " for name in (names.FIN, names.REQ, names.TOUCH))
 _BATCHES: Final = frozenset({names.MPUB, names.MPUB_TRACE, names.MPUB_EXT})
 _POSITIVE: Final = 1 << 63
-"""Internal ids are below; others no broker ever gave."""
+"""All internal ids that a broker has given are below this number."""
 _COMMANDS: Mapping[bytes, Callable[[RequestTracker, list[bytes]], None]] = {
     **dict.fromkeys((names.PUB, names.PUB_TRACE, names.PUB_EXT), publish),
     **dict.fromkeys((names.MPUB, names.MPUB_TRACE, names.MPUB_EXT), publish_many),
@@ -40,7 +40,7 @@ _COMMANDS: Mapping[bytes, Callable[[RequestTracker, list[bytes]], None]] = {
 
 
 def expect(target_state: TargetState, before: bytes, data: bytes) -> Expectation:
-    """Return the answers required for bytes that follow earlier ones on a connection."""
+    """Return the valid answers to `data`, sent on a connection after `before`."""
     start = target_state.starts.get(before)
     if start is None:
         start = RequestTracker(target_state, before)

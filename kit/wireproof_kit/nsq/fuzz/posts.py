@@ -16,7 +16,7 @@ _MAY_TELL: Final = {
     "/pubtrace": ("trace_id",),
     "/mpub": ("binary",),
 }
-"""What a query may tell beside topic and partition."""
+"""By path, the query parameters that a valid publish may have beside topic and partition."""
 _USUAL: Final = ((b"accept", V1_ACCEPT.encode()),)
 _TRACE_ID: Final = re.compile("0|[1-9][0-9]{0,18}")
 
@@ -24,9 +24,10 @@ _TRACE_ID: Final = re.compile("0|[1-9][0-9]{0,18}")
 def read_promise(target_state: TargetState, data: bytes) -> Promise:
     """Return the messages that a request stores if accepted, and whether it must be accepted.
 
-    Nothing when it goes elsewhere, or brokers may differ about where, or about its messages. One
-    that names no partition may go to any, and there may be more than were made for the campaign:
-    cases create some. Of `/pub_ext` the broker writes the header anew: only the body is known.
+    The result is empty if the request goes elsewhere, or if brokers may differ about its
+    destination or messages. Without a partition it may go to any one, and there may be more than
+    the campaign created: cases create some. For `/pub_ext` only the body is known, since the
+    broker writes the header anew.
     """
     post = first_post(data)
     if post is None or post.path not in _MAY_TELL or not post.body:

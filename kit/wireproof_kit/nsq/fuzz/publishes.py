@@ -25,7 +25,7 @@ _TRACE_ID_SIZE: Final = 8
 
 
 def publish(walk: RequestTracker, words: list[bytes]) -> None:
-    """Add the answer required for PUB, PUB_TRACE or PUB_EXT."""
+    """Add the valid answers to PUB, PUB_TRACE or PUB_EXT."""
     extend = walk.topic(words)
     if extend is None:
         return
@@ -81,7 +81,7 @@ _MESSAGES: Mapping[bytes, Callable[[bytes, bool, bool], Owed]] = {
 
 
 def publish_many(walk: RequestTracker, words: list[bytes]) -> None:
-    """Add the answer required for MPUB, MPUB_TRACE or MPUB_EXT."""
+    """Add the valid answers to MPUB, MPUB_TRACE or MPUB_EXT."""
     extend = walk.topic(words)
     if extend is None:
         return
@@ -111,7 +111,7 @@ def publish_many(walk: RequestTracker, words: list[bytes]) -> None:
 
 
 def batch(body: bytes) -> list[bytes] | None:
-    """Split a batch into messages; return None when count and sizes do not match the body."""
+    """Split the body of an MPUB into messages; return None when count or sizes do not fit."""
     if len(body) < 4:
         return None
     count: int = SIZE.unpack_from(body)[0]

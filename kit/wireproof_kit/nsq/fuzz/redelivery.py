@@ -9,7 +9,7 @@ from wireproof_kit.nsq.fuzz.answers import message_id
 from wireproof_spec.nsq import names
 
 EVERY: Final = 4
-"""One in this many messages is returned, beginning with the first."""
+"""One in this many messages is requeued, beginning with the first."""
 _ATTEMPTS = slice(16, 18)
 _CONTENT = slice(34, None)
 _INTERNAL_ID = slice(0, 8)
@@ -17,7 +17,7 @@ _INTERNAL_ID = slice(0, 8)
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A message that was returned: its frame, and when it must have come again."""
+    """A requeued message: its frame, and by when it must be delivered again."""
 
     frame: bytes
     due: float
@@ -25,10 +25,10 @@ class Returned:
 
 @dataclass(slots=True)
 class Redelivery:
-    """Decides which messages of a subscriber are returned, and checks how they come again.
+    """Requeues some messages of a subscriber, and checks that they are delivered again.
 
-    One message at a time is returned, when it comes for the first time: brokers may deliver a
-    message twice, and the second one may be finished already. On an `ordered` channel no later
+    One message at a time is requeued, when it comes for the first time: brokers may deliver a
+    message twice, and the second copy may be finished already. On an `ordered` channel no later
     message may come before it.
     """
 
@@ -61,11 +61,11 @@ class Redelivery:
 
     @property
     def is_waiting(self) -> bool:
-        """Return True if a message that was returned has not come again."""
+        """Return True if a requeued message has not been delivered again yet."""
         return self._returned is not None and not self._wrong
 
     def trouble(self, now: float) -> Trouble | None:
-        """Return what is wrong with the messages that came again, or did not."""
+        """Return which requeued message was delivered wrongly or too late, or None."""
         if self._returned is not None and now > self._returned.due and not self._wrong:
             self._wrong = "a message that a neighbour returned did not come again"
         return Trouble(NEIGHBOUR, self._wrong) if self._wrong else None

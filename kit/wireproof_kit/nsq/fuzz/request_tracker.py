@@ -21,13 +21,12 @@ SIZE: Final = Struct(">i")
 
 @dataclass(frozen=True, slots=True)
 class TargetState:
-    """The kind of each topic on the target: topic name → True if it is an extended one.
+    """What is known about the target: topic name → True if the topic is an ext one, and limits.
 
-    What goes to the `watched` one is delivered to the kit. `message_limit` and `body_limit` are
-    the bytes above which the target was seen to refuse a publish or an IDENTIFY at once; 0 when
-    it was not. `needs_identify`: it refuses publishes before IDENTIFY. `has_batches`: it knows
-    MPUB; a broker without it may lack TOUCH, too. `starts` remembers walks over what opens a
-    connection.
+    The kit consumes from the `watched` topic. `message_limit` and `body_limit` are the bytes above
+    which the target was seen to refuse a publish or an IDENTIFY at once; 0 when it was not.
+    `needs_identify`: it refuses publishes before IDENTIFY. `has_batches`: it knows MPUB; a broker
+    without it may lack TOUCH, too. `starts` remembers the meaning of bytes that open a connection.
     """
 
     topics: Mapping[bytes, bool]
@@ -54,10 +53,10 @@ class ConnectionState:
 
 @dataclass(slots=True)
 class RequestTracker:
-    """Reads the bytes of a connection and collects the answers they are owed.
+    """Decodes the bytes sent on a connection, and collects the valid answers to them in `owed`.
 
     If not `certain`, the meaning of the bytes from `at` on is unknown. `waits`: the bytes end
-    inside a request. `opaque`: further answers cannot be read.
+    inside a request. `opaque`: further answers cannot be decoded.
     """
 
     target_state: TargetState
@@ -70,16 +69,16 @@ class RequestTracker:
     opaque: bool = False
 
     def refuse(self, *, ends: Ends = "may") -> None:
-        """Require an error as the answer."""
+        """Add an error as the only valid answer; ``ends`` says if the broker may then close."""
         self.owed.append(Owed(ERRORS, ends))
 
     def leave(self) -> None:
-        """Require nothing definite for the bytes that follow."""
+        """Stop: the bytes that follow have no certain meaning, so any answers are valid."""
         self.owed.append(UNCLEAR)
         self.certain = False
 
     def take_size(self) -> int | None:
-        """Read a body size; return None, with the required answer, when it is invalid or cut."""
+        """Return the size of a body; None, adding the valid answer, if it is invalid or cut."""
         if len(self.data) - self.at < SIZE.size:
             self.waits = True
             return None
@@ -95,7 +94,7 @@ class RequestTracker:
         return None
 
     def is_within(self, size: int, *, limit: int, usual: int) -> bool:
-        """Return True if a size is within a limit (0: the default one); else require an error."""
+        """Return True if a size is at most the limit (0: the `usual` one); else add an error."""
         if size <= (limit or usual):
             return True
         self.owed.append(Owed(ERRORS, "may", optional=not limit))
@@ -103,7 +102,7 @@ class RequestTracker:
         return False
 
     def take_body(self, size: int, *, limit: int, usual: int) -> bytes | None:
-        """Read a body; return None when it is too big or incomplete."""
+        """Return a command's body; None, adding the valid answer, if it is too big or cut."""
         if not self.is_within(size, limit=limit, usual=usual):
             return None
         if len(self.data) - self.at < size:
@@ -116,9 +115,9 @@ class RequestTracker:
         return body
 
     def topic(self, words: list[bytes]) -> bool | None:
-        """Return True if the topic named by a publish is an extended one.
+        """Return True if the topic named by a publish is an ext one, False if it is a plain one.
 
-        Return None, after recording what is owed, if the topic or partition is not certain.
+        Return None, with the valid answers added, if the topic or partition is not certain.
         """
         known = self.target_state.topics.get(words[1]) if len(words) > 1 else None
         if known is None and len(words) > 1 and is_valid_name(words[1].decode("latin-1")):

@@ -21,13 +21,13 @@ from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command import command_line
 
 COUNT: Final = 1051
-"""Messages of a round. All are in flight at once: a broker died of one more than a thousand."""
+"""Messages of a round, all in flight at once: a broker crashed on one more than a thousand."""
 AGAIN: Final = 2
-"""So often a message is returned; a time-out takes long, and returns it once."""
+"""How often a message is requeued; a time-out takes long, and returns it once."""
 DELAY_MS: Final = 100
 LOOK_S: Final = 0.1
 BEHIND: Final = 10
-"""A message is lost if this many times as long has passed as any other one took to come again."""
+"""A message is lost after this many times as long as any other needed to come again."""
 _FEEDS: Final = b"\n" * 8
 _REQ: Final = names.REQ + b" %b"
 _BODY: Final = slice(34, None)
@@ -78,7 +78,7 @@ def make_bodies(token: bytes) -> list[bytes]:
 
 
 def publish_all(bodies: Sequence[bytes], topic: Topic, *, traced: bool) -> bytes:
-    """Return the commands that publish the bodies; traced ones have line feeds in their ids."""
+    """Return commands that publish the bodies; ids of traced ones contain line feeds."""
     line = command_line(names.PUB_TRACE if traced else names.PUB, topic.name, topic.partition or 0)
     whole = [_FEEDS + body if traced else body for body in bodies]
     return b"".join(line + len(body).to_bytes(4) + body for body in whole)
@@ -94,15 +94,15 @@ def _divide(replies: Sequence[bytes]) -> tuple[bytes, bytes]:
 
 @dataclass(slots=True)
 class RedeliveryRound:
-    """Decides what becomes of the messages of one subscriber, and which ones are lost.
+    """Requeues the messages of one subscriber, and finds out which ones are lost.
 
-    It keeps the first message, and returns one half of the others immediately and one half later;
+    It keeps the first message, and requeues one half of the others immediately and one half later;
     or it answers none, so that their time-out returns them (`times_out`). The message that is kept
-    matters: a broker looked at the first deadline alone, and did not sort the later ones anew.
+    matters: a broker looked only at the first deadline, and did not sort the later ones anew.
 
-    A message is lost when the last one of its half came again and it did not follow soon. Where
-    not even the last one came, it is lost after `patience_s`; but a broker may grant another
-    time-out than was asked for.
+    A message is lost if the last message of its half came again and it did not follow soon. If not
+    even the last one came, it is lost after `patience_s`; but a broker may grant another time-out
+    than was asked for.
     """
 
     client: CaseConnection
@@ -127,7 +127,7 @@ class RedeliveryRound:
         return _Way(words, times, command, {b: _Message() for b in self.bodies[first::step]})
 
     def reply(self, frame: bytes, now: float) -> bytes:
-        """Return the command for a delivered message, which may be none."""
+        """Return the command for a delivered message: REQ, FIN, or nothing."""
         body = frame[_BODY]
         for way in self._ways:
             said = way.take(body, frame, now, self.grace_s)
@@ -138,7 +138,7 @@ class RedeliveryRound:
         return names.FIN + b" " + message_id(frame) + b"\n"
 
     def attend(self, now: float) -> Trouble | None:
-        """Reply to the messages that have come; return what is wrong."""
+        """Answer the messages that have been delivered; return what is wrong, or None."""
         client = self.client
         frames = [answer.data for answer in client.answers if answer.kind == MESSAGE]
         client.answers.clear()
@@ -149,11 +149,11 @@ class RedeliveryRound:
 
     @property
     def came_again(self) -> bool:
-        """Return True if any message came again."""
+        """Return True if any message was delivered again."""
         return any(way.slowest_s for way in self._ways)
 
     def is_over(self, now: float) -> bool:
-        """Return True if all messages have come again, or nothing more is awaited."""
+        """Return True if all messages were delivered again, or none can come any more."""
         if now > self.started + self.patience_s:
             return True
         return all(not way.missing and way.due < math.inf for way in self._ways)
@@ -171,7 +171,7 @@ class RedeliveryRound:
 
 @dataclass(slots=True)
 class OrderedRound:
-    """Finishes the messages of an ordered subscriber, of which each must follow the one before."""
+    """Finishes the messages of an ordered subscriber, and checks their order."""
 
     client: CaseConnection
     bodies: Sequence[bytes]
@@ -180,7 +180,7 @@ class OrderedRound:
     since: float = field(default_factory=time.monotonic)
 
     def attend(self, now: float) -> Trouble | None:
-        """Finish the messages that have come; return what is wrong."""
+        """Finish the messages that have been delivered; return what is wrong, or None."""
         client = self.client
         for answer in client.answers:
             if answer.kind == MESSAGE:
@@ -201,7 +201,7 @@ class OrderedRound:
 def return_all(
     rounds: Sequence[RedeliveryRound | OrderedRound], publisher: CaseConnection, until: float
 ) -> Trouble | None:
-    """Attend subscribers until all messages have come again, one is lost or the time is over."""
+    """Answer messages until all came again, one is lost or time is over; return what is wrong."""
     trouble, now = None, time.monotonic()
     while trouble is None and now < until and not all(each.is_over(now) for each in rounds):
         wait([*(each.client for each in rounds), publisher], now + LOOK_S)

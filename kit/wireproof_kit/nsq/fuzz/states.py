@@ -20,7 +20,7 @@ ORDERED = "ordered"
 CLOSING = "closing"
 HTTP = "http"
 BEFORE_LOGIN = (FRESH, MAGIC_SENT)
-"""States without IDENTIFY: where TLS or AUTH is demanded, nothing certain is owed there."""
+"""States before IDENTIFY; if the broker demands TLS or AUTH, its answers there are undefined."""
 
 _SIZE = 4  # bytes in front of a body
 _ENCODINGS = ("tls_v1", "deflate", "snappy")
@@ -32,8 +32,11 @@ IN_FLIGHT = (*SUBSCRIBED, CLOSING)
 ALL = (*HANDSHAKE, *IN_FLIGHT)
 TCP_STATES = (FRESH, *ALL)
 BEATING = {state: f"{state}-beating" for state in (*NAMED, *IN_FLIGHT)}
-"""The same states for connections that are held open: the shortest heartbeat interval and message
-time-out, nothing buffered, and, where they are subscribed, messages that nobody answers."""
+"""For each state, the one for connections that are held open.
+
+It has the shortest heartbeat interval and message time-out and no output buffering, and, where it
+is subscribed, messages that nobody answers.
+"""
 _CALM: Mapping[str, int] = {"heartbeat_interval": limits.MAX_HEARTBEAT_INTERVAL_MS}
 _SHORTEST: Mapping[str, int] = {
     "heartbeat_interval": limits.MIN_HEARTBEAT_INTERVAL_MS,
@@ -92,10 +95,10 @@ MOVES: Mapping[str, Mapping[str, str]] = {
     SUBSCRIBED_PLAIN: {"CLS": CLOSING},
     ORDERED: {"CLS": CLOSING},
 }
-"""What leads from one state to another."""
+"""For each state, the events that lead to another state."""
 _PUBLISHING = ("PUB", "PUB_TRACE", "PUB_EXT", "MPUB", "MPUB_TRACE", "MPUB_EXT", "NOP")
 _STAYING: Mapping[str, tuple[str, ...]] = {**dict.fromkeys(_PUBLISHING, ALL), "RDY": SUBSCRIBED}
-"""What is answered, if at all, and changes nothing where it is in order."""
+"""Commands that do not change the state, with the states that allow them."""
 _HOLDING_IDS = frozenset(("FIN", "REQ", "TOUCH"))
 
 

@@ -21,7 +21,7 @@ PORTS = range(1, 0x10000)
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """The node that leads a partition."""
+    """A partition, and the addresses of the node that leads it."""
 
     partition: int
     address: Address
@@ -30,7 +30,7 @@ class Leader:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node listed by lookup servers: its addresses and what it reports about itself."""
+    """A node listed by lookup servers, with its addresses and version."""
 
     address: Address
     http_address: Address | None
@@ -39,10 +39,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class TopicInfo:
-    """A lookup answer: the reachable partitions, and the metadata of the topic.
+    """The decoded response to a lookup: the reachable partitions, and the topic's metadata.
 
-    ``nodes`` are the producers named. ``is_partitioned`` is False for the answer of an original
-    nsqlookupd, ``is_disabled`` says that the lists are null, as while writing is disabled.
+    ``nodes`` are the producers listed. ``is_partitioned`` is False for the answer of an original
+    nsqlookupd, ``is_disabled`` is True if the lists are null, as while writing is disabled.
     """
 
     leaders: tuple[Leader, ...]
@@ -55,14 +55,14 @@ class TopicInfo:
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """A listlookup answer: the HTTP addresses of all lookup servers, and of the master."""
+    """The decoded response to listlookup: HTTP addresses of all lookup servers and the master."""
 
     master: Address | None
     all: tuple[Address, ...]
 
 
 def read_topic(answer: HttpAnswer, asked: LookupRequest) -> TopicInfo:
-    """Decode an answer of /lookup.
+    """Decode the response to /lookup; ``asked`` is the request, for error messages.
 
     Raises:
         Unusable: the answer is invalid; the message says where.
@@ -92,7 +92,7 @@ def read_topic(answer: HttpAnswer, asked: LookupRequest) -> TopicInfo:
 
 
 def read_nodes(answer: HttpAnswer, asked: LookupRequest) -> tuple[Node, ...]:
-    """Decode an answer of /nodes.
+    """Decode the response to /nodes; ``asked`` is the request, for error messages.
 
     Raises:
         Unusable: the answer is invalid; the message says where.
@@ -104,7 +104,7 @@ def read_nodes(answer: HttpAnswer, asked: LookupRequest) -> tuple[Node, ...]:
 
 
 def read_topics(answer: HttpAnswer, asked: LookupRequest) -> tuple[str, ...]:
-    """Decode an answer of /topics.
+    """Decode the response to /topics; ``asked`` is the request, for error messages.
 
     Raises:
         Unusable: the answer is invalid; the message says where.
@@ -116,7 +116,9 @@ def read_topics(answer: HttpAnswer, asked: LookupRequest) -> tuple[str, ...]:
 
 
 def read_servers(answer: HttpAnswer, asked: LookupRequest) -> Servers:
-    """Decode an answer of /listlookup; real servers send ports as strings.
+    """Decode the response to /listlookup; real servers send ports as strings.
+
+    ``asked`` is the request, for error messages.
 
     Raises:
         Unusable: the answer is invalid; the message says where.

@@ -16,7 +16,7 @@ Query = Mapping[str, str | int]
 
 
 class Creations:
-    """Repeats a creation request at most every few seconds; thread-safe."""
+    """Repeats requests to create topics, at most every few seconds; thread-safe."""
 
     def __init__(self, ask: Callable[[Query], object]) -> None:
         self._ask = ask
@@ -25,19 +25,19 @@ class Creations:
         self._asking = threading.Lock()
 
     def add(self, name: str, query: Query) -> None:
-        """Remember a creation request."""
+        """Store the request that creates the named topic."""
         self._asked[name] = query
         self._last = time.monotonic()
 
     def forget(self, name: str) -> None:
-        """Never request a topic again, since it will be deleted; wait for a request under way."""
+        """Never request a topic again, as it will be deleted; wait for a request being sent."""
         with self._asking:
             self._asked.pop(name, None)
 
     def remind(self, name: str) -> None:
-        """Repeat the request for a topic, or the latest request if another caller made this one.
+        """Repeat the request that created a topic; without one, the latest such request.
 
-        Does nothing when something was asked for a moment ago.
+        Do nothing if a request was sent a moment ago.
         """
         if not self._asking.acquire(blocking=False):
             return

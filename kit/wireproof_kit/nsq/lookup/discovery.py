@@ -22,8 +22,8 @@ def discover(
 ) -> tuple[Node, ...]:
     """Return the distinct nodes registered with the lookup servers, in their order.
 
-    Each server is asked for /nodes and, where that leads nowhere, for its topics and who
-    produces them. Only the addresses given are asked; all of it ends after so many seconds.
+    Each server is asked for /nodes and, if that names none, for its topics and their producers.
+    Only the given addresses are asked, and no longer than ``seconds``.
 
     Raises:
         TargetUnreachable: no server accepts a connection.
@@ -40,7 +40,7 @@ def discover(
 
 
 def check_servers(servers: Sequence[Address], *, seconds: float = DISCOVERY_SECONDS) -> None:
-    """Return when one server answers like a lookup server; raise an error if none does.
+    """Check that at least one server answers like a lookup server.
 
     Raises:
         TargetUnreachable: no server accepts a connection.

@@ -24,38 +24,38 @@ FAILURES = {
 
 
 class Unusable(ArrangementFailed):
-    """A lookup server's answer that could not be decoded."""
+    """A lookup server's response could not be decoded."""
 
 
 class LookupRefused(Unusable):
-    """A well-formed lookup answer that refuses the request."""
+    """A lookup server refused the request with a well-formed response."""
 
 
 @dataclass(frozen=True, slots=True)
 class LookupRequest:
-    """The server and the request of an error; every error sentence starts with them."""
+    """A request to a lookup server; every error sentence begins with its server and text."""
 
     server: Address
     what: str
 
     def unusable(self, found: str) -> Unusable:
-        """Return the error sentence for an answer that was not the expected one."""
+        """Return the error for an unexpected response; ``found`` describes the response."""
         return Unusable(f"lookup server {self.text}: {self.what} {found}")
 
     def wrong(self, field: str, *, expected: str, found: JsonValue) -> Unusable:
-        """Return the error sentence for a field with an unexpected value."""
+        """Return the error for a field of the response with an unexpected value."""
         return self.unusable(
             f"gave a wrong {field}: expected {expected}, found {format_short(found)}"
         )
 
     @property
     def text(self) -> str:
-        """The server as HOST:PORT."""
+        """The lookup server's address as HOST:PORT."""
         return format_address(self.server)
 
 
 def read_payload(answer: HttpAnswer, asked: LookupRequest) -> dict[str, JsonValue]:
-    """Return the object in an answer, with or without an envelope.
+    """Return the JSON object in a lookup server's response, without its envelope if it has one.
 
     Raises:
         LookupRefused: the server refuses, by its status or in its envelope.
@@ -79,7 +79,7 @@ def read_payload(answer: HttpAnswer, asked: LookupRequest) -> dict[str, JsonValu
 
 
 def complaint(answer: HttpAnswer) -> str:
-    """Return the text of an error, even when its JSON lacks escapes."""
+    """Return the error text of a response, even when its JSON lacks escapes."""
     if answer.code:
         return short(printable(answer.code))
     text = answer.body[: 4 * SHOWN].decode("utf-8", "replace").strip()

@@ -22,7 +22,10 @@ Registered = Mapping[str, int]
 
 
 class Registrations:
-    """Caches registrations for many waiting threads; queries at most twice a second."""
+    """Caches which partitions are registered with lookup servers, for many waiting threads.
+
+    It asks the servers at most twice a second.
+    """
 
     def __init__(self, servers: Sequence[HttpClient]) -> None:
         self._servers = servers
@@ -104,7 +107,7 @@ class LookupClient:
             server.close()
 
     def check_hope(self) -> None:
-        """Raise an error if waiting is hopeless, because no server gives a usable answer.
+        """Check that a lookup server gives a usable answer, so that it is worth waiting.
 
         Raises:
             Unusable: no server gave a usable answer; the message has the answer of the first one.
@@ -135,16 +138,16 @@ class LookupClient:
         return answer
 
     def update_meta(self, name: str, **changes: str) -> HttpAnswer:
-        """Change a topic's metadata, for example ``upgradeext="true"``."""
+        """Change a topic's metadata, such as ``upgradeext="true"``; return the response."""
         return self._post(UPDATE_PATH, {"topic": name, **changes})
 
     def delete(self, name: str) -> HttpAnswer:
-        """Delete a topic with all its partitions."""
+        """Delete a topic with all its partitions, and return the response."""
         self._creations.forget(name)
         return self._post(DELETE_PATH, {"topic": name, "partition": "**"})
 
     def lookup(self, name: str) -> TopicInfo | None:
-        """Return the leaders of a topic for writing; None when it has none yet."""
+        """Look up a topic's partition leaders for publishing; return None if there are none."""
         return self._look(name)[0]
 
     def nodes(self) -> tuple[Node, ...]:
@@ -171,7 +174,7 @@ class LookupClient:
         """Wait until ``least`` partitions have leaders, one of them the node at ``near``.
 
         Once all ``partitions`` have leaders, the node at ``near`` need not be one. Return the
-        leaders, the nearest first.
+        leaders, beginning with the one at ``near``.
 
         Raises:
             ArrangementFailed: the leaders did not appear in time, or no server answers usably.
@@ -202,9 +205,10 @@ class LookupClient:
     def wait_until_registered(
         self, name: str, *, partitions: int, seconds: float = REGISTER_SECONDS
     ) -> bool:
-        """Wait until nodes have registered enough partitions; earlier they may refuse messages.
+        """Wait until nodes have registered enough partitions; return False if time runs out.
 
-        Creations are requested again from time to time. False if patience runs out.
+        Before that, nodes may refuse messages. Requests that create topics are repeated from time
+        to time.
         """
 
         def look() -> bool | None:
@@ -216,11 +220,11 @@ class LookupClient:
         return bool(until(look, seconds=seconds, every=POLL_SECONDS, given_up=self.given_up))
 
     def remind(self, name: str) -> None:
-        """Make the servers check their topics again, at most once every few seconds."""
+        """Make the lookup servers check a topic again, at most once every few seconds."""
         self._creations.remind(name)
 
     def wait_for_extend(self, name: str, *, seconds: float = APPEAR_SECONDS) -> bool:
-        """Wait until a topic's meta says extend_support; False when it never does."""
+        """Wait until a topic's metadata has extend_support; return False if it never does."""
 
         def look() -> TopicInfo | None:
             info = self.lookup(name)
@@ -233,7 +237,7 @@ class LookupClient:
         return self.listed_nodes() or 1
 
     def listed_nodes(self) -> int | None:
-        """Return the number of nodes that a server lists; None when none lists any."""
+        """Return the number of nodes that a lookup server lists; None when none lists any."""
         for server in self.servers:
             data = server.request("GET", "/nodes", v1=True).data
             producers = data.get("producers") if isinstance(data, dict) else None
@@ -282,7 +286,7 @@ class LookupClient:
 def creation_query(
     name: str, *, partitions: int, replicas: int = 1, extend: bool, ordered: bool
 ) -> dict[str, str | int]:
-    """Return the query parameters that create a topic."""
+    """Return the query parameters of the HTTP request that creates a topic."""
     query: dict[str, str | int] = {
         "topic": name,
         "partition_num": partitions,
@@ -298,7 +302,7 @@ def creation_query(
 def ask_lookup(
     server: HttpClient, name: str, *, access: str = "r", metainfo: bool = True
 ) -> HttpAnswer:
-    """Request the lookup of a topic from one server."""
+    """GET /lookup for a topic from one lookup server, and return the response."""
     query = {"topic": name, "access": access}
     if metainfo:
         query["metainfo"] = "true"
@@ -306,7 +310,7 @@ def ask_lookup(
 
 
 def best_refusal(answers: Sequence[HttpAnswer]) -> HttpAnswer:
-    """Return the most informative refusal: an answer other than "not the leader", if any."""
+    """Return the most informative of several refusals: one other than "not the leader", if any."""
 
     def worth(answer: HttpAnswer) -> tuple[bool, bool]:
         return answer.failure is None, "leader" not in answer.code.lower()
@@ -315,7 +319,7 @@ def best_refusal(answers: Sequence[HttpAnswer]) -> HttpAnswer:
 
 
 def is_same(one: Address, other: Address) -> bool:
-    """Return True if two addresses are equal; all loopback names count as one."""
+    """Return True if two addresses are equal; all loopback names count as one host."""
     both_loopback = one[0].startswith(LOOPBACK) and other[0].startswith(LOOPBACK)
     return one[1] == other[1] and (one[0] == other[0] or both_loopback)
 

@@ -12,7 +12,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The fields between the message id and the body of a delivery."""
+    """Which fields a message frame has between the message id and the body."""
 
     extend: bool
     ordered: bool
@@ -27,7 +27,7 @@ class Layout:
         return "-".join(parts)
 
     def read(self, data: bytes) -> Message:
-        """Decode a message frame's data in this layout.
+        """Decode a message frame's data, which must have this layout.
 
         Raises:
             WireError: the bytes do not have this layout.
@@ -52,10 +52,10 @@ LAYOUTS = (
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A message frame: decoded, or with the fault that prevented decoding.
+    """A received message frame: the decoded message, or the error that prevented decoding.
 
-    ``layout`` is ``as-due``, the name of the layout in which the body owed was found, or
-    ``unknown``.
+    ``layout`` is ``as-due`` if the frame has the required layout, the name of the layout in which
+    an expected body was found, or ``unknown``.
     """
 
     message: Message | None
@@ -70,7 +70,7 @@ class Delivery:
 
     @property
     def header(self) -> bytes | None:
-        """Return the ext data, None when there is none."""
+        """Return the JSON header of the message; None when there is none."""
         extend = self.message.extend if self.message else None
         return extend.data if extend else None
 
@@ -86,10 +86,10 @@ class Delivery:
 
 
 def read_delivery(data: bytes, due: Layout, own: frozenset[bytes] = frozenset()) -> Delivery:
-    """Decode the data of a message frame in the required layout.
+    """Decode the data of a message frame in the required layout ``due``.
 
-    ``own`` are bodies that may be owed. If the required layout gives none of them and another
-    layout does, the delivery has the name of that layout.
+    ``own`` are the expected bodies. If the required layout gives none of them and another layout
+    does, the result has the name of that layout.
     """
     message: Message | None = None
     fault: WireError | None = None

@@ -25,7 +25,7 @@ CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """One record of a queue: its offset in the file, and its bytes."""
+    """One record of a message queue on disk, with its file, offset in it, and bytes."""
 
     record: DiskRecord
     file: str
@@ -35,7 +35,7 @@ class StoredRecord:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """All records of a partition; ``fault`` says why reading stopped before ``rest``."""
+    """All records of a partition on disk; ``fault`` says why decoding stopped before ``rest``."""
 
     records: tuple[StoredRecord, ...]
     fault: WireError | None = None
@@ -54,7 +54,7 @@ class Queue:
 
 
 class DataDirectory:
-    """Reads partitions in the data directory that the user named."""
+    """Reads the records of partitions in the broker's data directory."""
 
     def __init__(
         self,
@@ -63,7 +63,10 @@ class DataDirectory:
         kind: RecordKind = "from-record",
         length_always: bool | None = None,
     ) -> None:
-        """Read records of a kind; ``length_always`` unless None replaces the bound reading."""
+        """Read records of this kind from the directory of a broker.
+
+        ``length_always`` says whether a length follows extend version 0; None: as the target does.
+        """
         if broker.data is None:
             raise ArrangementFailed("no data directory of the target is known; give --data")
         self._root = broker.data
@@ -72,7 +75,7 @@ class DataDirectory:
         self._told_length_always = length_always
 
     def read(self, topic: Topic) -> Queue:
-        """Return the records on disk now.
+        """Return the records of a partition that are on disk now.
 
         Raises:
             ArrangementFailed: a file cannot be read.
@@ -86,7 +89,7 @@ class DataDirectory:
         return Queue(tuple(records))
 
     def wait_for(self, topic: Topic, body: bytes, wait: Wait = REDELIVERY) -> Queue:
-        """Wait until the body is on disk or patience has passed; return the records.
+        """Wait until a body is on disk or patience has passed; return the partition's records.
 
         A broker may keep records in a buffer for a while.
         """

@@ -32,9 +32,9 @@ STUCK = "stuck"
 def observe(
     answer: Answer, *, then: str | None = None, trace_id: int | None = None
 ) -> Observation:
-    """Return the observation for an answer, followed by a comma and the connection's state.
+    """Return the observation for an answer: its token, a comma, and the connection's state.
 
-    With ``trace_id`` a trace response must carry it. A close needs no word behind it.
+    With ``trace_id``, a trace response must contain it. A closed connection has no state.
     """
     observation = _observe(answer, trace_id)
     if then is None or answer.kind == "closed":
@@ -91,9 +91,10 @@ def observe_delivery(
 
 
 def observe_absence(before: list[Delivery] | None, *, of: bytes) -> Observation:
-    """Return whether a message arrived before the sentinel: ``absent`` or ``unwanted``.
+    """Return whether the message ``of`` arrived before a sentinel: ``absent`` or ``unwanted``.
 
-    ``before`` is what ``until`` gave; without the sentinel nothing is shown: ``no-sentinel``.
+    ``before`` are the messages before the sentinel. If they are None, the sentinel did not arrive,
+    and the result is ``no-sentinel``.
     """
     if before is None:
         return observed("no-sentinel")
@@ -112,7 +113,7 @@ def _observe_header(delivery: Delivery, sent: bytes | None, exact: bool) -> Obse
 
 
 def observe_http(answer: HttpAnswer) -> Observation:
-    """Return the observation for an HTTP answer: its status and its code."""
+    """Return the observation for an HTTP response: its status and its error code."""
     if answer.failure is not None:
         return observed(f"http:{answer.failure}", overdue=answer.failure == "silence")
     return observed(f"http:{answer.status},{answer.word}")

@@ -10,25 +10,25 @@ from wireproof_kit.pcap.layer import Always, Bounded, Layer, Layers, Octets, Sho
 
 MAGIC = b"  V2"
 _ACKNOWLEDGEMENT = re.compile(rb"(FIN|REQ|TOUCH)([ \r\n])")
-"""Commands whose message id may hold any byte, a line feed too."""
+"""Commands whose message id may contain any byte, even a line feed."""
 
 
 class Magic(Layer):
-    """The four bytes that a connection begins with."""
+    """Scapy layer of the magic, the first four bytes on a connection."""
 
     name = "NSQ magic"
     fields_desc: ClassVar = [Always("magic", MAGIC)]
 
 
 class Plain(Layer):
-    """A command that consists only of words: RDY, CLS, NOP, and every unknown one."""
+    """Scapy layer of a command without a body: RDY, CLS, NOP, or an unknown one."""
 
     name = "NSQ command"
     fields_desc: ClassVar = [Name("command_name", b"NOP"), Words("words"), LineEnd()]
 
 
 class Ready(Layer):
-    """RDY: how many messages may be in flight."""
+    """Scapy layer of RDY: how many messages may be in flight."""
 
     name = "NSQ RDY"
     fields_desc: ClassVar = [
@@ -40,7 +40,7 @@ class Ready(Layer):
 
 
 class Subscribe(Layer):
-    """SUB, SUB_ADVANCED, SUB_ORDERED, and SUB_ORDER as the text has it."""
+    """Scapy layer of SUB, SUB_ADVANCED, SUB_ORDERED, and the published name SUB_ORDER."""
 
     name = "NSQ SUB"
     fields_desc: ClassVar = [
@@ -55,7 +55,7 @@ class Subscribe(Layer):
 
 
 class CreateTopic(Layer):
-    """INTERNAL_CREATE_TOPIC: a topic, a partition, whether messages carry extend headers."""
+    """Scapy layer of INTERNAL_CREATE_TOPIC: topic, partition, whether it has extend headers."""
 
     name = "NSQ INTERNAL_CREATE_TOPIC"
     fields_desc: ClassVar = [
@@ -69,7 +69,7 @@ class CreateTopic(Layer):
 
 
 class Identify(Layer):
-    """IDENTIFY: what the client is and wants, as JSON."""
+    """Scapy layer of IDENTIFY: what the client is and asks for, as JSON."""
 
     name = "NSQ IDENTIFY"
     fields_desc: ClassVar = [
@@ -82,7 +82,7 @@ class Identify(Layer):
 
 
 class Authenticate(Layer):
-    """AUTH."""
+    """Scapy layer of AUTH, with the secret."""
 
     name = "NSQ AUTH"
     fields_desc: ClassVar = [
@@ -95,21 +95,21 @@ class Authenticate(Layer):
 
 
 class Body(Layer):
-    """A message as PUB has it."""
+    """Scapy layer of a published message as PUB has it: only the body."""
 
     name = "NSQ body"
     fields_desc: ClassVar = [StrField("body", b"body")]
 
 
 class TracedBody(Layer):
-    """A body that starts with a trace id."""
+    """Scapy layer of a published message that starts with a trace id."""
 
     name = "NSQ body with a trace id"
     fields_desc: ClassVar = [LongField("trace_id", 0), StrField("body", b"body")]
 
 
 class ExtendedBody(Layer):
-    """A body that starts with a JSON header and its length."""
+    """Scapy layer of a published message that starts with a JSON header and its length."""
 
     name = "NSQ body with a header"
     fields_desc: ClassVar = [
@@ -139,42 +139,42 @@ def _make_publish_line(word: bytes) -> list[AnyField]:
 
 
 class Publish(Layer):
-    """PUB."""
+    """Scapy layer of PUB."""
 
     name = "NSQ PUB"
     fields_desc: ClassVar = [*_make_publish_line(b"PUB"), *_one(Body)]
 
 
 class PublishTraced(Layer):
-    """PUB_TRACE."""
+    """Scapy layer of PUB_TRACE."""
 
     name = "NSQ PUB_TRACE"
     fields_desc: ClassVar = [*_make_publish_line(b"PUB_TRACE"), *_one(TracedBody, least=8)]
 
 
 class PublishExtended(Layer):
-    """PUB_EXT."""
+    """Scapy layer of PUB_EXT."""
 
     name = "NSQ PUB_EXT"
     fields_desc: ClassVar = [*_make_publish_line(b"PUB_EXT"), *_one(ExtendedBody, least=2)]
 
 
 class Published(Layer):
-    """One message of an MPUB."""
+    """Scapy layer of one message in an MPUB."""
 
     name = "NSQ MPUB message"
     fields_desc: ClassVar = _one(Body)
 
 
 class PublishedTraced(Layer):
-    """One message of an MPUB_TRACE."""
+    """Scapy layer of one message in an MPUB_TRACE."""
 
     name = "NSQ MPUB_TRACE message"
     fields_desc: ClassVar = _one(TracedBody, least=8)
 
 
 class PublishedExtended(Layer):
-    """One message of an MPUB_EXT."""
+    """Scapy layer of one message in an MPUB_EXT."""
 
     name = "NSQ MPUB_EXT message"
     fields_desc: ClassVar = _one(ExtendedBody, least=2)
@@ -189,42 +189,42 @@ def _batch(kind: type[Layer]) -> list[AnyField]:
 
 
 class Batch(Layer):
-    """Messages of an MPUB."""
+    """Scapy layer of the body of an MPUB: several messages."""
 
     name = "NSQ batch"
     fields_desc: ClassVar = _batch(Published)
 
 
 class TracedBatch(Layer):
-    """Messages of an MPUB_TRACE."""
+    """Scapy layer of the body of an MPUB_TRACE: several messages."""
 
     name = "NSQ batch with trace ids"
     fields_desc: ClassVar = _batch(PublishedTraced)
 
 
 class ExtendedBatch(Layer):
-    """Messages of an MPUB_EXT."""
+    """Scapy layer of the body of an MPUB_EXT: several messages."""
 
     name = "NSQ batch with headers"
     fields_desc: ClassVar = _batch(PublishedExtended)
 
 
 class PublishMany(Layer):
-    """MPUB."""
+    """Scapy layer of MPUB."""
 
     name = "NSQ MPUB"
     fields_desc: ClassVar = [*_make_publish_line(b"MPUB"), *_one(Batch, least=4)]
 
 
 class PublishManyTraced(Layer):
-    """MPUB_TRACE."""
+    """Scapy layer of MPUB_TRACE."""
 
     name = "NSQ MPUB_TRACE"
     fields_desc: ClassVar = [*_make_publish_line(b"MPUB_TRACE"), *_one(TracedBatch, least=4)]
 
 
 class PublishManyExtended(Layer):
-    """MPUB_EXT."""
+    """Scapy layer of MPUB_EXT."""
 
     name = "NSQ MPUB_EXT"
     fields_desc: ClassVar = [*_make_publish_line(b"MPUB_EXT"), *_one(ExtendedBatch, least=4)]
@@ -241,21 +241,21 @@ def _make_acknowledge_line(word: bytes) -> list[AnyField]:
 
 
 class Finish(Layer):
-    """FIN."""
+    """Scapy layer of FIN."""
 
     name = "NSQ FIN"
     fields_desc: ClassVar = [*_make_acknowledge_line(b"FIN"), Always("line_feed", b"\n")]
 
 
 class Touch(Layer):
-    """TOUCH."""
+    """Scapy layer of TOUCH."""
 
     name = "NSQ TOUCH"
     fields_desc: ClassVar = [*_make_acknowledge_line(b"TOUCH"), Always("line_feed", b"\n")]
 
 
 class Requeue(Layer):
-    """REQ: the message id, and the delay in milliseconds."""
+    """Scapy layer of REQ: the message id, and the delay in milliseconds."""
 
     name = "NSQ REQ"
     fields_desc: ClassVar = [
@@ -288,7 +288,7 @@ COMMANDS: dict[bytes, type[Layer]] = {
 
 
 def read_command(data: bytes) -> tuple[Layer, bytes]:
-    """Read one command; return it and the bytes after it.
+    """Decode one command; return it and the bytes after it.
 
     Raises:
         LayerViolation: its body does not fit the command.

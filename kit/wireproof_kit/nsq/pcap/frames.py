@@ -11,18 +11,18 @@ from wireproof_kit.pcap.layer import Always, Enclosing, Layer, cut, decode_filli
 RESPONSE, ERROR, MESSAGE = 0, 1, 2
 FRAME_TYPES = {RESPONSE: "response", ERROR: "error", MESSAGE: "message"}
 TRACED = 30
-"""Bytes of a trace reply: OK, three numbers of 8 bytes, one of 4."""
+"""Bytes of the response to a traced publish: OK, three numbers of 8 bytes, one of 4."""
 
 
 class Response(Layer):
-    """A response in words or JSON: OK, CLOSE_WAIT, a heartbeat, what IDENTIFY is answered."""
+    """Scapy layer of a response in words or JSON, such as OK, a heartbeat, or IDENTIFY's."""
 
     name = "NSQ response"
     fields_desc: ClassVar = [StrField("text", b"OK")]
 
 
 class TraceReply(Layer):
-    """The answer to a publish with a trace id."""
+    """Scapy layer of the response to a publish with a trace id."""
 
     name = "NSQ trace reply"
     fields_desc: ClassVar = [
@@ -35,28 +35,28 @@ class TraceReply(Layer):
 
 
 class Error(Layer):
-    """An error: a code, a blank, a description."""
+    """Scapy layer of an error: a code, a space, a description."""
 
     name = "NSQ error"
     fields_desc: ClassVar = [StrField("text", b"E_INVALID ")]
 
 
 class Unknown(Layer):
-    """The data of an undecoded message, or of a frame of unknown type."""
+    """Scapy layer of data that is not decoded, such as that of a frame of unknown type."""
 
     name = "NSQ data"
     fields_desc: ClassVar = [StrField("data", b"")]
 
 
 class Frame(Enclosing):
-    """A frame; `size` counts the type and what follows it."""
+    """Scapy layer of a frame; `size` counts the type and what follows it."""
 
     name = "NSQ frame"
     fields_desc: ClassVar = [IntField("size", None), IntEnumField("frame_type", 0, FRAME_TYPES)]
     measure, counted = "size", 4
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:
-        """Name the layer of the data by the frame's type."""
+        """Return the layer of the frame's data, by the frame's type."""
         if self.frame_type == RESPONSE:
             traced = len(payload) == TRACED and payload.startswith(b"OK")
             return TraceReply if traced else Response
@@ -66,7 +66,7 @@ class Frame(Enclosing):
 
 
 def read_frame(data: bytes, message: type[Layer] = Message) -> tuple[Frame, bytes]:
-    """Read one frame; return it and the bytes after it.
+    """Decode one frame; return it and the bytes after it.
 
     ``message`` is the layer of messages, which depends on the subscription.
 

@@ -22,13 +22,13 @@ _NUMBERS = st.integers(0, 2**64 - 1)
 
 
 def kinds(there: Names) -> Iterator[Kind]:
-    """Yield the one kind: any command, its names those on the target."""
+    """Yield the one kind of fuzz frame built by scapy: any command, with names on the target."""
     chosen = st.sampled_from(list(layers(there)))
     yield Kind(KIND, TCP, st.builds(lambda *drawn: frame(*drawn), chosen, _NUMBERS), ALL)
 
 
 def frame(layer: Packet, number: int) -> Frame:
-    """Return a command with random values, and its fields."""
+    """Return a command with random values, seeded by ``number``, and the offsets of its fields."""
     data = fill_randomly(layer, number)
     reader = CommandReader()
     reader.feed(data)
@@ -47,7 +47,7 @@ def _map_fields(part: CommandPart[T]) -> Frame:
 
 
 def layers(there: Names) -> Iterator[Packet]:
-    """Yield the layers that get random values: names and codes are given, all else is not."""
+    """Yield command layers with names and codes set; all other fields are to get random values."""
     body, extended = commands.Published, commands.PublishedExtended
     for topic in (each.encode() for each in there.topics):
         yield commands.Publish(topic=topic)

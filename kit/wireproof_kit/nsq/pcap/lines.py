@@ -16,35 +16,35 @@ _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-#:
 
 
 class Word(StrField):
-    """One word with the blank before it; None where the line ends before it."""
+    """A scapy field: a space and one word; None if the line ends before it."""
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes | None]:  # type: ignore[override]  # a word may be missing
-        """Cut the word off; the line end stays."""
+        """Return the bytes after the word, which may be the line end, and the word or None."""
         if not s.startswith(_BLANK):
             return s, None
         end = _word_end(s, 1)
         return s[end:], s[1:end]
 
     def addfield(self, pkt: Packet, s: bytes, val: bytes | None) -> bytes:
-        """Append a blank and the word."""
+        """Append a space and the word to the bytes; return them."""
         return s if val is None else s + _BLANK + val
 
     def pieces(self, value: object) -> Iterator[Leaf]:
-        """Yield the blank and the word."""
+        """Yield path, bytes and value of the space and of the word."""
         if value is not None:
             yield "separator", _BLANK, _BLANK
             yield self.name, cast(bytes, value), cast(bytes, value)
 
     def randval(self) -> RandBin:
-        """Return a random word: neither blank nor line feed is in it."""
+        """Return a random word without spaces and line feeds."""
         return RandBin(RandNum(1, 70), _LETTERS)
 
 
 class Name(StrField):
-    """The first word of a line: the command."""
+    """A scapy field: the first word of a line, which is the command's name."""
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
-        """Split the word from the rest, which starts with the space or line end after the word."""
+        """Return the bytes after the word, which start with a space or line end, and the word."""
         end = _word_end(s, 0)
         return s[end:], s[:end]
 
@@ -53,7 +53,7 @@ class Name(StrField):
 
 
 class Words(Field[list[bytes], bytes]):
-    """All words up to the line end; those that a command has no name for."""
+    """A scapy field: all further words up to the line end, which the command does not define."""
 
     islist = 1
 
@@ -61,32 +61,32 @@ class Words(Field[list[bytes], bytes]):
         super().__init__(name, [])
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, list[bytes]]:
-        """Split the words from the rest, which starts with the line end."""
+        """Return the bytes after the words, which start with the line end, and the words."""
         end = _line_end(s)
         return s[end:], s[1:end].split(_BLANK) if end else []
 
     def addfield(self, pkt: Packet, s: bytes, val: list[bytes] | None) -> bytes:
-        """Append a blank before each."""
+        """Append a space and the word to the bytes for each word; return them."""
         return s + b"".join(_BLANK + word for word in val or [])
 
     def pieces(self, value: object) -> Iterator[Leaf]:
-        """Yield a blank and a word, as often as there are words."""
+        """Yield path, bytes and value of each space and of each word."""
         for word in cast(list[bytes], value):
             yield "separator", _BLANK, _BLANK
             yield self.name, word, word
 
     def randval(self) -> None:  # type: ignore[override]  # nothing random for a list
-        """Return None: lists have no random values."""
+        """Return None: a list of words has no random value."""
 
 
 class LineEnd(StrField):
-    """The line feed; one carriage return before it belongs to it."""
+    """A scapy field: a line feed, perhaps after a carriage return."""
 
     def __init__(self) -> None:
         super().__init__("end", _LINE_FEED)
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
-        """Split the line end from the rest.
+        """Return the bytes after the line end, and the line end.
 
         Raises:
             LayerViolation: the bytes do not start with a line end.
@@ -97,7 +97,7 @@ class LineEnd(StrField):
         raise LayerViolation(f"end: expected the line's end, found {s[:8]!r}")
 
     def pieces(self, value: object) -> Iterator[Leaf]:
-        """Yield the carriage return, if there is one, and the line feed."""
+        """Yield path, bytes and value of the carriage return, if any, and of the line feed."""
         if value != _LINE_FEED:
             yield "carriage_return", b"\r", b"\r"
         yield "line_feed", _LINE_FEED, _LINE_FEED
@@ -107,10 +107,10 @@ class LineEnd(StrField):
 
 
 class Digits(StrField):
-    """A number in decimal digits, up to the line feed."""
+    """A scapy field: a number in decimal digits, up to the line feed."""
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
-        """Split the digits from the rest, which starts with the line feed.
+        """Return the bytes after the digits, which start with the line feed, and the digits.
 
         Raises:
             LayerViolation: the line has other bytes than digits.
@@ -124,7 +124,7 @@ class Digits(StrField):
         return s[end:], s[:end]
 
     def randval(self) -> RandBin:
-        """Return random digits."""
+        """Return a random number as decimal digits."""
         return RandBin(RandNum(1, 20), b"0123456789")
 
 

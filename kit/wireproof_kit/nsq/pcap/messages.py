@@ -39,7 +39,7 @@ _EXTENSION = (
     ConditionalField(_LENGTH, _has_data),
     ConditionalField(_DATA, _has_data),
 )
-"""The text always has a length behind the version; brokers leave it out of version 0."""
+"""The published text always has a length after the version; brokers omit it after version 0."""
 
 _PLACE = (LongField("disk_queue_offset", 0), IntField("disk_queue_data_size", 0))
 
@@ -47,28 +47,28 @@ _BODY = StrField("body", b"")
 
 
 class Message(Layer):
-    """A message of a plain topic."""
+    """Scapy layer of a message from a plain topic."""
 
     name = "NSQ message"
     fields_desc: ClassVar = [*_HEAD, _BODY]
 
 
 class ExtendedMessage(Layer):
-    """A message of a topic with extend headers."""
+    """Scapy layer of a message from a topic with extend headers."""
 
     name = "NSQ message with extension"
     fields_desc: ClassVar = [*_HEAD, *_EXTENSION, _BODY]
 
 
 class PlacedMessage(Layer):
-    """A message as SUB_ORDERED and SUB_ADVANCED push it: with its position in the queue."""
+    """Scapy layer of a message with its position in the queue (SUB_ORDERED, SUB_ADVANCED)."""
 
     name = "NSQ message with its place"
     fields_desc: ClassVar = [*_HEAD, *_PLACE, _BODY]
 
 
 class PlacedExtendedMessage(Layer):
-    """A message with an extension and its position in the queue, in this order."""
+    """Scapy layer of a message with an extend header, then its position in the queue."""
 
     name = "NSQ message with extension and its place"
     fields_desc: ClassVar = [*_HEAD, *_EXTENSION, *_PLACE, _BODY]
@@ -79,7 +79,7 @@ def _is_extended(pkt: Packet) -> bool:
 
 
 class StoredMessage(Layer):
-    """A message as on disk: the high 4 bits of its attempts say that it has an extension."""
+    """Scapy layer of a message on disk; 4 high bits of attempts say if it has a header."""
 
     name = "NSQ stored message"
     fields_desc: ClassVar = [
@@ -92,7 +92,7 @@ class StoredMessage(Layer):
 
 
 class Stored(Layer):
-    """A record of a queue's file: a length, and a message."""
+    """Scapy layer of a record in a queue file: a length, and a message."""
 
     name = "NSQ record"
     fields_desc: ClassVar = [
@@ -107,4 +107,4 @@ MESSAGES: dict[tuple[bool, bool], type[Layer]] = {
     (False, True): PlacedMessage,
     (True, True): PlacedExtendedMessage,
 }
-"""(topic with extend headers, subscribed in order) → the layer."""
+"""(topic with extend headers, subscribed in order) → the layer of its messages."""

@@ -18,7 +18,7 @@ UNAVAILABLE = "unavailable"
 
 @dataclass(frozen=True, slots=True)
 class ProbeContext:
-    """One probe's broker, and the topics that all probes of a session share."""
+    """What probes use: the target's services, and topics that all probes of a session share."""
 
     broker: Broker
     pool: TopicPool
@@ -27,10 +27,10 @@ class ProbeContext:
     topics: dict[str, Topic] = field(default_factory=dict[str, Topic])
 
     def topic(self, *arguments: str) -> Topic:
-        """Return the probes' topic of the first kind there is a way to.
+        """Return the shared topic of the first kind, of those named, that the target can create.
 
         Raises:
-            ArrangementFailed: no method leads to any such topic.
+            ArrangementFailed: no method creates a topic of these kinds.
         """
         failures: list[str] = []
         for argument in arguments:
@@ -45,7 +45,7 @@ class ProbeContext:
     def ask(
         self, topic: Topic, outgoing: Outgoing, *, identify: Mapping[str, object] | None = None
     ) -> Observation:
-        """Send a request on a new connection; return the answer and the state after it."""
+        """Send a request on a new connection; return answer and state, such as ``ok,open``."""
         with self.broker.connect(identify=identify or {}, topic=topic) as client:
             return observe(client.ask(outgoing), then=client.goes_on(topic))
 

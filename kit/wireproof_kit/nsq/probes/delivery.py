@@ -22,9 +22,9 @@ MISSING = observed("missing", overdue=True)
 
 
 def no_ext_layout(bench: ProbeContext) -> Observation:
-    """Return the layout of a PUB message on an ext topic: the bytes between its id and its body.
+    """Find out which bytes are between the id and the body of a PUB message on an ext topic.
 
-    ``version-alone``, ``version-and-length``, ``no-ext-part`` or ``other``.
+    Return ``version-alone``, ``version-and-length``, ``no-ext-part`` or ``other``.
     """
     topic = bench.topic("ext_topic")
     body = bench.broker.unique_body()
@@ -38,7 +38,7 @@ def no_ext_layout(bench: ProbeContext) -> Observation:
 
 
 def ext_version(bench: ProbeContext) -> Observation:
-    """Deliver a message with a header: ``version:4``, ``version:0`` or ``version:other``."""
+    """Consume a message with a header: ``version:4``, ``version:0`` or ``version:other``."""
     topic = bench.topic("ext_topic")
     body = bench.broker.unique_body()
     with bench.broker.subscribe(topic) as consumer:
@@ -53,7 +53,7 @@ def ext_version(bench: ProbeContext) -> Observation:
 
 
 def order_ext_place(bench: ProbeContext) -> Observation:
-    """Deliver in order on an ext topic: ``ext-then-offset``, ``offset-then-ext``, ``other``."""
+    """Consume in order from an ext topic: ``ext-then-offset``, ``offset-then-ext``, ``other``."""
     topic = bench.topic("fresh_ordered_ext_topic", "ext_topic")
     body = bench.broker.unique_body()
     with bench.broker.subscribe(topic, command="SUB_ORDERED") as consumer:
@@ -70,7 +70,7 @@ def order_ext_place(bench: ProbeContext) -> Observation:
 def order_rdy(bench: ProbeContext) -> Observation:
     """Subscribe in order without RDY: ``delivered-without-rdy`` or ``delivered-after-rdy``.
 
-    A second channel, with RDY, shows when the message could have come.
+    A second channel, with RDY, shows by when a message would have arrived.
     """
     topic = bench.topic("fresh_ordered_topic", "plain_topic")
     broker = bench.broker

@@ -20,24 +20,24 @@ SHOWN = observed("ok")
 
 
 def ext_subscription(bench: ProbeContext) -> Observation:
-    """Subscribe with extend_support to an ext topic: the word of the answer."""
+    """Subscribe with extend_support to an ext topic; return answer and state (``ok,open``)."""
     topic = bench.topic("ext_topic")
     frame = frames.subscribe(topic, topic.channel())
     return bench.ask(topic, frame, identify={names.EXTEND_SUPPORT: True})
 
 
 def ext_http(bench: ProbeContext) -> Observation:
-    """POST /pub_ext: ``ok``, or the word of the HTTP answer."""
+    """POST /pub_ext: ``ok``, or ``http:STATUS,CODE``."""
     return _post(bench, "ext_topic", "/pub_ext", {"ext": '{"k":"v"}'})
 
 
 def ext_meta(bench: ProbeContext) -> Observation:
-    """Look up an ext topic: ``ok`` if its meta has extend_support."""
+    """Look up an ext topic: ``ok`` if extend_support is in its meta."""
     return _meta(bench, "ext_topic", names.EXTEND_SUPPORT, True)
 
 
 def trace_header(bench: ProbeContext) -> Observation:
-    """Publish with ##trace_id in the header: the word of the answer."""
+    """Publish with ##trace_id in the header; return the answer, such as ``trace``."""
     topic = bench.topic("ext_topic")
     header = {names.TRACE_ID: str(capability.TRACE_ID)}
     with bench.broker.connect(topic=topic) as client:
@@ -46,7 +46,7 @@ def trace_header(bench: ProbeContext) -> Observation:
 
 
 def trace_again(bench: ProbeContext) -> Observation:
-    """Publish under another trace id to another topic: the word of the answer."""
+    """Publish with another trace id to another topic; return the answer, such as ``trace``."""
     topic = bench.topic("fresh_ext_topic", "plain_topic")
     with bench.broker.connect(topic=topic) as client:
         return observe(client.ask(frames.pub_trace(topic, 7, b"witness")), trace_id=7)
@@ -60,36 +60,36 @@ def order_refusal(bench: ProbeContext) -> Observation:
 
 
 def http_ext(bench: ProbeContext) -> Observation:
-    """POST /pub_ext if /pub was not answered: ``ok``, or the word of the HTTP answer."""
+    """POST /pub_ext if POST /pub was not answered: ``ok``, or ``http:STATUS,CODE``."""
     return ext_http(bench)
 
 
 def http_ping(bench: ProbeContext) -> Observation:
-    """GET /ping: ``ok``, or the word of the HTTP answer."""
+    """GET /ping: ``ok``, or ``http:STATUS,CODE``."""
     return _ok(bench.broker.http.request("GET", "/ping"))
 
 
 def upgrade_meta(bench: ProbeContext) -> Observation:
-    """Look up an upgraded topic: ``ok`` if its meta has extend_support."""
+    """Look up an upgraded topic: ``ok`` if extend_support is in its meta."""
     return _meta(bench, "upgradable_topic", names.EXTEND_SUPPORT, True)
 
 
 def lookup_nodes(bench: ProbeContext) -> Observation:
-    """GET /nodes: ``ok`` where a lookup server lists nodes."""
+    """GET /nodes: ``ok`` if a lookup server lists nodes."""
     if bench.lookup is None:
         raise ArrangementFailed("no lookup server was given")
     return SHOWN if bench.lookup.nodes() else observed("none")
 
 
 def lookup_list(bench: ProbeContext) -> Observation:
-    """GET /listlookup: ``ok``, or the word of the HTTP answer."""
+    """GET /listlookup: ``ok``, or ``http:STATUS,CODE``."""
     if bench.lookup is None:
         raise ArrangementFailed("no lookup server was given")
     return _ok(bench.lookup.servers[0].request("GET", "/listlookup", v1=True))
 
 
 def partition_subscriptions(bench: ProbeContext) -> Observation:
-    """Subscribe to both partitions, and to one that is not there: ``ok`` if only that fails."""
+    """Subscribe to both partitions, and to one that does not exist: ``ok`` if only that fails."""
     topic = bench.topic("partitioned_topic")
     for place in topic.places:
         here = topic.at(place.partition)
@@ -102,19 +102,19 @@ def partition_subscriptions(bench: ProbeContext) -> Observation:
 
 
 def replica_meta(bench: ProbeContext) -> Observation:
-    """Look up a topic made with two replicas: ``ok`` if its meta says so."""
+    """Look up a topic created with two replicas: ``ok`` if its meta has this number."""
     return _meta(bench, "replicated_topic", "replica", 2)
 
 
 def batch_ext(bench: ProbeContext) -> Observation:
-    """Publish two messages with MPUB to an ext topic: the word of the answer."""
+    """Publish two messages with MPUB to an ext topic: ``ok``, or such as ``error:CODE``."""
     topic = bench.topic("fresh_ext_topic", "ext_topic")
     with bench.broker.connect(topic=topic) as client:
         return observe(client.ask(frames.mpub(topic, [b"one", b"two"])))
 
 
 def touch_ext(bench: ProbeContext) -> Observation:
-    """TOUCH a message of an ext topic: ``open``, or the word of the answer."""
+    """TOUCH a message of an ext topic: ``open``, ``error:CODE`` or ``closed``."""
     return capability.touch_on(bench, bench.topic("ext_topic"))
 
 

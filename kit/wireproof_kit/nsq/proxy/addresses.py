@@ -11,23 +11,24 @@ from wireproof_kit.wire.address import Address, format_address
 from wireproof_spec.strict_json import JsonValue
 
 LISTING = frozenset({"/lookup", "/nodes", "/listlookup"})
-"""The paths whose answers hold addresses that clients connect to."""
+"""The HTTP paths whose responses contain addresses that clients connect to."""
 
 Record = dict[str, JsonValue]
 
 
 @dataclass(slots=True)
 class Rewritten:
-    """The body of an answer with other addresses, and what was left as it was."""
+    """A response body with addresses of the proxy, and notes on addresses left unchanged."""
 
     body: bytes
     notes: list[str] = field(default_factory=list[str])
 
 
 def rewrite_addresses(body: bytes, host: str, front_for: FrontFor) -> Rewritten | None:
-    """Return a body whose nodes and lookup servers are where the proxy stands before them.
+    """Return a response body in which the proxy's addresses replace those of nodes and lookups.
 
-    None if there is nothing to rewrite. ``host`` is where clients reach the proxy.
+    Return None if there is nothing to replace. ``host`` is the address at which clients reach the
+    proxy; ``front_for`` returns the proxy's address for a service.
     """
     try:
         value: object = json.loads(body)

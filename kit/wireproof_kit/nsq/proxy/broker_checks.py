@@ -29,9 +29,9 @@ from wireproof_spec.wire_error import WireError
 REMEMBERED = 5_000
 KNOWN_TYPES = (FRAME_TYPE_RESPONSE, FRAME_TYPE_ERROR, FRAME_TYPE_MESSAGE)
 RDY_LAG_S = 5.0
-"""How long messages may still come by an older RDY: they are under way, or the node is slow."""
+"""Seconds in which messages may still come for an older RDY: on their way, or from a slow node."""
 IN_TIME = 0.9
-"""The part of the message timeout within which a message cannot have timed out at the node."""
+"""The part of the message timeout in which a message cannot have timed out at the node."""
 _SHOWN = 40
 
 Place = tuple[str, int | None, int]
@@ -39,11 +39,11 @@ Place = tuple[str, int | None, int]
 
 
 class Positions(Recent[Place, TraceResponse]):
-    """The latest answers to traced publishes, over all connections."""
+    """The latest responses to traced publishes, from all connections of the proxy."""
 
 
 class BrokerChecks:
-    """What the node of one connection does."""
+    """Checks what the node at one connection sends, while traffic passes the proxy."""
 
     def __init__(self, state: NodeState, positions: Positions) -> None:
         self._state = state
@@ -54,7 +54,7 @@ class BrokerChecks:
         self._attempts: Recent[bytes, int] = Recent(REMEMBERED)
 
     def see(self, event: Event) -> Iterator[Shown]:
-        """Return what an event shows."""
+        """Yield which clauses an event shows to be kept or broken."""
         if isinstance(event, Misframed):
             what = f"no frame: {event.error.field}: found {event.error.found}"
             yield Shown("smart.connection.frame", what, _difference(event.error))

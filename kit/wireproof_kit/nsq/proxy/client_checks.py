@@ -15,9 +15,9 @@ from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError
 
 REMEMBERED = 20_000
-"""Ids of delivered messages; RDY is 2500 at most on real nodes."""
+"""How many ids of delivered messages are remembered; RDY is 2500 at most on real nodes."""
 MISSED = 2
-"""Heartbeats that may be under way at once: a slow client answers the first after the second."""
+"""How many heartbeats may be unanswered: a slow client answers the first after the second."""
 MISSED_S = 1.5
 """Seconds in which a client may leave heartbeats unanswered, at the shortest interval of 1 s.
 
@@ -26,7 +26,7 @@ A node may send a heartbeat before every frame.
 
 
 class ClientChecks:
-    """What the client of one connection to a node does."""
+    """Checks what the client of one connection to a node sends, while traffic passes the proxy."""
 
     def __init__(self, state: NodeState) -> None:
         self._state = state
@@ -35,7 +35,7 @@ class ClientChecks:
         self._without_nop = _Beats()
 
     def see(self, event: Event) -> Iterator[Shown]:
-        """Return what an event shows."""
+        """Yield which clauses an event shows to be kept or broken."""
         if isinstance(event, Malformed):
             error = event.error
             difference = Difference(error.field, error.offset, error.expected, error.found)

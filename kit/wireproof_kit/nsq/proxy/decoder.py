@@ -35,7 +35,7 @@ from wireproof_spec.nsq.frame import NEED_MORE, FrameReader
 from wireproof_spec.wire_error import WireError
 
 KEPT = 1 << 18
-"""Bytes of a command, frame or body that are kept."""
+"""The most bytes of a command, frame or body that the proxy keeps."""
 ANY_SIZE = (1 << 31) - 1
 GONE = "not decoded from here on"
 _SIZE = 4
@@ -43,7 +43,7 @@ _SIZE = 4
 
 @dataclass(frozen=True, slots=True)
 class Misframed(Event):
-    """The broker sent bytes that are no frame."""
+    """The broker sent bytes that are not a frame."""
 
     error: WireError
 
@@ -59,14 +59,14 @@ class Answered(Responded):
 
 
 class PassingDecoder:
-    """Both directions of one connection."""
+    """Decodes both directions of one connection whose traffic passes the proxy."""
 
     def __init__(self, conn: str) -> None:
         is_http = conn.startswith((LOOKUPD, NSQD_HTTP))
         self._stream = _HttpStream(conn) if is_http else _NodeStream(conn)
 
     def decode(self, at: float, data: bytes, *, by_client: bool) -> Iterator[Event]:
-        """Yield the events that end in these bytes."""
+        """Yield the events completed by these bytes, received at time ``at``."""
         return self._stream.decode(at, data, by_client=by_client)
 
 
@@ -78,7 +78,7 @@ class _NodeStream:
         self._head = bytearray()
         self._skip = {True: 0, False: 0}
         self._open = {True, False}
-        """The directions that can still be decoded, by whether the client sends in them."""
+        """The directions that can still be decoded; True is the one in which the client sends."""
         self._identifies = False
 
     def decode(self, at: float, data: bytes, *, by_client: bool) -> Iterator[Event]:

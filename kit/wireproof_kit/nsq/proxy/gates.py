@@ -24,14 +24,14 @@ _SIZE = 4
 
 
 def make_gate(front: Front, host: str, front_for: FrontFor) -> Gate:
-    """Return the gate of a connection to a service of NSQ."""
+    """Return the gate, which may change bytes on their way, for a connection to an NSQ service."""
     if front.kind == LOOKUPD:
         return LookupGate(host, front_for)
     return NodeGate() if front.kind == NSQD else OpenGate()
 
 
 class NodeGate(OpenGate):
-    """Declines TLS and compression in the first IDENTIFY of a connection to a node."""
+    """Removes the request for TLS and compression from the first IDENTIFY sent to a node."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class NodeGate(OpenGate):
         self._is_past = False
 
     def from_client(self, data: bytes) -> bytes:
-        """Return the bytes; of IDENTIFY only when its whole body is there."""
+        """Return the bytes for the node; an IDENTIFY is held back until its body is complete."""
         if self._is_past:
             return data
         passed = b""
@@ -79,7 +79,7 @@ class NodeGate(OpenGate):
 
 
 class LookupGate(OpenGate):
-    """Rewrites the addresses in answers of a lookup server, so that clients stay behind."""
+    """Replaces addresses in responses of a lookup server, so that clients connect to the proxy."""
 
     def __init__(self, host: str, front_for: FrontFor) -> None:
         super().__init__()
@@ -89,12 +89,12 @@ class LookupGate(OpenGate):
         self._is_ended = False
 
     def from_client(self, data: bytes) -> bytes:
-        """Return the request, and keep in mind what is asked."""
+        """Return the bytes of requests unchanged, and note which path each one has."""
         self._exchange.feed_client(data)
         return data
 
     def from_server(self, data: bytes) -> bytes:
-        """Return the answers that end in these bytes, with other addresses in them."""
+        """Return the responses completed by these bytes, with their addresses replaced."""
         self.held[False] += data
         passed = b""
         for response in self._exchange.feed_server(data):
@@ -106,7 +106,7 @@ class LookupGate(OpenGate):
         return passed
 
     def release(self, *, by_client: bool) -> bytes:
-        """Return what is held; an answer may end with the connection."""
+        """Return the bytes held back; a response may be completed by the end of the connection."""
         if by_client or not self.held[False] or self._is_ended:
             return super().release(by_client=by_client)
         self._is_ended = True

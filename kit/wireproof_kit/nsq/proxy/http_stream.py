@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import h11
 
 PENDING = 1000
-"""Requests without an answer that are kept; nobody pipelines more to these servers."""
+"""The most requests without a response that are kept; no client pipelines more."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A whole response to a request; without its body if that is too long to be kept.
+    """A complete response to a request; its body is empty if it was too long to be kept.
 
-    ``left`` is the number of bytes fed that follow the response.
+    ``left`` is the number of received bytes that follow the response.
     """
 
     path: str
@@ -24,7 +24,7 @@ class HttpResponse:
     is_kept: bool = True
 
     def with_body(self, body: bytes) -> bytes:
-        """Return the response as bytes, with another body."""
+        """Return the bytes of the response, with its body replaced."""
         lines = [b"HTTP/%s %d %s" % (self.head.http_version, self.head.status_code, self._reason)]
         lines += [
             name + b": " + value
@@ -40,7 +40,7 @@ class HttpResponse:
 
 
 class HttpExchange:
-    """The requests and responses of one connection, in order.
+    """Decodes the HTTP requests and responses of one connection, in order.
 
     Raises:
         h11.RemoteProtocolError: the bytes are no HTTP; nothing more can be decoded.
@@ -56,14 +56,14 @@ class HttpExchange:
         self._is_kept = True
 
     def feed_client(self, data: bytes) -> Iterator[h11.Request]:
-        """Take bytes of the client; yield the requests that begin in them."""
+        """Add bytes sent by the client; return the requests whose head they complete."""
         self._requests.receive_data(data)
         found = list(self._list_requests())
         self._asked += found
         return iter(found)
 
     def feed_server(self, data: bytes) -> Iterator[HttpResponse]:
-        """Take bytes of the server; yield the responses that end in them."""
+        """Add bytes sent by the server; yield the responses that they complete."""
         self._begin()
         self._responses.receive_data(data)
         while self._asked:
@@ -79,7 +79,7 @@ class HttpExchange:
                 return
 
     def is_whole(self, paths: Collection[str]) -> bool:
-        """Return True if the response that comes next is to one of these paths, and kept."""
+        """Return True if the next response is to one of these paths, and its body is kept."""
         return bool(self._asked) and path_of(self._asked[0]) in paths and self._is_kept
 
     def _list_requests(self) -> Iterator[h11.Request]:

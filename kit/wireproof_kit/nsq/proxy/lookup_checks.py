@@ -17,13 +17,13 @@ OK = 200
 
 
 class LookupChecks:
-    """What the lookup server of one connection answers."""
+    """Checks the responses of one connection's lookup server, while traffic passes the proxy."""
 
     def __init__(self) -> None:
         self._asked: deque[Requested] = deque(maxlen=PENDING)
 
     def see(self, event: Event) -> Iterator[Shown]:
-        """Return what an event shows."""
+        """Yield which clauses an event shows to be kept or broken."""
         if isinstance(event, Requested):
             self._asked.append(event)
         elif isinstance(event, Answered) and self._asked:

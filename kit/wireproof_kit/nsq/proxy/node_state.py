@@ -20,15 +20,15 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 ANSWERED = frozenset({"IDENTIFY", "AUTH", "CLS"}) | SUBSCRIPTIONS | PUBLISHES
-"""The commands that a node answers; it answers others with nothing, or with an error."""
+"""The commands that a node answers; to other commands it sends nothing, or an error."""
 OUT_OF_TURN = frozenset({"E_FIN_FAILED", "E_REQ_FAILED", "E_TOUCH_FAILED"})
 MOST_ASKED = 10_000
 ID = slice(10, 26)
-"""Where the id stands in a message."""
+"""The bytes of a message frame's data that are the message id."""
 
 
 class Recent(OrderedDict[K, V], Generic[K, V]):
-    """A dictionary of the latest entries; ``has_dropped`` says whether there were more."""
+    """A dictionary that drops its oldest entries; ``has_dropped`` says whether it did."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Recent(OrderedDict[K, V], Generic[K, V]):
         self.has_dropped = False
 
     def keep(self, key: K, value: V) -> None:
-        """Set an entry as the latest one."""
+        """Set an entry and make it the latest one."""
         self[key] = value
         self.move_to_end(key)
         if len(self) > self.most:
@@ -46,20 +46,20 @@ class Recent(OrderedDict[K, V], Generic[K, V]):
 
 @dataclass(slots=True)
 class NodeState:
-    """Identity, subscription, and the commands that wait for an answer."""
+    """The state of a connection to a node: identity, subscription, commands without an answer."""
 
     identity: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     granted: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     subscription: Commanded | None = None
     """The subscription that the node has accepted."""
     answered: Commanded | None = None
-    """The command that the event just seen answers."""
+    """The command to which the latest event is the answer."""
     can_match: bool = True
-    """False once it is not clear any more which command an answer belongs to."""
+    """False once it is uncertain to which command an answer belongs."""
     _asked: deque[Commanded] = field(default_factory=deque[Commanded])
 
     def see(self, event: Event) -> None:
-        """Follow an event; call this before anything is judged by it."""
+        """Update the state by an event; call this before checks use the state."""
         self.answered = None
         if isinstance(event, Commanded) and event.name in ANSWERED:
             self._asked.append(event)
@@ -96,7 +96,7 @@ class NodeState:
 
     @property
     def has_place(self) -> bool:
-        """True if offset and size precede each body."""
+        """True if offset and size precede the body of each message."""
         advanced = names.SUB_ADVANCED.decode()
         return self.is_ordered or (
             self.subscription is not None and self.subscription.name == advanced
@@ -108,7 +108,7 @@ class NodeState:
         return self.identity.get(names.EXTEND_SUPPORT) is True
 
     def find_number(self, name: str) -> int | None:
-        """Return a number that the node told with IDENTIFY, or None."""
+        """Return a number in the node's response to IDENTIFY, or None."""
         found = self.granted.get(name)
         return found if isinstance(found, int) and not isinstance(found, bool) else None
 

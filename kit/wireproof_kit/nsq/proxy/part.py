@@ -26,7 +26,7 @@ OPENING = (
     "nsq/client-connection/identify/fields",
     "nsq/client-subscribe/ready/first",
 )
-"""Cases whose observation is true of any client at the beginning of a connection to a node."""
+"""Cases whose observation is true of any client at the start of a connection to a node."""
 CLAUSES = (
     "smart.client.handshake",
     "smart.client.identify-verified",
@@ -67,7 +67,7 @@ CLAUSES = (
     "smart.lookup.node-record",
     "smart.lookup.metainfo",
 )
-"""All that passing traffic may show; nothing else is judged."""
+"""All clauses that passing traffic can show to be kept or broken; nothing else is judged."""
 OPENING_PARTITION = ("nsq/client-subscribe/ready",)
 """Clients of the original NSQ, which name no partition, are not bound by these clauses."""
 OPENING_ORDERED = ("nsq/client-order/handshake",)
@@ -76,7 +76,7 @@ MOST_POSITIONS = 10_000
 
 
 def make_part() -> ProxyPart:
-    """Return what one proxy needs."""
+    """Return what the proxy needs to relay, decode and judge NSQ."""
     positions = Positions(MOST_POSITIONS)
     return ProxyPart(
         list_services=list_services,
@@ -88,7 +88,7 @@ def make_part() -> ProxyPart:
 
 
 def list_services(target: Target) -> Sequence[Service]:
-    """Return the node, its HTTP port and the lookup servers that a URL names."""
+    """Return the services in a target's URL: the node, its HTTP port and the lookup servers."""
     found: list[Service] = [(NSQD, (target.host, target.port))] if target.host else []
     for key, address in target.addresses():
         if key in (NSQD_HTTP, LOOKUPD):
@@ -97,7 +97,7 @@ def list_services(target: Target) -> Sequence[Service]:
 
 
 class NsqWatcher:
-    """Decodes and judges one connection to a node or a lookup server."""
+    """Decodes and judges one connection to a node or lookup server that passes the proxy."""
 
     def __init__(self, conn: str, positions: Positions) -> None:
         self._decoder = PassingDecoder(conn)
@@ -113,7 +113,7 @@ class NsqWatcher:
 
     @property
     def opening(self) -> tuple[str, ...]:
-        """The cases that are observed on the beginning of the connection."""
+        """The ids of the cases that are observed at the start of the connection."""
         subscribed = self._state.subscription
         if subscribed is None:
             return self._opening
@@ -121,11 +121,11 @@ class NsqWatcher:
         return self._opening + partition + (OPENING_ORDERED if self._state.is_ordered else ())
 
     def decode(self, at: float, data: bytes, *, by_client: bool) -> Iterable[Event]:
-        """Return the events that end in these bytes."""
+        """Return the events completed by these bytes, received at time ``at``."""
         return self._decoder.decode(at, data, by_client=by_client)
 
     def see(self, event: Event) -> Iterator[Shown]:
-        """Return what an event shows; nothing once one direction cannot be decoded."""
+        """Yield which clauses an event shows to be kept or broken; none after decoding failed."""
         self._state.see(event)
         for checks in self._checks:
             yield from checks.see(event)
@@ -133,14 +133,14 @@ class NsqWatcher:
             self._checks = ()
 
     def frame_bytes(self, event: Event) -> bytes:
-        """Return the bytes of a frame or an answer; empty for anything else."""
+        """Return the bytes of a frame or response sent by the server; empty for other events."""
         if isinstance(event, Sent):
             return encode(SERVER_FRAME, ServerFrame(event.frame_type, event.data))
         return event.data if isinstance(event, Responded) else b""
 
 
 def tell(event: Event) -> str | None:
-    """Return an event as text."""
+    """Return a decoded event as a line of text; None if it is not worth one."""
     if isinstance(event, Noted | Undecoded):
         return f"proxy  -- {event.conn:<11} {event.text}"
     if isinstance(event, Clipped):

@@ -27,7 +27,7 @@ class Bodies:
         return body
 
     def adopt(self, body: bytes) -> None:
-        """Register a body as one of this case."""
+        """Register a body that the case made itself, so that `is_own` recognises it."""
         with self._lock:
             self._known.add(body)
 
@@ -42,5 +42,5 @@ class Bodies:
 
 
 def is_sentinel_of_kit(raw: bytes) -> bool:
-    """Return True if a message was only sent as a sentinel by the kit."""
+    """Return True if a message was sent by the kit only as a sentinel."""
     return raw.endswith(GOES_ON)

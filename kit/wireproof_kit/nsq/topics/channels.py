@@ -14,7 +14,7 @@ EPHEMERAL = "#ephemeral"
 
 
 class ChannelSweeper:
-    """Deletes channels of the kit until the target refused several times in a row."""
+    """Deletes channels that the kit created, until the target refuses several times in a row."""
 
     def __init__(self) -> None:
         self._refused = 0
@@ -22,7 +22,7 @@ class ChannelSweeper:
     def delete(self, http: HttpClient, topic: Topic, channel: str) -> None:
         """Delete a channel of this run; errors are ignored.
 
-        An ephemeral one goes by itself when nobody reads it any more.
+        An ephemeral channel is left: the broker deletes it when it has no more consumers.
         """
         is_own = channel.startswith(topic.channel_prefix) and not channel.endswith(EPHEMERAL)
         if not is_own or self._refused >= REFUSALS:

@@ -26,14 +26,14 @@ QUICK_SECONDS = 2.0
 
 
 class Maker(Protocol):
-    """Makes and deletes topics."""
+    """Creates and deletes topics on a target."""
 
     def name(self, number: int) -> str:
-        """Return the name of the run's topic of that number."""
+        """Return the name of a run's topic, by its number."""
         ...
 
     def make(self, argument: str, name: str) -> Topic:
-        """Create or find a topic of the kind that an argument name denotes."""
+        """Create or find a topic of the kind that the name of a case's argument means."""
         ...
 
     def delete(self, topic: Topic) -> None:
@@ -42,7 +42,7 @@ class Maker(Protocol):
 
 
 class TopicPool:
-    """Hands out topics by argument name; thread-safe."""
+    """Gives topics to cases by the name of their argument; thread-safe."""
 
     def __init__(self, maker: Maker) -> None:
         self._maker = maker
@@ -57,10 +57,10 @@ class TopicPool:
         self._lock = threading.Lock()
 
     def prepare(self, kinds: Counter[str], *, spares: int = 0) -> None:
-        """Start creating missing topics, without waiting for them.
+        """Start to create missing topics, without waiting for them.
 
-        Topics of kinds that take long are created ahead: ``spares`` more than wanted, for repeated
-        cases.
+        ``kinds`` counts, by argument name, how often cases take each kind of topic. Topics of
+        kinds that take long are created ahead: ``spares`` more than wanted, for repeated cases.
         """
         with self._lock:
             for argument, wanted in kinds.items():
@@ -90,10 +90,10 @@ class TopicPool:
                 coming.extend(self._begin(argument) for _ in range(missing))
 
     def take(self, argument: str) -> Topic:
-        """Return a topic: the shared one, or a new one that no other case gets.
+        """Return a topic for a case's argument: the shared one, or a new one for this case only.
 
         Raises:
-            ArrangementFailed: no method leads to such a topic.
+            ArrangementFailed: no method creates such a topic.
         """
         with self._lock:
             if KINDS[argument].shared:
@@ -114,12 +114,12 @@ class TopicPool:
         return self._maker.name(next(self._numbers))
 
     def adopt(self, topic: Topic) -> None:
-        """Register a topic created elsewhere for deletion."""
+        """Register a topic created by a case, so that `close` deletes it."""
         with self._lock:
             self._made.append(topic)
 
     def close(self, *, leave: bool = False) -> None:
-        """Delete the created topics if allowed and fast, unless told to keep them."""
+        """Delete the created topics if that is allowed and fast, unless ``leave``."""
         with self._lock:
             made = [topic for topic in self._made if topic.way != "given" and not leave]
         deletions = [self._workers.submit(self._maker.delete, topic) for topic in made]

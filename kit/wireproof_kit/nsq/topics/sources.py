@@ -28,7 +28,7 @@ CREATING = 8
 
 @dataclass(frozen=True, slots=True)
 class TopicKind:
-    """The properties of a topic that a case needs; a ``shared`` topic serves many cases.
+    """The properties of a topic that a case needs; a ``shared`` topic is used by many cases.
 
     ``partitions`` is the least number of partitions, ``replicas`` the number of nodes for each.
     """
@@ -82,10 +82,17 @@ KINDS: Mapping[str, TopicKind] = {
     "movable_ordered_topic": TopicKind(ordered=True, shared=True, replicas=2),
 }
 
+FEWEST = 2
+"""The partitions of a topic of several, on a target that makes no more."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReachableServices:
-    """The services reachable beside the broker's own port, and the login to that port."""
+    """The services of a target by which topics can be created.
+
+    These are the broker's port, with a function that connects and logs in, and the HTTP API and
+    the lookup servers if they are known.
+    """
 
     address: Address
     connect: Callable[[Transcript], Connection]
@@ -94,7 +101,7 @@ class ReachableServices:
     transcript: Transcript = field(default_factory=Transcript)
 
     def record_to(self, transcript: Transcript) -> "ReachableServices":
-        """Return the same services with another transcript."""
+        """Return the same services, recorded in another transcript."""
         return replace(
             self,
             http=self.http.record_to(transcript) if self.http else None,
@@ -104,7 +111,7 @@ class ReachableServices:
 
 
 class TopicMaker:
-    """Creates, upgrades and deletes topics with the first method that the target offers.
+    """Creates, upgrades and deletes topics with the first method that the target accepts.
 
     ``given`` are topics the user named, NAME or NAME:PARTITION, by the name of their kind.
 
@@ -126,11 +133,11 @@ class TopicMaker:
         self._nodes = around.lookup.node_count() if around.lookup else 1
 
     def name(self, number: int) -> str:
-        """Return the name of the run's topic of that number."""
+        """Return the name of the run's topic, by its number."""
         return f"{self._prefix}_{number}"
 
     def make(self, argument: str, name: str) -> Topic:
-        """Create or find a topic of the kind that an argument name denotes.
+        """Create or find a topic of the kind that the name of a case's argument means.
 
         Raises:
             ArrangementFailed: no method led to a topic; the message has the result of each.
@@ -173,9 +180,10 @@ class TopicMaker:
         return replace(topic, extend=True)
 
     def upgrade(self, topic: Topic, transcript: Transcript) -> HttpAnswer:
-        """Request extend support for an old topic, and wait until it is announced.
+        """Request extend support for an old topic and wait until lookups show it.
 
-        The asking is recorded in the case's transcript; the waiting is not.
+        Return the response to the request. The request is recorded in the case's transcript; the
+        wait is not.
 
         Raises:
             ArrangementFailed: neither a lookup server nor an HTTP address is known.
@@ -195,7 +203,7 @@ class TopicMaker:
         return client.request("POST", UPDATE_PATH, query=query)
 
     def future(self, name: str) -> Topic:
-        """Return a topic that a case may create itself, so that it can be deleted."""
+        """Return a topic that a case will create itself, so that the kit can delete it."""
         way = "lookupd" if self._around.lookup else "http"
         return self._topic(KINDS["plain_topic"], name, way, self._own_places(0))
 
@@ -222,21 +230,9 @@ class TopicMaker:
 
         One that is to be copied has a single partition: there may be no room for more.
         """
-        partitions = 1 if kind.replicas > 1 else max(self._nodes, kind.partitions)
-        asked, lookup = lookup, self._around.lookup or lookup  # the waiting is not recorded
-        with self._creating:
-            answer = asked.create_topic(
-                name,
-                partitions=partitions,
-                replicas=kind.replicas,
-                extend=kind.extend,
-                ordered=kind.ordered,
-            )
-        if answer.status != 200:
-            seen = observe_http(answer).value
-            raise ArrangementFailed(
-                f"the lookup server answered {seen} to the creation of a topic"
-            )
+        wanted = 1 if kind.replicas > 1 else max(self._nodes, kind.partitions)
+        partitions = self._request(kind, name, lookup, wanted)
+        lookup = self._around.lookup or lookup  # the waiting is not recorded
         lookup.wait_until_registered(name, partitions=partitions)
         try:
             least = partitions if kind.partitions > 1 else 1
@@ -245,6 +241,27 @@ class TopicMaker:
             lookup.delete(name)  # it may yet appear, when nobody waits for it any more
             raise
         return self._topic(kind, name, "lookupd", places)
+
+    def _request(self, kind: TopicKind, name: str, lookup: LookupClient, wanted: int) -> int:
+        """Request the creation of a topic; return the number of partitions that was accepted.
+
+        Raises:
+            ArrangementFailed: the lookup server makes no such topic.
+        """
+        seen = ""
+        for partitions in _counts(wanted):
+            with self._creating:
+                answer = lookup.create_topic(
+                    name,
+                    partitions=partitions,
+                    replicas=kind.replicas,
+                    extend=kind.extend,
+                    ordered=kind.ordered,
+                )
+            if answer.status == 200:
+                return partitions
+            seen = observe_http(answer).value
+        raise ArrangementFailed(f"the lookup server answered {seen} to the creation of a topic")
 
     def _places(
         self, name: str, partitions: int, expected: int, lookup: LookupClient
@@ -266,28 +283,34 @@ class TopicMaker:
             return "INTERNAL_CREATE_TOPIC makes no ordered topics"
         if kind.replicas > 1:
             return "INTERNAL_CREATE_TOPIC makes no copies"
+        made: list[int] = []
         for partition in range(kind.partitions):
             command = frames.internal_create_topic(name, partition, extend=kind.extend)
             with around.connect(around.transcript) as connection:
                 seen = observe(connection.ask(command)).value
-            if seen != "ok":
+            if seen == "ok":
+                made.append(partition)
+            elif partition < FEWEST:
                 return f"INTERNAL_CREATE_TOPIC was answered {seen}"
-        return self._topic(kind, name, "tcp", self._own_places(*range(kind.partitions)))
+        return self._topic(kind, name, "tcp", self._own_places(*made))
 
     def _by_http(self, kind: TopicKind, name: str, around: ReachableServices) -> Topic | str:
         if around.http is None:
             return "no HTTP address is known"
         if kind.replicas > 1:
             return "one node keeps no copies"
-        query = creation_query(
-            name, partitions=kind.partitions, extend=kind.extend, ordered=kind.ordered
-        )
-        answer = around.http.request("POST", CREATE_PATHS[0], query=query)
-        if answer.status == 404:
-            answer = around.http.request("POST", CREATE_PATHS[1], query=query)
-        if answer.status == 200:
-            return self._topic(kind, name, "http", self._own_places(*range(kind.partitions)))
-        return f"POST {CREATE_PATHS[0]} was answered {observe_http(answer).value}"
+        seen = ""
+        for partitions in _counts(kind.partitions):
+            query = creation_query(
+                name, partitions=partitions, extend=kind.extend, ordered=kind.ordered
+            )
+            answer = around.http.request("POST", CREATE_PATHS[0], query=query)
+            if answer.status == 404:
+                answer = around.http.request("POST", CREATE_PATHS[1], query=query)
+            if answer.status == 200:
+                return self._topic(kind, name, "http", self._own_places(*range(partitions)))
+            seen = observe_http(answer).value
+        return f"POST {CREATE_PATHS[0]} was answered {seen}"
 
     def _own_places(self, *partitions: int) -> tuple[LedPartition, ...]:
         """Return the partitions that the target itself leads."""
@@ -318,6 +341,11 @@ class TopicMaker:
             channel_prefix=f"{self._prefix}_c",
             places=tuple(sorted(places, key=lambda place: place.partition)),
         )
+
+
+def _counts(wanted: int) -> tuple[int, ...]:
+    """Return the numbers of partitions to try: a target may allow two where three are wanted."""
+    return (wanted,) if wanted <= FEWEST else (wanted, FEWEST)
 
 
 def _check_ordered(topic: Topic, around: ReachableServices) -> None:

@@ -19,9 +19,9 @@ class LedPartition:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One partition of a topic, and the node that leads it.
+    """One partition of a topic, and the addresses of the node that leads it.
 
-    ``shared`` topics carry other cases' messages too. ``way`` says who created the topic:
+    ``shared`` topics contain other cases' messages too. ``way`` says how the topic was created:
     given, lookupd, tcp or http. ``places`` are all partitions, as far as they are known.
     """
 
@@ -38,11 +38,11 @@ class Topic:
 
     @property
     def kind(self) -> str:
-        """Return the topic kind as clauses name it: ``ext`` or ``plain``, ordered or not."""
+        """Return the kind of topic in the words of clauses, such as ``ext`` or ``plain``."""
         return ("ordered-" if self.ordered else "") + ("ext" if self.extend else "plain")
 
     def at(self, partition: int) -> "Topic":
-        """Return the same topic at another of its partitions.
+        """Return the topic with another of its partitions and the address of that one's leader.
 
         Raises:
             KeyError: the topic has no such partition.
@@ -55,6 +55,11 @@ class Topic:
             http_address=place.http_address,
         )
 
+    def at_rank(self, rank: int) -> "Topic":
+        """Return the same topic at its partition of a rank from 0, or at its last partition."""
+        numbers = sorted(each.partition for each in self.places)
+        return self.at(numbers[min(rank, len(numbers) - 1)])
+
     def channel(self) -> str:
-        """Return an unused channel name."""
+        """Return a channel name of this topic that no case has used."""
         return f"{self.channel_prefix}_{next(_numbers)}"

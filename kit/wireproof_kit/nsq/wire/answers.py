@@ -27,7 +27,7 @@ class ErrorFrame:
 
     @property
     def text(self) -> str:
-        """Return the description after the error code."""
+        """Return the description that follows the error code in the frame."""
         return self.data.decode("utf-8", "replace")[len(self.code) :].strip()
 
 
@@ -43,5 +43,5 @@ Answer = Response | ErrorFrame | Pushed | Closed | Silent | Nonsense
 
 
 def refusal(data: bytes) -> ErrorFrame:
-    """Decode the data of an error frame."""
+    """Decode the data of an error frame into its code and text."""
     return ErrorFrame(code=error_code(data), data=data)

@@ -50,7 +50,7 @@ BYTES_LIMIT: Final = 64 * 1024 * 1024
 
 
 class Frames:
-    """Reads frames; the limit on received bytes is constant."""
+    """Decodes frames from received bytes; the limit on received bytes is constant."""
 
     values = "frames"
 
@@ -59,20 +59,20 @@ class Frames:
 
     @property
     def bytes_limit(self) -> int:
-        """Return the number of bytes that may have arrived by now."""
+        """Return how many bytes the target may have sent; more are an error."""
         return BYTES_LIMIT
 
     @property
     def pending(self) -> bytes:
-        """Return the bytes of an incomplete frame."""
+        """Return the received bytes that do not form a complete frame yet."""
         return self._reader.pending
 
     def feed(self, data: bytes) -> None:
-        """Add received bytes."""
+        """Add received bytes to decode."""
         self._reader.feed(data)
 
     def next(self) -> ServerFrame | NeedMore:
-        """Return the next frame, or NEED_MORE.
+        """Return the next frame, or NEED_MORE if it is incomplete.
 
         Raises:
             WireError: the size is below 4 or over the limit.
@@ -103,9 +103,9 @@ PAUSE_SECONDS = 0.05
 
 
 class Connection:
-    """A client connection of one case; not thread-safe.
+    """A client connection of one case to an NSQ broker; not thread-safe.
 
-    ``heartbeats`` is how many have come so far; they are answered while ``answers_heartbeats``.
+    ``heartbeats`` counts the received ones; they are answered while ``answers_heartbeats``.
     """
 
     def __init__(
@@ -137,9 +137,9 @@ class Connection:
         self.close()
 
     def send(self, outgoing: Outgoing) -> None:
-        """Send all bytes; a connection closed by the peer is reported by the next receive.
+        """Send all bytes; if the peer has closed the connection, the next receive returns Closed.
 
-        A heartbeat that comes between two pieces of a frame is answered behind the frame.
+        A heartbeat that arrives between two pieces of a frame is answered after the frame.
         """
         self._wire.record("send", outgoing.data, parts=outgoing.parts, note=outgoing.what)
         self._wire.write(outgoing.data)
@@ -148,12 +148,12 @@ class Connection:
 
     @property
     def sock(self) -> socket:
-        """The socket, for who goes on with it in another way."""
+        """The connection's socket, for code that continues with another protocol on it."""
         return self._wire.sock
 
     @property
     def place(self) -> str:
-        """Return a name for the peer of the connection."""
+        """Return a name for the broker at the other end of the connection."""
         return f"nsq://{format_address(self._address)}"
 
     def secure(self, context: ssl.SSLContext, seconds: float) -> None:
@@ -166,16 +166,16 @@ class Connection:
         self._wire.secure(context, seconds)
 
     def show_secret(self, secret: bytes) -> None:
-        """Send AUTH; from here on the secret is kept out of the transcript."""
+        """Send AUTH with a secret, and mask the secret in the transcript from now on."""
         self._wire.hide(secret)
         self.send(frames.auth(secret))
 
     def receive(self, wait: Wait = ANSWER) -> Answer:
-        """Return the next answer; heartbeats are answered and never returned."""
+        """Return the next frame, or why none came in time; heartbeats are only answered."""
         return self.receive_within(self.seconds(wait))
 
     def ask(self, outgoing: Outgoing, wait: Wait = ANSWER) -> Answer:
-        """Send, and return the answer; messages pushed meanwhile are kept for receive."""
+        """Send a command and return the response; earlier messages are kept for receive."""
         self.send(outgoing)
         deadline = time.monotonic() + self.seconds(wait)
         while True:
@@ -221,7 +221,7 @@ class Connection:
         self._wire.close(self._record_unread)
 
     def receive_within(self, seconds: float) -> Answer:
-        """Return the next answer that arrives within the given seconds."""
+        """Return the next frame that arrives within the given seconds, or why none did."""
         if self._kept:
             return self._kept.popleft()
         return self._next_within(seconds)

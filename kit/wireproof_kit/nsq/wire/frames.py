@@ -60,7 +60,7 @@ Partition = Word | _Own | None
 
 
 def raw(data: bytes, what: str) -> Outgoing:
-    """Return any bytes as an unlabelled command."""
+    """Return any bytes as a command to send, without labelled parts."""
     return Outgoing(data, (Part(0, len(data), what),), what)
 
 
@@ -71,7 +71,7 @@ def line(*words: Word) -> Outgoing:
 
 
 def magic() -> Outgoing:
-    """Return the magic that opens the protocol."""
+    """Return the magic: the first bytes on a connection, which name the protocol version."""
     return raw(names.MAGIC, "magic")
 
 

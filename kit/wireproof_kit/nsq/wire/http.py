@@ -31,7 +31,7 @@ class HttpAnswer:
 
     @property
     def code(self) -> str:
-        """Return the error code in the body, in either envelope; empty when there is none."""
+        """Return the error code in the body, inside an envelope or not; empty without one."""
         value = self.json.value if self.json else None
         if not isinstance(value, dict):
             return ""
@@ -41,7 +41,7 @@ class HttpAnswer:
 
     @property
     def data(self) -> JsonValue:
-        """Return the JSON value without its envelope; None when there is none."""
+        """Return the body's JSON value without its envelope; None when there is none."""
         value = self.json.value if self.json else None
         return value["data"] if self.is_wrapped and isinstance(value, dict) else value
 
@@ -53,12 +53,12 @@ class HttpAnswer:
 
     @property
     def is_ok(self) -> bool:
-        """Return True if the answer is OK, with or without quotes or envelope."""
+        """Return True if the status is 200 and the body is OK, a trace response or empty."""
         return self.status == 200 and self.word in ("ok", "trace", "empty")
 
     @property
     def word(self) -> str:
-        """Name the body: ``ok``, ``trace``, ``empty``, ``json``, a code, or ``other``."""
+        """Return the body's token: ``ok``, ``trace``, ``empty``, ``json``, a code or ``other``."""
         text = self.body.strip()
         if text in (b"OK", b'"OK"'):
             return "ok"
@@ -125,7 +125,7 @@ class HttpClient:
     ) -> HttpAnswer:
         """Send one request and return the response.
 
-        A ``query`` given as text is sent as it is; ``v1`` asks for bare answers.
+        A ``query`` given as text is sent unchanged; ``v1`` asks for responses without an envelope.
         """
         target = path_with_query(path, query)
         asked = [("Accept", V1_ACCEPT)] if v1 and not _names(headers, "accept") else []
@@ -139,8 +139,8 @@ class HttpClient:
     def send(self, data: bytes, *, what: str = "raw request", method: str = "POST") -> HttpAnswer:
         """Send any bytes as a request and return the response.
 
-        The client's token, if it has one, stands in the place of ``TOKEN``; the transcript keeps
-        the latter, for who reads a bundle must not get in with it.
+        The client's token, if it has one, is sent in the place of the word ``TOKEN``. The
+        transcript keeps the word, since who reads a bundle must not get in with the token.
         """
         name = self._transcript.connection_label()
         self._transcript.add("request", name, data=data, note=what)
@@ -162,7 +162,7 @@ def _names(headers: Headers, name: str) -> bool:
 
 
 def make_failed(how: str) -> HttpAnswer:
-    """Return the HttpAnswer for a request that got no response."""
+    """Return the HttpAnswer of a request without a response; ``how`` is its ``failure``."""
     return HttpAnswer(0, (), b"", failure=how)
 
 

@@ -31,7 +31,7 @@ _OTHER_HOST = (62, 63, 64)
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Logs connections in; without TLS context and secret it only sends IDENTIFY."""
+    """Logs in on connections; without a TLS context and a secret, it only sends IDENTIFY."""
 
     context: ssl.SSLContext | None = None
     secret: bytes | None = field(default=None, repr=False)
@@ -42,12 +42,12 @@ class Login:
         return self.context is None and self.secret is None
 
     def enter(self, connection: Connection, fields: Mapping[str, object], wait: Wait) -> Answer:
-        """Send IDENTIFY, start TLS and send AUTH as required; return the IDENTIFY answer.
+        """Send IDENTIFY, start TLS and send AUTH as required; return the response to IDENTIFY.
 
-        The answer is that to an IDENTIFY with these fields alone.
+        The response is as if IDENTIFY had been sent with ``fields`` alone, without TLS.
 
         Raises:
-            TargetSilent: TLS or AUTH cannot be had; no case can run.
+            TargetSilent: TLS or AUTH is not possible; no case can run.
             ArrangementFailed: the target does not go on after the handshake.
         """
         if self.is_open:
@@ -64,10 +64,10 @@ class Login:
         return answer if fields.get(FEATURES) is True else Response(OK)
 
     def enter_unnamed(self, connection: Connection, wait: Wait) -> None:
-        """Log in without IDENTIFY where possible; send an empty one if TLS or AUTH need it.
+        """Log in without IDENTIFY if possible; if TLS or AUTH need it, send an empty one.
 
         Raises:
-            TargetSilent: TLS or AUTH cannot be had; no case can run.
+            TargetSilent: TLS or AUTH is not possible; no case can run.
             ArrangementFailed: the target does not go on.
         """
         if self.is_open:
@@ -96,7 +96,7 @@ class Login:
             raise ArrangementFailed(f"expected OK after the TLS handshake, received {seen}")
 
     def switch_to_tls(self, connection: Connection, context: ssl.SSLContext, wait: Wait) -> None:
-        """Make the TLS handshake that IDENTIFY has announced.
+        """Perform the TLS handshake after the response to IDENTIFY announced TLS.
 
         Raises:
             TargetSilent: the handshake fails.
@@ -113,7 +113,7 @@ class Login:
 
 
 def login_of(target: Target) -> Login:
-    """Return the login for the files and the environment variable that the user named.
+    """Return the login with the certificate files and the secret that the user gave.
 
     Raises:
         UsageFault: a file cannot be used, or the variable is not set.

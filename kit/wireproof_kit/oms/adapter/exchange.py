@@ -11,11 +11,11 @@ from wireproof_spec.strict_json import JsonValue
 
 LANE = "adapter"
 HUNG_S = 0.5
-"""How long to wait for an adapter that has left a request without an answer before."""
+"""Seconds to wait for an adapter that has left an earlier request without an answer."""
 
 
 class Exchange:
-    """One case's requests to an adapter."""
+    """The requests that one case sends to an adapter, recorded in its transcript."""
 
     def __init__(self, link: Link, transcript: Transcript) -> None:
         self.link = link
@@ -29,13 +29,14 @@ class Exchange:
         schema: str = "",
         waits: float = 0.0,
     ) -> Answer:
-        """Ask for an operation and return its answer; ``schema`` is that of an answer ok.
+        """Send a request for an operation and return the answer.
 
-        ``waits``: the operation may take so many seconds by its nature.
+        ``schema`` is the JSON Schema of a successful answer. ``waits``: the operation may by its
+        nature take so many seconds.
 
         Raises:
-            TargetUnreachable: the adapter has ended, breaks the protocol, or answers other than
-                the schema says.
+            TargetUnreachable: the adapter has ended, breaks the protocol, or its answer breaks the
+                schema.
             TargetSilent: the adapter does not answer in time.
         """
         told: dict[str, JsonValue] = {"op": op, **(fields or {})}
@@ -57,7 +58,9 @@ class Exchange:
         schema: str = "",
         waits: float = 0.0,
     ) -> dict[str, JsonValue]:
-        """Ask for an operation that a case depends on, and return what its answer ok has.
+        """Send a request that must succeed, since a case depends on it.
+
+        Return the answer's fields.
 
         Raises:
             ArrangementFailed: the operation failed, or is not supported.
@@ -79,7 +82,7 @@ class Exchange:
 
 
 def describe(answer: Answer) -> str:
-    """Return what an answer says, in words."""
+    """Return an adapter's answer in words."""
     if isinstance(answer, Failure):
         return f"error {answer.code} {answer.message}".replace("  ", " ")
     if isinstance(answer, Unsupported):

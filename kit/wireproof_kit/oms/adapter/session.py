@@ -10,7 +10,15 @@ from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreacha
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.oms.adapter.exchange import Exchange, describe
 from wireproof_kit.oms.adapter.link import Link, open_link
-from wireproof_kit.oms.adapter.system import Naming, ServerClock, System, kit_ms
+from wireproof_kit.oms.adapter.messages import NOTHING, Attributes, Sent
+from wireproof_kit.oms.adapter.system import (
+    GROUP,
+    Destination,
+    Naming,
+    ServerClock,
+    System,
+    kit_ms,
+)
 from wireproof_kit.oms.capture import Capture
 from wireproof_kit.oms.captured import RECEIVED, CapturedDocument
 from wireproof_kit.runner.patience import Patience
@@ -40,7 +48,7 @@ SAMPLE: Mapping[str, JsonValue] = {
     names.TRACE_ID: "wp-trace",
     names.PRIORITY: 7,
 }
-"""Attributes of the message that is judged as a document, as far as the adapter claims them."""
+"""Attributes of the message that is tested as a document, if the adapter claims them."""
 WORDS: Mapping[str, str] = {
     "store-timestamp": names.STORE_TIMESTAMP,
     "store-host": names.STORE_HOST,
@@ -59,23 +67,24 @@ WORDS: Mapping[str, str] = {
     "hold": "hold",
     "compression": "compression",
 }
-"""The word by which an adapter claims each capability."""
+"""For each capability, the name under which an adapter claims it."""
 
 
 class AdapterSession:
-    """An open session with a system behind an adapter; thread-safe."""
+    """An open session with the system behind an adapter; thread-safe."""
 
     def __init__(self, link: Link, options: SessionOptions) -> None:
         self._link = link
         self._naming = Naming(options.run_token)
         self._clock = ServerClock()
         self._document: CapturedDocument | None = None
+        self._plain: Attributes | None = NOTHING
         self._fixed = options.timeout
         seconds = options.timeout or WARM_UP_S
         self.patience = Patience(answer=seconds, push=seconds, redelivery=seconds)
 
     def meet(self) -> None:
-        """Check the adapter, measure the server's clock, and see a first message arrive.
+        """Check the adapter, measure the server's clock, and wait until a first message arrives.
 
         Raises:
             TargetUnreachable: the adapter breaks the protocol.
@@ -99,11 +108,11 @@ class AdapterSession:
         """Do nothing: each case creates its destinations."""
 
     def probe_capability(self, name: str) -> Probe:
-        """Return what the adapter claims; for documents, what the first message shows."""
+        """Return whether the adapter claims a capability, or the first message shows it."""
         return Probe(self._probe(name), Transcript())
 
     def probe_reading(self, name: str) -> Probe:
-        """Return no reading: the cases about it show which one is followed."""
+        """Return no reading: the cases themselves show which one the system follows."""
         note = f"{name} shows in the cases that are about it"
         return Probe(observed("unavailable", note=note), Transcript())
 
@@ -114,7 +123,7 @@ class AdapterSession:
         """Do nothing: each case creates its destinations."""
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
-        """Return new kit objects for one run of one case."""
+        """Return the kit objects that a case asks for by argument name, new for one run of it."""
         arguments: dict[str, object] = {}
         if SYSTEM in names:
             arguments[SYSTEM] = self._system(Exchange(self._link, transcript))
@@ -126,10 +135,10 @@ class AdapterSession:
         return arguments
 
     def release(self, arguments: Mapping[str, object]) -> None:
-        """Release nothing: requests leave nothing open."""
+        """Do nothing: requests leave nothing open."""
 
     def control(self) -> Control:
-        """Make a control round trip: ask for an operation that does not exist."""
+        """Measure a round trip: request an operation that does not exist."""
 
         def trip(seconds: float) -> float:
             started = time.monotonic()
@@ -139,11 +148,11 @@ class AdapterSession:
         return control_round_trip(trip, self.patience)
 
     def is_alive(self) -> bool:
-        """Return True if the adapter runs and has kept to the protocol."""
+        """Return True if the adapter runs and has not broken the protocol."""
         return self._link.is_alive()
 
     def fingerprint(self) -> dict[str, str]:
-        """Return what the adapter tells of itself, and how the server's clock stands."""
+        """Return what the adapter reports about itself, and the offset of the server's clock."""
         hello, clock = self._link.hello, self._clock
         return {
             "name": hello.name,
@@ -157,7 +166,7 @@ class AdapterSession:
         self._link.close()
 
     def _system(self, exchange: Exchange) -> System:
-        return System(exchange, self.patience, self._clock, self._naming)
+        return System(exchange, self.patience, self._clock, self._naming, self._plain)
 
     def _probe(self, name: str) -> Observation:
         if name in ("adapter", "message"):
@@ -189,15 +198,15 @@ class AdapterSession:
     def _warm_up(self, exchange: Exchange) -> float:
         """Send a first message and keep it; return the seconds until it arrived.
 
-        The first one is plain: a system that refuses an attribute is judged by the cases. The
-        document that is kept has the attributes, if a message with them arrives.
+        The first one has no attribute if the system accepts that: which attributes it refuses, and
+        that it refuses a message without any, is judged by the cases. The document that is kept
+        has the attributes, if a message with them arrives.
         """
         claims = self._link.hello.claims
         destination = self._system(exchange).new_destination()
-        consumer = destination.new_consumer("wp_group")
-        sent = destination.send()
-        if not sent.is_accepted:
-            raise ArrangementFailed(f"`{self._link.name}` refuses the first message: {sent.why}")
+        consumer = destination.new_consumer(GROUP)
+        attributes = {name: SAMPLE[name] for name in SAMPLE if name in claims}
+        sent = self._send_first(destination, ({}, None, attributes))
         delivery = consumer.take([sent]).get(sent.key)
         if delivery is None:
             raise TargetSilent(
@@ -205,11 +214,22 @@ class AdapterSession:
                 f"{self.patience.push:g} s; a message sent to a destination must come to its "
                 "consumer before anything can be judged"
             )
-        sample = destination.send({name: SAMPLE[name] for name in SAMPLE if name in claims})
+        sample = destination.send(attributes)
         found = consumer.take([sample]).get(sample.key) if sample.is_accepted else None
         text = json_line(dict((found or delivery).document))
         self._document = CapturedDocument(RECEIVED, text.encode())
         return delivery.at - sent.called
+
+    def _send_first(self, destination: Destination, headers: Sequence[Attributes | None]) -> Sent:
+        """Send a message with the first of these extension headers that the system accepts."""
+        reasons: list[str] = []
+        for self._plain in headers:
+            sent = destination.send(self._plain)
+            if sent.is_accepted:
+                return sent
+            reasons += [sent.why] if sent.why not in reasons else []
+        why = "; ".join(reasons)
+        raise ArrangementFailed(f"`{self._link.name}` refuses the first message: {why}")
 
 
 def open_session(target: Target, options: SessionOptions) -> AdapterSession:
@@ -217,7 +237,8 @@ def open_session(target: Target, options: SessionOptions) -> AdapterSession:
 
     Raises:
         UsageFault: an option does not apply to adapters, or the command cannot be started.
-        TargetUnreachable, TargetSilent: as `AdapterSession.meet`.
+        TargetUnreachable: the adapter breaks the protocol or cannot be reached.
+        TargetSilent: the adapter does not answer, or a first message does not arrive.
     """
     if options.topics:
         raise UsageFault("--topic says nothing about an adapter; leave it out")

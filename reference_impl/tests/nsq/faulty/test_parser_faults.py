@@ -8,7 +8,9 @@ delivers what it answered, keeps nothing and nobody for ever.
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
+import pytest
 from check_each import check_each
 from faulty_broker import POLL_S, Peer, Running, running
 from nsq_bench import identified, pub, pub_ext, sized
@@ -39,6 +41,8 @@ from wireproof_reference_impl.nsq.core.log import MemoryStorage
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.faulty import harm
 from wireproof_reference_impl.nsq.http import http_api
+from wireproof_reference_impl.nsq.storage.disk_queue import DiskQueue
+from wireproof_reference_impl.nsq.storage.queue_position import QueueFault
 from wireproof_reference_impl.nsq.wire.limits import Limits
 from wireproof_reference_impl.nsq.wire.packed import MESSAGE_HEAD_BYTES
 from wireproof_reference_impl.overrides import apply_overrides
@@ -150,7 +154,9 @@ TRIGGERS = {
         CHANGED, (_chunked("/pub?topic=t", NULS),), http=True, body=NULS
     ),
 }
-NAMES = parser_faults(presets.FAULTS.values())
+RESTARTS = "parser-stored-nul-keeps-down"
+"""Shows at a restart, where a broker without files has nothing to read."""
+NAMES = [name for name in parser_faults(presets.FAULTS.values()) if name != RESTARTS]
 
 
 class Broker(Serving):
@@ -240,6 +246,23 @@ def _messages(reader: Peer) -> list[bytes]:
         if frame.frame_type == FRAME_TYPE_MESSAGE:
             found.append(frame.data[MESSAGE_HEAD_BYTES:])
     return found
+
+
+@pytest.mark.parametrize("body", [bytes(26), bytes(26) + b"x"])
+def test_a_stored_message_keeps_the_broker_down(body: bytes, tmp_path: Path) -> None:
+    def store() -> None:
+        queue = DiskQueue.open(tmp_path, "t", 0, max_bytes_per_file=1 << 20)
+        queue.append(len(body).to_bytes(4, "big") + body)
+        queue.close()
+
+    store()
+    store()
+    with apply_overrides(presets.overrides((RESTARTS,))):
+        if body.endswith(b"\0"):
+            with pytest.raises(QueueFault, match="ends with a NUL"):
+                store()
+        else:
+            store()
 
 
 def test_every_fault_has_its_bytes() -> None:

@@ -81,8 +81,7 @@ def _without_a_word(code: str, text: str) -> str:
 
 
 def _far_up(partition: int) -> int:
-    # Not 1 << 56 itself: alone it is also the number 1 in the other byte order.
-    return (1 << 56) + 2
+    return 1 << 56  # alone it is also the number 1 in the other byte order
 
 
 def _above_the_partition(partition: int) -> int:

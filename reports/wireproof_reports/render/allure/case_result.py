@@ -23,14 +23,14 @@ from wireproof_reports.render.allure.result import (
 from wireproof_reports.render.clauses import anchor, source, unknown_clause
 from wireproof_reports.render.markdown import code, plain
 from wireproof_reports.wording import count_noun, spoken, spoken_patterns
-from wireproof_spec.catalogue import Catalogue
+from wireproof_spec.clauses.catalogue import Catalogue
 from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
 
 LONGEST_NAME = 200
 
 
 def steps_of(exchange: Exchange, recorded: Sequence[StepRecord], *, start: int) -> list[Step]:
-    """Return the steps; the step whose answer differs first has the status failed."""
+    """Return an exchange as Allure steps; the first step whose answer differs is failed."""
     last = len(exchange.tail)
     head = zip(exchange.head, recorded, strict=False)
     tail = zip(exchange.tail, recorded[len(recorded) - last :], strict=True)
@@ -76,7 +76,7 @@ _PLAIN = ("pass", "unsupported")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The run that a result belongs to; ``key`` identifies it."""
+    """What the Allure results of a run share; ``key`` identifies the run."""
 
     header: HeaderRecord
     catalogue: Catalogue
@@ -85,14 +85,17 @@ class Run:
 
 
 def wants_capture(case: CaseRecord) -> bool:
-    """Return True if a result gets a capture file; for passing cases the dump is enough."""
+    """Return True if the Allure result of a case gets a pcap file; a passing case does not."""
     return case.verdict not in _PLAIN
 
 
 def render_case(
     case: CaseRecord, run: Run, *, start: int, capture: bytes | None
 ) -> RenderedResult:
-    """Render a case that began at ``start`` (ms since 1970); ``capture`` is its pcap file."""
+    """Return the Allure result of a case that began at ``start`` (ms since 1970).
+
+    ``capture`` is its pcap file.
+    """
     identity = uuid.uuid5(_SPACE, f"{run.key}\n{case.case}")
     protocol = run.header.target.protocol
     is_failing = case.verdict not in _CONFORMING

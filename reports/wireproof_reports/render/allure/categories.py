@@ -39,7 +39,7 @@ _BY_VERDICT = {
 
 
 class Category(msgspec.Struct, frozen=True, rename="camel"):
-    """An entry of Allure's categories file."""
+    """An entry of Allure's categories file: a name, and which results belong to it."""
 
     name: str
     message_regex: str
@@ -47,7 +47,7 @@ class Category(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def category_of(case: CaseRecord, header: HeaderRecord) -> str:
-    """Return the category of a case; empty if it needs none.
+    """Return the name of a case's Allure category; empty if it needs none.
 
     As in JUnit, a failure that the run does not count is a category of its own.
     """
@@ -65,7 +65,7 @@ def status_of(category: str) -> Status:
 
 
 def categories() -> list[Category]:
-    """Return the categories with the patterns that find their results."""
+    """Return Allure's categories with the patterns that match their results."""
     return [
         Category(title, rf"^{name}: [\s\S]*", (status,))
         for name, (status, title) in CATEGORIES.items()
@@ -73,10 +73,10 @@ def categories() -> list[Category]:
 
 
 def categories_file() -> bytes:
-    """Return the ``categories.json`` that Allure 2 and CI viewers read."""
+    """Return the content of ``categories.json``, which Allure 2 and CI viewers read."""
     return msgspec.json.format(msgspec.json.encode(categories()), indent=2) + b"\n"
 
 
 def settings_file() -> bytes:
-    """Return the settings file from which Allure 3 reads its categories."""
+    """Return the content of the settings file from which Allure 3 reads its categories."""
     return msgspec.json.encode({"categories": {"rules": categories()}})

@@ -25,11 +25,11 @@ Captures = Callable[[HeaderRecord, CaseRecord], bytes | None]
 
 
 def no_captures(_header: HeaderRecord, _case: CaseRecord) -> None:
-    """Return no capture; used where captures cannot be made."""
+    """Return no pcap file for a case; used where captures cannot be made."""
 
 
 def write(bundle: Path, out: Path, captures: Captures = no_captures) -> None:
-    """Render a bundle into a folder of Allure results; files of other tools stay.
+    """Write a bundle as a folder of Allure results; files of other tools stay.
 
     Results of an earlier bundle are removed, because Allure would show them as retries.
 
@@ -58,14 +58,14 @@ def write(bundle: Path, out: Path, captures: Captures = no_captures) -> None:
 
 
 def write_frame(out: Path, header: HeaderRecord, whole: Bundle | None = None) -> None:
-    """Write the files for the whole run: categories and environment."""
+    """Write the files of an Allure folder that concern the whole run: categories, environment."""
     (out / "categories.json").write_bytes(categories_file())
     facts = "".join(f"{_key(name)}={_value(value)}\n" for name, value in _facts(header, whole))
     (out / "environment.properties").write_text(facts, encoding="ascii")
 
 
 def began(header: HeaderRecord) -> int:
-    """Return when the run began, in ms since 1970; 0 when the bundle does not say."""
+    """Return when the run began, in ms since 1970; 0 if the header does not say."""
     try:
         at = datetime.fromisoformat(header.started)
     except ValueError:
@@ -74,7 +74,7 @@ def began(header: HeaderRecord) -> int:
 
 
 def _facts(header: HeaderRecord, whole: Bundle | None) -> Iterator[tuple[str, str]]:
-    yield from target_facts(header.target)
+    yield from target_facts(header)
     for name, claim in header.claims.items():
         yield f"claim.{name}", claim.state
     for name, binding in header.readings.items():

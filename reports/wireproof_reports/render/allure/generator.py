@@ -16,24 +16,24 @@ HOW_TO_GET_IT = (
 
 
 class NoAllure(Exception):
-    """No working Allure was found; ``str()`` says how to get one."""
+    """Raised if no working Allure was found; ``str()`` says how to get one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """A working Allure: its command and its version."""
+    """A working installation of Allure: its command and its version."""
 
     command: str
     version: str
 
     @property
     def major(self) -> int:
-        """The major version, 2 or 3; the two have different commands."""
+        """The major version of Allure, 2 or 3; the two have different commands."""
         return int(self.version.partition(".")[0])
 
 
 def find_generator(environment: Mapping[str, str], folder: Path) -> Generator:
-    """Return the first working Allure.
+    """Return the first working installation of Allure.
 
     It is searched in ``$ALLURE_HOME/bin``, then in ``node_modules/.bin`` of the folder, then on
     the PATH. The network is not used.

@@ -20,7 +20,7 @@ from wireproof_reports.render.allure.library import (
     plugins,
 )
 from wireproof_reports.render.html import render_bundle
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 LISTENER = "allure_listener"
@@ -42,7 +42,7 @@ class _Listener(Protocol):
 
 
 class Examples:
-    """The Hypothesis examples of one test; does nothing for other tests.
+    """Keeps the Allure files of only the last Hypothesis example of a test.
 
     All examples add to one result. Before each example, what the last one added is removed.
     Hypothesis runs the smallest failing example last, so that its files are kept.
@@ -59,7 +59,7 @@ class Examples:
 
     @classmethod
     def of(cls, item: pytest.Item, folder: Path) -> Self:
-        """Watch the examples of a test item, if it has any."""
+        """Start to watch the Hypothesis examples of a test item, if it has any."""
         function = getattr(item, "obj", None)
         listener = cast(_Listener | None, item.config.pluginmanager.getplugin(LISTENER))
         handle = cast(_Handle | None, getattr(function, "hypothesis", None))
@@ -68,7 +68,7 @@ class Examples:
         return cls(listener.allure_logger, handle, folder)
 
     def forget(self) -> None:
-        """Remove what the last example added, and delete its files."""
+        """Remove from the Allure result what the last example added, and delete its files."""
         result = self._reporter.get_test(None) if self._reporter else None
         if result is None or self._before is None:
             return
@@ -78,7 +78,7 @@ class Examples:
         del result.steps[steps:], result.attachments[attachments:]
 
     def end(self) -> None:
-        """Restore the original function of the test."""
+        """Stop watching: restore the original function of the test."""
         if self._handle is not None and self._inner is not None:
             self._handle.inner_test = self._inner
 
@@ -107,7 +107,7 @@ HOST, THREAD = "host", "thread"
 
 
 def join(config: pytest.Config, folder: str) -> None:
-    """Register with pytest and with Allure."""
+    """Register the plug-in that completes Allure's results, with pytest and with Allure."""
     glue = Glue(config, Path(folder))
     config.pluginmanager.register(glue, "wireproof-allure-writer")
     plugins().register(glue, "wireproof-allure")
@@ -119,7 +119,7 @@ def _leave(glue: object) -> None:
 
 
 class Glue:
-    """Completes Allure's results of cases from their records, one at a time."""
+    """A plug-in of pytest and Allure: completes Allure's results of cases from their records."""
 
     def __init__(self, config: pytest.Config, folder: Path) -> None:
         self._config = config
@@ -129,11 +129,11 @@ class Glue:
         self._cases: list[CaseRecord] = []
 
     def pytest_runtest_logstart(self) -> None:
-        """Forget the record of the test before."""
+        """Forget the record of the previous test."""
         self._judged = None
 
     def pytest_wireproof_judged(self, header: HeaderRecord, record: CaseRecord) -> None:
-        """Keep the record until Allure writes the result of the same test."""
+        """Keep a case's record until Allure writes the result of the same test."""
         self._judged = (header, record)
 
     @pytest.hookimpl(wrapper=True)
@@ -151,7 +151,7 @@ class Glue:
 
     @first
     def report_result(self, result: InProgress) -> None:
-        """Complete a case's result from its record; remove the machine's name from all results."""
+        """Complete a case's Allure result from its record; remove the machine's name from all."""
         result.labels = [label for label in result.labels if label.name != HOST]
         if self._judged is None:
             return
@@ -169,16 +169,16 @@ class Glue:
         return cast(bytes | None, made)
 
     def pytest_wireproof_header(self, header: HeaderRecord) -> None:
-        """Write categories and environment where the run is started."""
+        """Write Allure's categories and environment in the process that starts the run."""
         self._header = header
         write_frame(self._folder, header)
 
     def pytest_wireproof_case(self, record: CaseRecord) -> None:
-        """Keep the record for the page that clause links lead to."""
+        """Keep a case's record for the HTML page to which clause links lead."""
         self._cases.append(record)
 
     def pytest_wireproof_footer(self, footer: FooterRecord) -> None:
-        """Write that page, and add the statement to the environment."""
+        """Write the HTML page of clauses, and add the statement to Allure's environment."""
         if self._header is None:
             return
         whole = Bundle(self._bundle_name(), self._header, tuple(self._cases), footer)

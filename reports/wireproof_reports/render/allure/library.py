@@ -10,28 +10,28 @@ from wireproof_reports.render.allure.result import Details, Result, Step
 
 
 class Named(Protocol):
-    """A label of an unfinished result."""
+    """The interface of a label in an unfinished Allure result."""
 
     name: str
     value: str
 
 
 class File(Protocol):
-    """An attachment of an unfinished result."""
+    """The interface of an attachment in an unfinished Allure result."""
 
     name: str
     source: str
 
 
 class Nested(Protocol):
-    """A step of an unfinished result."""
+    """The interface of a step in an unfinished Allure result."""
 
     steps: list["Nested"]
     attachments: list[File]
 
 
 class InProgress(Protocol):
-    """A result that allure-pytest holds until it is written."""
+    """The interface of a result that allure-pytest holds until it is written."""
 
     uuid: str
     start: int
@@ -41,14 +41,14 @@ class InProgress(Protocol):
 
 
 class Manager(Protocol):
-    """Allure's plug-in manager."""
+    """The interface of Allure's plug-in manager."""
 
     def register(self, plugin: object, name: str) -> object:
-        """Add a plug-in."""
+        """Add a plug-in under a name."""
         ...
 
     def unregister(self, plugin: object) -> object:
-        """Remove a plug-in."""
+        """Remove a plug-in and return it."""
         ...
 
 
@@ -73,14 +73,14 @@ def plugins() -> Manager:
 
 
 def attach(data: bytes, name: str) -> None:
-    """Write a file beside Allure's results."""
+    """Write a file into the folder of Allure's results."""
     hooks = cast(object, allure_commons.plugin_manager.hook)
     write = cast(Make, getattr(hooks, "report_attached_data"))  # noqa: B009  # no declared name
     write(body=data, file_name=name)
 
 
 def fill(result: InProgress, ours: Result, *, kept: tuple[str, ...]) -> None:
-    """Copy our result into an unfinished one; labels with names in ``kept`` stay."""
+    """Copy our result into an unfinished Allure result; labels named in ``kept`` stay."""
     labels = [label for label in result.labels if label.name in kept]
     values: dict[str, object] = {
         "name": ours.name,

@@ -10,7 +10,7 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Join allure-pytest if it writes results, where cases run and where the run is started."""
+    """Register with allure-pytest if it writes results, in workers and in the starting process."""
     folder = cast(str | None, getattr(config.option, "allure_report_dir", None))
     is_watched = hasattr(config.pluginmanager.hook, "pytest_wireproof_judged")
     if folder and is_watched and not config.getoption("collectonly"):

@@ -9,14 +9,14 @@ Status = Literal["passed", "failed", "broken", "skipped"]
 
 
 class Label(msgspec.Struct, frozen=True):
-    """A label by which Allure groups results."""
+    """A name and a value by which Allure groups results."""
 
     name: str
     value: str
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A link to more information."""
+    """A link from an Allure result to more information."""
 
     name: str
     url: str
@@ -24,7 +24,7 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class Parameter(msgspec.Struct, frozen=True):
-    """A parameter of the run; ``excluded`` ones do not distinguish results."""
+    """A parameter of an Allure result; ``excluded`` ones do not distinguish results."""
 
     name: str
     value: str
@@ -32,7 +32,7 @@ class Parameter(msgspec.Struct, frozen=True):
 
 
 class Attachment(msgspec.Struct, frozen=True):
-    """A file beside the result; ``source`` is its name there, ``type`` its media type."""
+    """A file of an Allure result; ``source`` is its file name, ``type`` its media type."""
 
     name: str
     source: str
@@ -40,7 +40,7 @@ class Attachment(msgspec.Struct, frozen=True):
 
 
 class Details(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The reason for a status; ``known`` and ``flaky`` are Allure's own flags."""
+    """The reason for a result's status in Allure; ``known`` and ``flaky`` are Allure's flags."""
 
     message: str = ""
     trace: str = ""
@@ -49,7 +49,7 @@ class Details(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Step(msgspec.Struct, frozen=True, rename="camel"):
-    """One event of the exchange; times are milliseconds since 1970."""
+    """One step of a case in an Allure result; times are milliseconds since 1970."""
 
     name: str
     status: Status
@@ -60,7 +60,7 @@ class Step(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Result(msgspec.Struct, frozen=True, rename="camel"):
-    """The result of one case; ``history_id`` identifies the case, whatever the target."""
+    """The Allure result of one case; ``history_id`` identifies the case, whatever the target."""
 
     uuid: str
     history_id: str
@@ -83,7 +83,7 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class RenderedResult:
-    """A result and its attached files by name."""
+    """An Allure result, and the content of its attached files by file name."""
 
     result: Result
     files: dict[str, bytes]

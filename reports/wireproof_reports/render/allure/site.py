@@ -38,11 +38,11 @@ _HEAD = re.compile(r"<head(?:\s[^>]*)?>")
 
 
 class SiteFault(Exception):
-    """The site cannot be made; ``str()`` is one sentence for the user."""
+    """Raised if Allure's site cannot be made; ``str()`` is one sentence for the user."""
 
 
 def write_site(bundle: Path, out: Path, captures: Captures = no_captures) -> None:
-    """Make Allure's site of a bundle, ``index.html``, and our own page of the clauses.
+    """Write Allure's site of a bundle, ``index.html``, and our own page of the clauses.
 
     An earlier site in ``out`` is replaced; its history is carried over.
 
@@ -67,7 +67,7 @@ def write_site(bundle: Path, out: Path, captures: Captures = no_captures) -> Non
 
 
 def refuse_foreign(out: Path) -> None:
-    """Check that a folder is empty or contains an earlier Allure site.
+    """Check that a folder may be replaced: it is empty or contains an earlier Allure site.
 
     Raises:
         SiteFault: the folder contains something else.
@@ -81,7 +81,7 @@ def refuse_foreign(out: Path) -> None:
 
 
 def remove_calls(page: str) -> str:
-    """Return a page without calls to other machines, and with a policy that forbids them."""
+    """Return an HTML page without requests to other machines, and with a policy against them."""
     quiet = _CALL.sub("", page)
     return _HEAD.sub(lambda head: head[0] + _POLICY, quiet, count=1)
 

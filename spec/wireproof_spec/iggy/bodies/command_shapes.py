@@ -21,7 +21,7 @@ from wireproof_spec.layout import Record
 
 
 class Nothing(Struct, frozen=True, gc=False):
-    """The payload of a command that has none."""
+    """The empty payload of a command without parameters."""
 
 
 NOTHING = Schema("no payload", "iggy.frame.request", Nothing, Record(Nothing))
@@ -88,7 +88,7 @@ _SHAPES = {"published": _PUBLISHED, "tagged": _TAGGED}
 
 
 def payload_schema(code: int, generation: Generation = "published") -> Schema[Payload]:
-    """Return the schema of a command's payload.
+    """Return the schema of the payload of the command with this code.
 
     Raises:
         LookupError: no command has this code, or its shape in this generation is not known.

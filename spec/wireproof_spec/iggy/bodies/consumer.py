@@ -9,7 +9,7 @@ from wireproof_spec.layout import Int8ub, Int32ul, Ranged, Record, Shape, field
 
 
 class Consumer(Struct, frozen=True, gc=False):
-    """A kind and an id: a number, or an identifier in tagged servers."""
+    """A consumer or group in a request: kind and number; `tagged` servers take an `Identifier`."""
 
     kind: int
     id: int | Identifier

@@ -10,7 +10,7 @@ from wireproof_spec.lengths import Count, Each, Many
 
 
 class GroupRequest(Struct, frozen=True, gc=False):
-    """A request to get, create, delete, join or leave a group; no group has id 0."""
+    """The payload to get, create, delete, join or leave a consumer group; no group has id 0."""
 
     stream: Identifier
     topic: Identifier
@@ -18,7 +18,7 @@ class GroupRequest(Struct, frozen=True, gc=False):
 
 
 class ConsumerGroup(Struct, frozen=True, gc=False):
-    """The summary of one consumer group."""
+    """A consumer group in a response: its id, and how many partitions and members it has."""
 
     id: int
     partitions_count: int
@@ -26,20 +26,20 @@ class ConsumerGroup(Struct, frozen=True, gc=False):
 
 
 class ConsumerGroups(Struct, frozen=True, gc=False):
-    """All groups of a topic; the list has no count."""
+    """The response that lists all consumer groups of a topic; the list has no count."""
 
     groups: tuple[ConsumerGroup, ...]
 
 
 class GroupMember(Struct, frozen=True, gc=False):
-    """A member, by its client id, and the partitions assigned to it."""
+    """A member of a consumer group: its client id, and the partitions assigned to it."""
 
     id: int
     partitions: tuple[int, ...]
 
 
 class ConsumerGroupDetails(Struct, frozen=True, gc=False):
-    """One group and its members, in any order."""
+    """The response that describes one consumer group and its members, in any order."""
 
     group: ConsumerGroup
     members: tuple[GroupMember, ...]

@@ -9,7 +9,7 @@ from wireproof_spec.layout import Field, Int32ul, Int64ul, Record, field
 
 
 class GetConsumerOffset(Struct, frozen=True, gc=False):
-    """A request for the stored offset of a consumer in a partition."""
+    """The payload of a request for the stored offset of a consumer in a partition."""
 
     consumer: Consumer
     stream: Identifier
@@ -18,7 +18,7 @@ class GetConsumerOffset(Struct, frozen=True, gc=False):
 
 
 class StoreConsumerOffset(Struct, frozen=True, gc=False):
-    """A request to store an offset."""
+    """The payload of a request to store a consumer's offset in a partition."""
 
     consumer: Consumer
     stream: Identifier
@@ -28,14 +28,14 @@ class StoreConsumerOffset(Struct, frozen=True, gc=False):
 
 
 class ConsumerOffset(Struct, frozen=True, gc=False):
-    """A stored offset; 0 also if none is stored. Also the content of an offset file on disk."""
+    """A response, or file, with a consumer's stored offset; 0 also if none is stored."""
 
     consumer_id: int
     offset: int
 
 
 class ConsumerOffsetTagged(Struct, frozen=True, gc=False):
-    """A stored offset, and the offset of the partition's last message."""
+    """The response, in generation `tagged`, with a stored offset and that of the last message."""
 
     partition_id: int
     current_offset: int
@@ -43,7 +43,7 @@ class ConsumerOffsetTagged(Struct, frozen=True, gc=False):
 
 
 class StoredOffset(Struct, frozen=True, gc=False):
-    """The content of an offset file."""
+    """The content of a file on disk that stores a consumer's offset."""
 
     offset: int
 

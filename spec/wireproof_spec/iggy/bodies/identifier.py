@@ -14,7 +14,7 @@ _BOUNDS = BoundsBy("kind", {NUMERIC: (4, 4), STRING: (1, 255)})
 
 
 class Identifier(Struct, frozen=True, gc=False):
-    """A kind and its bytes; servers do not check whether a name is UTF-8."""
+    """A stream or topic in a request: a kind (number or name) and bytes, perhaps not UTF-8."""
 
     kind: int
     value: bytes
@@ -26,17 +26,17 @@ class Identifier(Struct, frozen=True, gc=False):
 
     @property
     def name(self) -> str | None:
-        """The name of a named identifier, as servers read it, else None."""
+        """The name of a named identifier as text, read as servers read it; otherwise None."""
         return self.value.decode("utf-8", "replace") if self.kind == STRING else None
 
 
 def numeric(number: int) -> Identifier:
-    """Return the identifier with this number, 0 to 4294967295."""
+    """Return the identifier of a stream or topic by its number, 0 to 4294967295."""
     return Identifier(NUMERIC, number.to_bytes(4, "little"))
 
 
 def make_named(name: str) -> Identifier:
-    """Return the identifier with this name."""
+    """Return the identifier of a stream or topic by its name."""
     return Identifier(STRING, name.encode())
 
 

@@ -10,7 +10,7 @@ from wireproof_spec.lengths import BoundsBy, Declared
 
 
 class Partitioning(Struct, frozen=True, gc=False):
-    """A kind and its value.
+    """How a send request chooses the partition: a kind (balanced, partition id, key) and a value.
 
     A value with `balanced` is ignored. That a partition id has 4 bytes is not part of the shape:
     servers answer another width with a status.

@@ -14,10 +14,10 @@ from wireproof_spec.lengths import Count, Many
 
 
 class PollMessages(Struct, frozen=True, gc=False):
-    """A poll: of which consumer, from where, how many; `value` is an offset or microseconds.
+    """The payload of a poll: who polls where, by which strategy, how many messages.
 
-    Times count from 1970. Published servers ignore bytes after the payload: decode only up to the
-    offset of the error, whose field is then `end`.
+    `value` is an offset, or microseconds since 1970. Published servers ignore bytes after
+    the payload: decode only up to the offset of the error, whose field is then `end`.
     """
 
     consumer: Consumer
@@ -31,7 +31,7 @@ class PollMessages(Struct, frozen=True, gc=False):
 
 
 class PolledMessages(Struct, frozen=True, gc=False):
-    """The response to a poll; partition and offset are None if the head has only a count."""
+    """The response to a poll; partition and offset are None if it starts with only a count."""
 
     partition_id: int | None
     current_offset: int | None
@@ -86,10 +86,10 @@ POLLED_MESSAGES_OLD = Schema(
 
 
 def poll_messages_schema(generation: Generation) -> Schema[PollMessages]:
-    """Return the schema of the request's payload."""
+    """Return the schema of a poll request's payload for servers of a generation."""
     return POLL_MESSAGES if generation == "published" else POLL_MESSAGES_TAGGED
 
 
 def polled_messages_schema(generation: Generation) -> Schema[PolledMessages]:
-    """Return the schema of the response's body."""
+    """Return the schema of a poll response's body for servers of a generation."""
     return POLLED_MESSAGES if generation == "published" else POLLED_MESSAGES_TAGGED

@@ -15,7 +15,7 @@ from wireproof_spec.lengths import Declared, Each
 
 
 class SentMessage(Struct, frozen=True, gc=False):
-    """A message in a request; for id 0 the server generates an id."""
+    """A message in a send request; for id 0 the server generates an id."""
 
     id: int
     headers: tuple[Header, ...]
@@ -23,7 +23,7 @@ class SentMessage(Struct, frozen=True, gc=False):
 
 
 class SendMessages(Struct, frozen=True, gc=False):
-    """One or more messages for one topic."""
+    """The payload of a request that sends one or more messages to one topic."""
 
     stream: Identifier
     topic: Identifier

@@ -12,20 +12,23 @@ from wireproof_spec.lengths import Each
 
 
 class StreamRequest(Struct, frozen=True, gc=False):
-    """A request to get or delete one stream, or to list its topics."""
+    """The payload of a request to get or delete one stream, or to list its topics."""
 
     stream: Identifier
 
 
 class CreateStream(Struct, frozen=True, gc=False):
-    """A request to create a stream; for id 0 a tagged server chooses one."""
+    """The payload of a request to create a stream; for id 0 a `tagged` server chooses one."""
 
     stream_id: int
     name: str
 
 
 class Stream(Struct, frozen=True, gc=False):
-    """The summary of a stream; `created_at` (microseconds) is None from a published server."""
+    """A stream in a response: sizes in bytes, `created_at` in microseconds since 1970.
+
+    `created_at` is None from a server of generation `published`.
+    """
 
     id: int
     created_at: int | None
@@ -36,13 +39,13 @@ class Stream(Struct, frozen=True, gc=False):
 
 
 class Streams(Struct, frozen=True, gc=False):
-    """All streams; the list has no count."""
+    """The response that lists all streams; the list has no count."""
 
     streams: tuple[Stream, ...]
 
 
 class StreamDetails(Struct, frozen=True, gc=False):
-    """One stream and its topics."""
+    """The response that describes one stream and its topics."""
 
     stream: Stream
     topics: tuple[Topic, ...]

@@ -19,7 +19,7 @@ from wireproof_spec.lengths import Count, Each, Many
 
 
 class Stats(Struct, frozen=True, gc=False):
-    """The server's process and its contents; sizes in bytes, `run_time` in seconds."""
+    """A response with figures of the server's process and data: bytes, `run_time` in seconds."""
 
     process_id: int
     cpu_usage: float
@@ -45,15 +45,15 @@ class Stats(Struct, frozen=True, gc=False):
 
 
 class ClientRequest(Struct, frozen=True, gc=False):
-    """A request for one client; no client has id 0."""
+    """The payload of a request for one client connection; no client has id 0."""
 
     client_id: int
 
 
 class Client(Struct, frozen=True, gc=False):
-    """A client connection; in a published server its id is the CRC-32 of its address as text.
+    """A client connection in a response; `published` servers use the CRC-32 of its address as id.
 
-    `user_id` is the user who logged in, 0 for none; published servers have no users.
+    `user_id` is the user who logged in, 0 for none; it is None from `published` servers.
     """
 
     client_id: int
@@ -64,13 +64,13 @@ class Client(Struct, frozen=True, gc=False):
 
 
 class Clients(Struct, frozen=True, gc=False):
-    """All clients; the list has no count."""
+    """The response that lists all client connections; the list has no count."""
 
     clients: tuple[Client, ...]
 
 
 class ClientGroup(Struct, frozen=True, gc=False):
-    """A consumer group that a client has joined."""
+    """A consumer group that a client connection has joined: ids of group, topic and stream."""
 
     group_id: int
     topic_id: int
@@ -78,7 +78,7 @@ class ClientGroup(Struct, frozen=True, gc=False):
 
 
 class ClientDetails(Struct, frozen=True, gc=False):
-    """One client and the groups it has joined; see `Client`."""
+    """The response that describes one `Client` and the consumer groups it has joined."""
 
     client_id: int
     user_id: int | None

@@ -11,14 +11,14 @@ from wireproof_spec.lengths import Each
 
 
 class TopicRequest(Struct, frozen=True, gc=False):
-    """A request to get or delete one topic, or to list its groups."""
+    """The payload of a request to get or delete one topic, or to list its consumer groups."""
 
     stream: Identifier
     topic: Identifier
 
 
 class CreateTopic(Struct, frozen=True, gc=False):
-    """A request to create a topic; fields that only tagged servers have are None for others."""
+    """The payload that creates a topic; fields only `tagged` servers have are None for others."""
 
     stream: Identifier
     topic_id: int
@@ -31,7 +31,7 @@ class CreateTopic(Struct, frozen=True, gc=False):
 
 
 class PartitionsRequest(Struct, frozen=True, gc=False):
-    """A request to add partitions to a topic, or to delete those with the highest ids."""
+    """The payload of a request to add partitions to a topic, or to delete those of highest id."""
 
     stream: Identifier
     topic: Identifier
@@ -39,7 +39,7 @@ class PartitionsRequest(Struct, frozen=True, gc=False):
 
 
 class Topic(Struct, frozen=True, gc=False):
-    """The summary of a topic; fields that only tagged servers send are None from others."""
+    """A topic in a response; fields that only `tagged` servers send are None from others."""
 
     id: int
     created_at: int | None
@@ -54,13 +54,13 @@ class Topic(Struct, frozen=True, gc=False):
 
 
 class Topics(Struct, frozen=True, gc=False):
-    """All topics of a stream; the list has no count."""
+    """The response that lists all topics of a stream; the list has no count."""
 
     topics: tuple[Topic, ...]
 
 
 class Partition(Struct, frozen=True, gc=False):
-    """The summary of a partition; `current_offset` is that of its last message, or 0."""
+    """A partition in a response; `current_offset` is that of its last message, or 0 if empty."""
 
     id: int
     created_at: int | None
@@ -71,7 +71,7 @@ class Partition(Struct, frozen=True, gc=False):
 
 
 class TopicDetails(Struct, frozen=True, gc=False):
-    """One topic and its partitions, in any order."""
+    """The response that describes one topic and its partitions, in any order."""
 
     topic: Topic
     partitions: tuple[Partition, ...]

@@ -8,7 +8,7 @@ from wireproof_spec.layout import Int32ul, Record, field
 
 
 class LoginUser(Struct, frozen=True, gc=False):
-    """A user name and a password; `version` and `context` describe the client, or are empty."""
+    """The payload of a login; `version` and `context` describe the client, or are empty."""
 
     username: str
     password: str
@@ -17,7 +17,7 @@ class LoginUser(Struct, frozen=True, gc=False):
 
 
 class Identity(Struct, frozen=True, gc=False):
-    """The user who has logged in."""
+    """The response to a login: the id of the user."""
 
     user_id: int
 

@@ -13,7 +13,7 @@ Direction: TypeAlias = Literal["c2s", "s2c", "close", "silence"]
 
 @dataclass(frozen=True, slots=True)
 class Varying:
-    """Bytes of a step that differ from run to run.
+    """A range of a recorded step's bytes that differs from run to run.
 
     If the name ends in `headers_order`, the entries of the block may come in any order.
     """
@@ -25,9 +25,9 @@ class Varying:
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """What the server was started with: a segment in which some bytes were changed.
+    """The segment on disk with which a recorded server was started, after some bytes were changed.
 
-    `patches` are offsets in the log and the bytes written there.
+    `patches` are offsets in the log file and the bytes written there.
     """
 
     segment: str
@@ -40,7 +40,11 @@ class Fixture:
 
 @dataclass(frozen=True, slots=True)
 class TcpStep:
-    """Bytes of the client (`c2s`) or the server, or the server's close, or nothing."""
+    """One step of a recorded exchange over TCP, on one connection.
+
+    `direction` says which it is: bytes of the client (`c2s`), bytes of the server (`s2c`), the
+    server's close, or silence.
+    """
 
     direction: Direction
     connection: str
@@ -51,7 +55,7 @@ class TcpStep:
 
 @dataclass(frozen=True, slots=True)
 class HttpStep:
-    """A request (`c2s`) or the response to it; fields of the other kind are empty.
+    """A recorded HTTP request (`c2s`) or the response to it; fields of the other kind are empty.
 
     `varies` are ranges in the path of a request or in the body of a response; `varies_json` are
     JSON pointers into that body.
@@ -124,7 +128,7 @@ class _ScenarioRow(TypedDict):
 
 @cache
 def tcp() -> tuple[TcpScenario, ...]:
-    """Return the scenarios over TCP."""
+    """Return the recorded exchanges over TCP."""
     return tuple(
         TcpScenario(
             row["scenario"],
@@ -138,7 +142,7 @@ def tcp() -> tuple[TcpScenario, ...]:
 
 @cache
 def http() -> tuple[HttpScenario, ...]:
-    """Return the scenarios over HTTP."""
+    """Return the recorded exchanges over HTTP."""
     return tuple(
         HttpScenario(
             row["scenario"],
@@ -151,7 +155,7 @@ def http() -> tuple[HttpScenario, ...]:
 
 
 def folder() -> Traversable:
-    """Return the directory of the golden data; its `iggy-disk` has a segment."""
+    """Return the directory of the golden data; its `iggy-disk` holds the files of a segment."""
     return resources.files(__name__)
 
 

@@ -15,7 +15,7 @@ Direction: TypeAlias = Literal["send", "recv", "http"]
 
 @dataclass(frozen=True, slots=True)
 class Varying:
-    """Bytes of a step that differ from run to run."""
+    """A range of a recorded step's bytes that differs from run to run."""
 
     offset: int
     length: int
@@ -24,7 +24,7 @@ class Varying:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Bytes in one direction on one connection; no data on `recv` means that nothing came.
+    """Recorded bytes in one direction on one connection; a `recv` without data means silence.
 
     `decoded` has values that the recorder decoded without the grammar.
     """
@@ -53,15 +53,15 @@ class Scenario:
 
     @property
     def connections(self) -> tuple[str, ...]:
-        """The connections, in the order of their first step."""
+        """The names of the connections, in the order of their first step."""
         return tuple(dict.fromkeys(step.connection for step in self.steps if step.connection))
 
     def list_sent(self, connection: str) -> tuple[bytes, ...]:
-        """Return the client's bytes on a connection, one item per write."""
+        """Return the bytes that the client sent on a connection, one item per write."""
         return self._data("send", connection)
 
     def list_received(self, connection: str) -> tuple[bytes, ...]:
-        """Return the broker's bytes on a connection, mostly one item per frame."""
+        """Return the bytes that the broker sent on a connection, mostly one item per frame."""
         return self._data("recv", connection)
 
     def _data(self, direction: str, connection: str) -> tuple[bytes, ...]:
@@ -161,27 +161,27 @@ class _NsqlookupdRow(TypedDict):
 
 @cache
 def nsqd_tcp() -> tuple[Scenario, ...]:
-    """Return the scenarios with nsqd over TCP."""
+    """Return the recorded exchanges with nsqd over TCP."""
     rows = cast(list[_ScenarioRow], _rows("nsqd-tcp.jsonl"))
     return tuple(map(_scenario, rows))
 
 
 @cache
 def nsqd_http() -> tuple[HttpExchange, ...]:
-    """Return the exchanges with nsqd's HTTP publish API."""
+    """Return the recorded requests to nsqd's HTTP publish API, with their responses."""
     rows = cast(list[_NsqdHttpRow], _rows("nsqd-http.jsonl"))
     return tuple(map(_nsqd_exchange, rows))
 
 
 @cache
 def nsqlookupd_http() -> tuple[HttpExchange, ...]:
-    """Return the exchanges with the HTTP API of both kinds of nsqlookupd."""
+    """Return the recorded HTTP requests to both kinds of nsqlookupd, with their responses."""
     rows = cast(list[_NsqlookupdRow], _rows("nsqlookupd-http.jsonl"))
     return tuple(map(_nsqlookupd_exchange, rows))
 
 
 def folder() -> Traversable:
-    """Return the directory of the golden data; its `nsqd-disk` has queue directories."""
+    """Return the directory of the golden data; its `nsqd-disk` holds queue directories."""
     return resources.files(__name__)
 
 

@@ -13,7 +13,7 @@ Verdict = Literal["valid", "invalid", "ambiguous"]
 
 @dataclass(frozen=True, slots=True)
 class GoldenDocument:
-    """One document: its text, the rule that decides it, and its effect in a server.
+    """An example document: its text, the rule that decides it, and its effect in a server.
 
     `born` is the bornTimestamp for an extension header alone. `role` says who could have written
     the document. `effect` is the result in a conforming server.
@@ -45,7 +45,7 @@ class _Row(TypedDict):
 
 @cache
 def documents() -> tuple[GoldenDocument, ...]:
-    """Return all documents, in the order of the file."""
+    """Return all example documents, in the order of the file."""
     text = (resources.files(__name__) / "documents.jsonl").read_text("utf-8")
     return tuple(_document(cast(_Row, json.loads(line))) for line in text.splitlines())
 

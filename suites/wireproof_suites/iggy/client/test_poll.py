@@ -123,7 +123,7 @@ def test_headers(client: Client, transport: Transport, name: str) -> Observation
 @client_case("poll/headers-json", "headers", "consumer", "driver", "http")
 @pytest.mark.parametrize("change", UNUSUAL_OBJECTS)
 def test_headers_json(client: Client, change: str) -> Observation:
-    """The user of a client is given no headers where the JSON has an empty object of headers."""
+    """A client that polls JSON with an empty headers object gives its user no headers."""
     sent = (make_message(0), make_message(1))
     return _headers(client, "http", Messages(sent, change))
 

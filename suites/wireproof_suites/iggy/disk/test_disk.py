@@ -56,7 +56,7 @@ def test_layout_of_several_requests(server: Server, topic: Topic) -> Observation
 @case("iggy/disk/layout/state", clause="iggy.disk.same-layout", needs=("control",))
 @pytest.mark.parametrize("state", EVERY_STATE.values(), ids=EVERY_STATE)
 def test_layout_with_state(server: Server, topic: Topic, state: int) -> Observation:
-    """If a message with a changed state can be polled, the log file holds the same bytes."""
+    """If a poll returns a message with a changed state, the log file holds the same bytes."""
     before = server.sent_and_polled(topic, *make_numbered(3))
     if len(before.seen) < 3:
         return observe_unread(before) or observed(MISSING, overdue=True)

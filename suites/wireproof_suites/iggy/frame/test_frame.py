@@ -83,7 +83,7 @@ def test_late(server: Server, at: int) -> Observation:
 @case("iggy/frame/error-body", clause="iggy.frame.response")
 @pytest.mark.parametrize("which", ["no-count", "no-stream"])
 def test_error_body(server: Server, which: str) -> Observation:
-    """An error response has a non-zero status and an empty body, also a second time."""
+    """Each of two error responses in a row has a non-zero status and an empty body."""
     with server.connect() as connection:
         refused = refused_polls(server)[which]
         answer = connection.ask(refused)

@@ -96,7 +96,7 @@ def test_poll_by_timestamp(server: Server, topic: Topic) -> Observation:
 @case("iggy/http/unchecked", clause="iggy.http.unchecked")
 @pytest.mark.parametrize("headers", UNCHECKED.values(), ids=UNCHECKED)
 def test_unchecked(server: Server, topic: Topic, headers: dict[str, object]) -> Observation:
-    """Posted headers illegal over TCP are refused, or accepted; a TCP poll may then fail."""
+    """Headers illegal over TCP are refused or accepted over HTTP; TCP polls may then fail."""
     answer = server.post(topic, {"payload": base64_text(b"payload"), "headers": headers})
 
     return _stored_or_refused(answer, server.poll(topic), 1)
@@ -104,7 +104,7 @@ def test_unchecked(server: Server, topic: Topic, headers: dict[str, object]) -> 
 
 @case("iggy/http/unchecked/empty-payload", clause="iggy.http.unchecked")
 def test_unchecked_payload(server: Server, topic: Topic) -> Observation:
-    """A posted empty payload is refused, or accepted; a TCP poll may then fail."""
+    """An empty payload posted over HTTP is refused or accepted; a TCP poll may then fail."""
     answer = server.post(topic, message(b"payload"), {"payload": ""})
 
     return _stored_or_refused(answer, server.poll(topic), 2)

@@ -81,7 +81,7 @@ def test_state(server: Server, topic: Topic) -> Observation:
 @case("iggy/json/state-set", clause="iggy.state.names", needs=("control",))
 @pytest.mark.parametrize("state", EVERY_STATE.values(), ids=EVERY_STATE)
 def test_state_set(server: Server, topic: Topic, state: int) -> Observation:
-    """A message whose stored state was changed is polled with that state's name, or withheld."""
+    """A message with a changed state is polled over HTTP with the new state's name, or omitted."""
     sent = make_numbered(1)
     before = _post(server, topic, *sent)
     if not before.objects:

@@ -45,7 +45,7 @@ SOME_SET = {
 @case("iggy/state/default", clause="iggy.state.default")
 @pytest.mark.parametrize("size", SIZES)
 def test_default(server: Server, topic: Topic, size: int) -> Observation:
-    """A newly sent message of any size, with or without headers, has the state available."""
+    """A newly sent message of any size, with or without headers, has the state "available"."""
     sent = [message(make_payload(size), *headers) for headers in HEADER_SETS.values()]
 
     return observe_states(server.sent_and_polled(topic, *sent), sent)
@@ -53,7 +53,7 @@ def test_default(server: Server, topic: Topic, size: int) -> Observation:
 
 @case("iggy/state/default-again", clause="iggy.state.default")
 def test_default_again(server: Server, topic: Topic) -> Observation:
-    """A message that was already polled still has the state available."""
+    """A message that was already polled still has the state "available"."""
     sent = make_numbered(1)
     server.send_accepted(topic, *sent)
     seen = (observe_states(server.poll_until(topic, 1), sent) for _ in range(3))
@@ -64,7 +64,7 @@ def test_default_again(server: Server, topic: Topic) -> Observation:
 @case("iggy/state/code", clause="iggy.state.codes")
 @pytest.mark.parametrize("state", EVERY_STATE.values(), ids=EVERY_STATE)
 def test_code(server: Server, topic: Topic, state: int) -> Observation:
-    """A message with a changed state is polled with that state's code, or withheld."""
+    """A message whose state was changed is polled with the new state's code, or omitted."""
     sent = make_numbered(1)
     before = server.sent_and_polled(topic, *sent)
     if not before.seen:

@@ -37,7 +37,7 @@ POSTED: dict[str, dict[str, object]] = {
 
 @case("iggy/poll/again-later/width", clause="iggy.poll.again", waiting=True)
 def test_width_later(server: Server, topic: Topic) -> Observation:
-    """Header values of a wrong size are refused, or polled the same way for seconds."""
+    """Header values of a wrong size are refused, or read the same at each later poll."""
     taken = _sent_one_by_one(server, topic)
     first = server.poll_until(topic, taken + 1)
     fewer = observe_fewer(first, taken + 1)
@@ -50,7 +50,7 @@ def test_width_later(server: Server, topic: Topic) -> Observation:
 
 @case("iggy/json/again-later/width", clause="iggy.poll.again", needs=("http",), waiting=True)
 def test_json_width_later(server: Server, topic: Topic) -> Observation:
-    """Header values of a wrong size are refused, or polled over HTTP the same way for seconds."""
+    """Header values of a wrong size are refused, or read the same at each later HTTP poll."""
     taken = _sent_one_by_one(server, topic)
     first = server.get_until(topic, taken + 1)
     fewer = observe_fewer_json(first, taken + 1)
@@ -63,7 +63,7 @@ def test_json_width_later(server: Server, topic: Topic) -> Observation:
 
 @case("iggy/poll/again-later/repeated-id", clause="iggy.poll.again", waiting=True)
 def test_repeated_id_later(server: Server, topic: Topic) -> Observation:
-    """After messages were sent with one id, later polls return no others than the first."""
+    """Repeated polls of two messages sent with one id return only those of the first poll."""
     for each in OF_ONE_ID:
         server.send(topic, each)
     first = server.poll_until(topic, len(OF_ONE_ID))
@@ -77,7 +77,7 @@ def test_repeated_id_later(server: Server, topic: Topic) -> Observation:
 
 @case("iggy/json/again-later/repeated-id", clause="iggy.poll.again", needs=("http",), waiting=True)
 def test_json_repeated_id_later(server: Server, topic: Topic) -> Observation:
-    """Repeated HTTP polls of messages sent with one id return those of the first poll."""
+    """Repeated HTTP polls of two messages sent with one id return only those of the first poll."""
     for each in OF_ONE_ID:
         server.send(topic, each)
     first = server.get_until(topic, len(OF_ONE_ID))
@@ -91,7 +91,7 @@ def test_json_repeated_id_later(server: Server, topic: Topic) -> Observation:
 @case("iggy/json/again-later/posted", clause="iggy.poll.again", needs=("http",), waiting=True)
 @pytest.mark.parametrize("posted", POSTED.values(), ids=POSTED)
 def test_posted_later(server: Server, topic: Topic, posted: dict[str, object]) -> Observation:
-    """Posted empty headers or payloads are refused, or read the same at each later poll."""
+    """Empty headers or payloads posted over HTTP are refused, or read the same at each poll."""
     is_taken = is_success(server.post(topic, message(PAYLOAD), posted))
     server.send_accepted(topic, message(SENTINEL))
     due = 3 if is_taken else 1

@@ -33,21 +33,21 @@ PLACEHOLDER = "wp_name"
 @case("iggy/status/unknown-stream", clause="iggy.status.unknown")
 @pytest.mark.parametrize("ask", ASKS)
 def test_unknown_stream(server: Server, ask: str) -> Observation:
-    """A request for an unknown stream number returns an error status, or nothing."""
+    """A request for an unknown stream number returns an error status or an empty result."""
     return _ask_telling(server, ask, _request(server, ask, numeric(ABSENT), numeric(1)))
 
 
 @case("iggy/status/unknown-stream-name", clause="iggy.status.unknown")
 @pytest.mark.parametrize("ask", ASKS)
 def test_unknown_stream_name(server: Server, ask: str) -> Observation:
-    """A request for an unknown stream name returns an error status, or nothing."""
+    """A request for an unknown stream name returns an error status or an empty result."""
     return _ask_telling(server, ask, _request(server, ask, make_named(ABSENT_NAME), numeric(1)))
 
 
 @case("iggy/status/unknown-topic", clause="iggy.status.unknown")
 @pytest.mark.parametrize("ask", ASKS)
 def test_unknown_topic(server: Server, topic: Topic, ask: str) -> Observation:
-    """A request for an unknown topic number returns an error status, or nothing."""
+    """A request for an unknown topic number returns an error status or an empty result."""
     return _ask_telling(
         server, ask, _request(server, ask, topic.stream.id, numeric(ABSENT), of="topic")
     )
@@ -56,7 +56,7 @@ def test_unknown_topic(server: Server, topic: Topic, ask: str) -> Observation:
 @case("iggy/status/unknown-topic-name", clause="iggy.status.unknown")
 @pytest.mark.parametrize("ask", ASKS)
 def test_unknown_topic_name(server: Server, topic: Topic, ask: str) -> Observation:
-    """A request for an unknown topic name returns an error status, or nothing."""
+    """A request for an unknown topic name returns an error status or an empty result."""
     stream = topic.stream.id
     return _ask_telling(
         server, ask, _request(server, ask, stream, make_named(ABSENT_NAME), of="topic")

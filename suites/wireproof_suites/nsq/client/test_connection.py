@@ -65,7 +65,7 @@ def test_handshake(client: Client) -> Observation:
 
 @client_case("connection/identify/answer", "smart.client.identify-verified")
 def test_identify_answer(client: Client) -> Observation:
-    """A client sends nothing more before IDENTIFY is answered."""
+    """After IDENTIFY, a client sends no other command until the node has answered."""
     late = once("IDENTIFY", Delay(0.7))
     story = client.play(Script(client.role, publishes=1, rules=(late,)), _has_worked_on_first)
     first = next(iter(node_connections(story)), None)
@@ -119,7 +119,7 @@ def _is_left(story: Story) -> bool:
 
 @client_case("connection/identify/fields", "smart.client-connection.identify-fields")
 def test_identify_fields(client: Client) -> Observation:
-    """The fields that a client sends with IDENTIFY have the names and types of the original."""
+    """The IDENTIFY fields that a client sends have the names and types of the original NSQ."""
     story = client.play(Script(client.role, publishes=1), lambda s: bool(commands(s, "IDENTIFY")))
     sent = next(iter(commands(story, "IDENTIFY")), None)
     if sent is None:
@@ -228,7 +228,7 @@ ERRORS = ["E_FIN_FAILED", "E_REQ_FAILED", "E_TOUCH_FAILED"]
 @client_case("connection/error-open", "smart.client.error-open", "consumer")
 @pytest.mark.parametrize("code", ERRORS)
 def test_error_open(client: Client, code: str) -> Observation:
-    """A consumer keeps the connection after this error, and answers the next heartbeat."""
+    """A consumer whose FIN is answered with an error stays connected and answers heartbeats."""
     failed = once("FIN", Bytes(error_frame(code, "failed")), Beat())
     story = client.play(
         Script("consumer", deliveries=(Delivery(),), rules=(failed,)), _answered_or_closed
@@ -259,7 +259,7 @@ def test_consumer_reconnect(client: Client) -> Observation:
 
 @client_case("connection/reconnect/producer", "smart.client-connection.reconnect", "producer")
 def test_producer_reconnect(client: Client) -> Observation:
-    """A producer whose connection the node closes publishes again on another one."""
+    """A producer whose connection the node closes publishes again on a new connection."""
     rules = (once("PUBLISH", Close()),)
     story = client.play(
         Script("producer", publishes=MANY, rules=rules), _published_anew, within=15.0
@@ -277,7 +277,7 @@ def _published_anew(story: Story) -> bool:
     "connection/undisturbed", "smart.client-connection.undisturbed", "consumer", "partition"
 )
 def test_undisturbed(client: Client) -> Observation:
-    """A consumer goes on with one partition when the connection of the other is closed."""
+    """A consumer of two partitions goes on with one when the connection of the other is closed."""
     rules = (
         once("FIN", Close(), After(0.3, (Push((Delivery(b"later", partition=1),)),)), peer=NODE_1),
     )
@@ -299,14 +299,14 @@ def _finished_later(story: Story) -> bool:
 
 @client_case("connection/end", "smart.client.end", "consumer", "driver")
 def test_end(client: Client) -> Observation:
-    """A consumer that its user stops ends its lookups and closes its connections."""
+    """A consumer that is stopped by its user makes no more lookups and closes its connections."""
     story = client.play(_make_stop(), _all_closed)
     return unless(story, "closed" if _all_closed(story) else "kept", seen=_all_closed(story))
 
 
 @client_case("connection/end/cls", "smart.client-connection.graceful-end", "consumer", "driver")
 def test_graceful_end(client: Client) -> Observation:
-    """A consumer that its user stops sends CLS before it closes the connection."""
+    """A consumer that is stopped by its user sends CLS before it closes the connection."""
     story = client.play(_make_stop(), _all_closed)
     value = "cls" if commands(story, "CLS") else "no-cls"
     return unless(story, value, seen=_all_closed(story))

@@ -46,7 +46,7 @@ def test_finish(client: Client) -> Observation:
 @client_case("consume/id", "smart.client-send.finish", "consumer")
 @pytest.mark.parametrize("bits", IDS)
 def test_id(client: Client, bits: str) -> Observation:
-    """A consumer finishes a message whose id has these bytes with the 16 bytes as received."""
+    """A consumer's FIN has the 16 bytes of the message id as received, whatever their values."""
     internal_id, trace_id = IDS[bits]
     delivery = Delivery(internal_id=internal_id, trace_id=trace_id)
     story = client.play(_one(delivery), any_of(at_least(1, finishes), _is_malformed))
@@ -64,7 +64,7 @@ def _is_malformed(story: Story) -> bool:
 
 @client_case("consume/grammar", "smart.client-send.well-formed")
 def test_grammar(client: Client) -> Observation:
-    """Every command that a client sends in an ordinary course is well formed."""
+    """Every command that a client sends while it publishes or consumes is well formed."""
     script = Script(client.role, deliveries=(Delivery(), Delivery()), publishes=5)
     done = any_of(at_least(2, finishes), at_least(5, _all_publishes), _is_malformed)
     story = client.play(script, done)
@@ -80,7 +80,7 @@ def _all_publishes(story: Story) -> list[Commanded]:
 
 @client_case("consume/handed", "smart.client.handler", "consumer", "driver")
 def test_handed(client: Client) -> Observation:
-    """The handler is given the body as it was delivered."""
+    """A consumer gives its handler the message body exactly as the node delivered it."""
     body = bytes(range(256))
     story = client.play(_one(Delivery(body)), _is_handed)
     message = _find_handed(story)
@@ -90,7 +90,7 @@ def test_handed(client: Client) -> Observation:
 
 @client_case("consume/ids-told", "smart.client-consume.ids-told", "consumer", "driver")
 def test_ids_told(client: Client) -> Observation:
-    """The user is told the internal id and the trace id of a message, exactly."""
+    """A consumer gives its user the exact internal id and trace id of a message."""
     delivery = Delivery(internal_id=INTERNAL, trace_id=TRACE)
     story = client.play(_one(delivery), _is_handed)
     message = _find_handed(story)
@@ -122,7 +122,7 @@ def test_handler_fails(client: Client) -> Observation:
 
 @client_case("consume/handler/touches", "smart.client.handler-outcomes", "consumer", "driver")
 def test_handler_touches(client: Client) -> Observation:
-    """A consumer whose handler asks for time sends TOUCH, and FIN later."""
+    """A consumer whose handler asks for more time sends TOUCH, and FIN later."""
     story = client.play(_one(Delivery(), "touch"), at_least(1, finishes))
     touched = next(iter(commands(story, "TOUCH")), None)
     value = "touch" if touched else "no-touch"
@@ -131,7 +131,7 @@ def test_handler_touches(client: Client) -> Observation:
 
 @client_case("consume/handler/again", "smart.client.handler-outcomes", "consumer", "driver")
 def test_handler_again(client: Client) -> Observation:
-    """A message that comes again with attempts 2 is given to the handler again."""
+    """A consumer gives a redelivered message, with attempts 2, to its handler again."""
     script = _one(Delivery(), "fail")
     story = client.play(script, lambda s: len(list_told(s, "message")) >= 2, within=LONG)
     attempts = [each.event.fields.get("attempts") for each in list_told(story, "message")]
@@ -141,7 +141,7 @@ def test_handler_again(client: Client) -> Observation:
 
 @client_case("consume/late", "smart.client-consume.no-late-finish", "consumer", "driver")
 def test_late(client: Client) -> Observation:
-    """A consumer sends no FIN for a message whose time-out is over."""
+    """A consumer sends no FIN for a message whose timeout has passed."""
     script = Script(
         "consumer",
         deliveries=(Delivery(),),
@@ -159,7 +159,7 @@ def test_late(client: Client) -> Observation:
 
 @client_case("consume/attempts", "ext.client-header.attempts", "consumer", "driver")
 def test_attempts(client: Client) -> Observation:
-    """A message whose attempts has high bits set is still given to the handler."""
+    """A consumer gives its handler a message even if high bits of its attempts field are set."""
     story = client.play(
         _one(Delivery(attempts=HIGH_BITS)), any_of(_is_handed, at_least(1, finishes))
     )
@@ -169,7 +169,7 @@ def test_attempts(client: Client) -> Observation:
 
 @client_case("consume/ready/range", "smart.client-send.ready", "consumer")
 def test_ready_range(client: Client) -> Observation:
-    """A consumer never asks for more than max_rdy_count messages."""
+    """The RDY count that a consumer sends is never greater than max_rdy_count."""
     later = once("FIN", Push((Delivery(b"again"),)))
     script = Script("consumer", deliveries=(Delivery(),), rules=(later,))
     story = client.play(script, at_least(2, finishes))

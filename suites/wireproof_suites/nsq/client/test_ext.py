@@ -87,7 +87,7 @@ def test_desired_tag(client: Client) -> Observation:
 @client_case("ext/decode", "ext.client.decode", "consumer", "ext-consumer", "driver")
 @pytest.mark.parametrize("kind", EXTENDS)
 def test_decode(client: Client, kind: str) -> Observation:
-    """The handler is given the body that follows the ext header, whatever the header holds."""
+    """A consumer gives its handler the body behind the ext header, whatever the header holds."""
     script = Script("consumer", extend=True, deliveries=(Delivery(b"body", extend=EXTENDS[kind]),))
     story = client.play(script, lambda s: bool(list_told(s, "message")))
     message = next(iter(list_told(story, "message")), None)
@@ -98,7 +98,7 @@ def test_decode(client: Client, kind: str) -> Observation:
 
 @client_case("ext/decode/header", "ext.client.decode", "consumer", "ext-consumer", "driver")
 def test_decode_header(client: Client) -> Observation:
-    """The handler is given the names and values of a JSON header."""
+    """A consumer gives its handler the names and values of a message's JSON header."""
     delivery = Delivery(b"body", extend=EXTENDS["json"])
     script = Script("consumer", extend=True, deliveries=(delivery,))
     story = client.play(script, lambda s: bool(list_told(s, "message")))
@@ -132,7 +132,7 @@ def test_grammar(client: Client) -> Observation:
     "ext/publish/header", "ext.client-header.publish", "producer", "ext-producer", "driver"
 )
 def test_header(client: Client) -> Observation:
-    """A producer sends names and values of the header and the body as its user gave them."""
+    """A producer sends the header's names and values and the body as its user gave them."""
     story = client.play(_publish_script({"ext": HEADER}), _has_published)
     sent = next(iter(commands(story, "PUB_EXT")), None)
     right = (
@@ -170,7 +170,7 @@ def _internal(client: Client, message: Fields, name: str, due: str) -> Observati
 )
 @pytest.mark.parametrize("traced", [True, False], ids=["traced", "untraced"])
 def test_receipt(client: Client, *, traced: bool) -> Observation:
-    """A producer treats the answer to PUB_EXT as success, with and without a trace id."""
+    """A producer treats OK to PUB_EXT as success, with and without a trace id in the answer."""
     message: Fields = {"ext": HEADER, **({"trace_id": "77"} if traced else {})}
     ends: dict[str, Question] = {
         "success": lambda s: bool(results(s, "produce")),
@@ -183,7 +183,7 @@ def test_receipt(client: Client, *, traced: bool) -> Observation:
     "ext/publish/refused", "ext.client-header.refused", "producer", "ext-producer", "driver"
 )
 def test_refused(client: Client) -> Observation:
-    """The user of a producer is told that a topic does not support headers."""
+    """A producer reports to its user that the topic does not support headers."""
     rules = (always("PUB_EXT", Refuse("E_EXT_NOT_SUPPORT", "not an ext topic")),)
     script = Script("producer", extend=True, publishes=1, message={"ext": HEADER}, rules=rules)
     ends: dict[str, Question] = {
@@ -197,7 +197,7 @@ def test_refused(client: Client) -> Observation:
     "ext/publish/reserved", "ext.client-header.reserved", "producer", "ext-producer", "driver"
 )
 def test_reserved(client: Client) -> Observation:
-    """A producer refuses a header name of its user's that begins with ##."""
+    """A producer refuses a header name that begins with ## when its user gives one."""
     ends: dict[str, Question] = {
         "published": _has_published,
         "refused": lambda s: bool(failures(s, "produce")),
@@ -208,14 +208,14 @@ def test_reserved(client: Client) -> Observation:
 @client_case("ext/survives", "ext.client-header.broken", "consumer", "ext-consumer")
 @pytest.mark.parametrize("broken", BROKEN)
 def test_survives(client: Client, broken: str) -> Observation:
-    """A consumer of an ext topic survives a message whose header is broken in this way."""
+    """A consumer of an ext topic survives a message whose ext header is malformed."""
     return survival(client, extend=True, raw=HEAD + BROKEN[broken])
 
 
 @client_case("ext/no-loop", "ext.client-header.no-loop", "consumer", "ext-consumer")
 @pytest.mark.parametrize("broken", ["length-past-end", "not-json"])
 def test_no_loop(client: Client, broken: str) -> Observation:
-    """A consumer gets past a message whose header is broken: it does not reconnect for ever."""
+    """A consumer does not reconnect for ever because of a message with a malformed header."""
     delivery = Delivery(raw=HEAD + BROKEN[broken])
     script = Script("consumer", extend=True, deliveries=(delivery,))
     ends: dict[str, Question] = {

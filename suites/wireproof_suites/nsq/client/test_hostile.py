@@ -59,21 +59,21 @@ LIES = {
 @client_case("robust/frame", "smart.client-robust.frame", "consumer")
 @pytest.mark.parametrize("frame", FRAMES)
 def test_frame(client: Client, frame: str) -> Observation:
-    """A consumer that receives this frame answers a heartbeat, or subscribes again."""
+    """A consumer that gets an unexpected frame answers a later heartbeat, or subscribes again."""
     return _survival(client, Bytes(FRAMES[frame]), LATER)
 
 
 @client_case("robust/size", "smart.client-robust.size", "consumer")
 @pytest.mark.parametrize("lie", LIES)
 def test_size(client: Client, lie: str) -> Observation:
-    """A consumer that receives a frame with a wrong size subscribes again."""
+    """A consumer disconnected after a frame with a wrong size connects and subscribes again."""
     return _survival(client, Bytes(LIES[lie]), After(0.3, (Close(),)))
 
 
 @client_case("robust/recovery", "smart.client-robust.recovery", "consumer")
 @pytest.mark.parametrize("bad", [*FRAMES, *LIES])
 def test_recovery(client: Client, bad: str) -> Observation:
-    """A consumer that receives these bytes answers a heartbeat, or subscribes again."""
+    """A consumer that gets an unexpected or broken frame answers heartbeats or resubscribes."""
     closing = (After(0.3, (Close(),)),) if bad in LIES else (LATER,)
     return _survival(client, Bytes({**FRAMES, **LIES}[bad]), *closing)
 
@@ -108,7 +108,7 @@ def _comes_again(story: Story) -> bool:
 @client_case("robust/producer-frame", "smart.client-robust.frame", "producer")
 @pytest.mark.parametrize("frame", FRAMES)
 def test_producer_frame(client: Client, frame: str) -> Observation:
-    """A producer that receives this frame goes on publishing, or connects and publishes again."""
+    """A producer that gets an unexpected frame goes on publishing, or reconnects and publishes."""
     script = Script("producer", publishes=MANY, rules=(once("PUBLISH", Bytes(FRAMES[frame])),))
     story = client.play(script, lambda s: len(publishes(s)) >= 3, within=LONG)
     return _observe_life(story, alive=len(publishes(story)) >= 3)
@@ -116,7 +116,7 @@ def test_producer_frame(client: Client, frame: str) -> Observation:
 
 @client_case("robust/node-loop", "smart.client-robust.loop")
 def test_node_loop(client: Client) -> Observation:
-    """A client whose node closes every connection tries it at most 20 times a second."""
+    """A client whose node closes every connection reconnects at most 20 times a second."""
     rules = (
         Rule("connect", (After(1.0, (Note(),)),), peer=NODE_1, first=1, last=1),
         Rule("connect", (Close(reset=True),), peer=NODE_1),

@@ -104,7 +104,7 @@ def _access(client: Client, role: Role) -> Observation:
 @client_case("lookup/shape/consumer", "smart.client.lookup-shapes", "consumer", "lookup")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_consumer_shape(client: Client, shape: Shape) -> Observation:
-    """A consumer finds the node in every shape that a lookup answer may have."""
+    """A consumer finds the node in a lookup answer of the redesigned and of the original NSQ."""
     script = Script("consumer", shape=shape)
     return play(client, script, {"found": works}, "not-found")
 
@@ -112,20 +112,20 @@ def test_consumer_shape(client: Client, shape: Shape) -> Observation:
 @client_case("lookup/shape/producer", "smart.client.lookup-shapes", "producer", "lookup-producer")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_producer_shape(client: Client, shape: Shape) -> Observation:
-    """A producer finds the node in every shape that a lookup answer may have."""
+    """A producer finds the node in a lookup answer of the redesigned and of the original NSQ."""
     script = Script("producer", shape=shape, publishes=1)
     return play(client, script, {"found": works}, "not-found")
 
 
 @client_case("lookup/original/consumer", "smart.client.original", "consumer", "lookup")
 def test_consumer_original(client: Client) -> Observation:
-    """A consumer names no partition to a node of an original lookup answer."""
+    """A consumer sends no partition to a node that a lookup answer without partitions names."""
     return _original(client, "consumer")
 
 
 @client_case("lookup/original/producer", "smart.client.original", "producer", "lookup-producer")
 def test_producer_original(client: Client) -> Observation:
-    """A producer names no partition to a node of an original lookup answer."""
+    """A producer sends no partition to a node that a lookup answer without partitions names."""
     return _original(client, "producer")
 
 
@@ -140,14 +140,14 @@ def _original(client: Client, role: Role) -> Observation:
 @pytest.mark.parametrize("v1", [True, False], ids=["v1", "envelope"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_form(client: Client, shape: Shape, *, v1: bool) -> Observation:
-    """A client reads a lookup answer in this form, even if it asked for the other form."""
+    """A client reads lookup answers with and without envelope, whichever of them it asked for."""
     script = Script(client.role, shape=shape, v1=v1, publishes=1)
     return play(client, script, {"found": works}, "not-found")
 
 
 @client_case("lookup/accept", "smart.client-lookup.accept", "lookup")
 def test_accept(client: Client) -> Observation:
-    """A client that asks for the v1 form names it exactly in the Accept header."""
+    """A client that wants version 1.0 lookup answers sends the exact documented Accept header."""
     story = client.play(Script(client.role, publishes=1), has_looked_up)
     request = next(iter(lookups(story)), None)
     accept = request.headers.get("accept", "") if request else ""
@@ -159,7 +159,7 @@ def test_accept(client: Client) -> Observation:
 
 @client_case("lookup/topic", "smart.client-lookup.topic", "lookup")
 def test_topic(client: Client) -> Observation:
-    """A client looks up the topic that it is to use, by GET."""
+    """A client looks up the topic that its user named, with a GET request."""
     story = client.play(Script(client.role, publishes=1), has_looked_up)
     request = next(iter(lookups(story)), None)
     right = request is not None and request.value("topic") == story.find_given("topic")
@@ -169,7 +169,7 @@ def test_topic(client: Client) -> Observation:
 
 @client_case("lookup/listlookup/first", "smart.client.listlookup-first", "lookup", "partition")
 def test_listlookup_first(client: Client) -> Observation:
-    """A client asks the configured lookup server for all others before its first lookup."""
+    """A client requests /listlookup from its configured lookup server before its first lookup."""
     story = client.play(Script(client.role, publishes=1), has_looked_up)
     listed = next(iter(requests(story, "/listlookup")), None)
     looked_up = next(iter(lookups(story)), None)
@@ -181,7 +181,7 @@ def test_listlookup_first(client: Client) -> Observation:
     "lookup/listlookup/all", "smart.client-lookup.listed", "lookup", "partition", "refresh"
 )
 def test_listlookup_all(client: Client) -> Observation:
-    """A client also asks a lookup server that only listlookup names."""
+    """A client also sends lookups to a lookup server that it knows only from /listlookup."""
     story = client.play(Script(client.role, publishes=MANY), _asks_all, within=LONG)
     return unless(
         story, "asked" if lookups(story, LOOKUP_2) else "not-asked", seen=_asks_all(story)
@@ -239,7 +239,7 @@ def test_interval(client: Client) -> Observation:
     "lookup/follow/consumer", "smart.client.lookup-follow", "consumer", "lookup", "refresh"
 )
 def test_consumer_follow(client: Client) -> Observation:
-    """A consumer subscribes at the new leader that a later lookup names."""
+    """A consumer subscribes at the new leader of its partition when a later lookup names one."""
     story = client.play(_move_script("consumer"), _is_subscribed_anew, within=LONG)
     return unless(
         story,
@@ -256,7 +256,7 @@ def test_consumer_follow(client: Client) -> Observation:
     "refresh",
 )
 def test_producer_follow(client: Client) -> Observation:
-    """A producer publishes to the new leader that a later lookup names."""
+    """A producer publishes to the new leader of the partition when a later lookup names one."""
     story = client.play(_move_script("producer"), _publishes_anew, within=LONG)
     return unless(
         story, "followed" if _publishes_anew(story) else "stayed", seen=_publishes_anew(story)

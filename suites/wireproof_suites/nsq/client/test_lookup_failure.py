@@ -71,7 +71,7 @@ def has_recovered(story: Story) -> bool:
 @client_case("lookup/listlookup/failure", "smart.client.listlookup-failure", "lookup", "partition")
 @pytest.mark.parametrize("failure", FAILURES)
 def test_listlookup_failure(client: Client, failure: str) -> Observation:
-    """A client goes on with the configured lookup server after this failure of listlookup."""
+    """A client whose /listlookup request fails goes on with its configured lookup server."""
     script = Script(client.role, publishes=MANY, rules=(always("listlookup", FAILURES[failure]),))
     story = client.play(script, works, within=LONG)
     return unless(story, "went-on" if works(story) else "stopped", seen=works(story))
@@ -80,7 +80,7 @@ def test_listlookup_failure(client: Client, failure: str) -> Observation:
 @client_case("lookup/retry", "smart.client.lookup-retry", "lookup", "refresh")
 @pytest.mark.parametrize("failure", ["500", "closed"])
 def test_lookup_retry(client: Client, failure: str) -> Observation:
-    """A client looks up again and finds the node after this failure of its first two lookups."""
+    """A client whose first two lookups fail looks up again and finds the node."""
     failing = Rule("lookup", (FAILURES[failure],), first=1, last=2)
     story = client.play(Script(client.role, publishes=MANY, rules=(failing,)), works, within=LONG)
     return unless(story, "recovered" if works(story) else "gave-up", seen=works(story))
@@ -104,7 +104,7 @@ def test_nobody(client: Client, answer: str) -> Observation:
 @client_case("lookup/broken", "smart.client-robust.lookup", "lookup", "refresh")
 @pytest.mark.parametrize("answer", BROKEN)
 def test_broken(client: Client, answer: str) -> Observation:
-    """A client survives this lookup answer, and finds the node with a later lookup."""
+    """A client survives a malformed lookup answer, and finds the node with a later lookup."""
     return _after(client, BROKEN[answer])
 
 
@@ -121,7 +121,7 @@ def _after(client: Client, act: Act) -> Observation:
     "lookup/nobody/told", "smart.client-lookup.told", "producer", "lookup-producer", "driver"
 )
 def test_nobody_told(client: Client) -> Observation:
-    """The user of a producer that finds no node is told that the publish failed."""
+    """A producer that finds no node reports to its user that the publish failed."""
     nobody = always("lookup", NOBODY["empty"])
     script = Script("producer", publishes=1, rules=(nobody,))
     story = client.play(script, lambda story: bool(failures(story, "produce")), within=LONG)
@@ -131,13 +131,13 @@ def test_nobody_told(client: Client) -> Observation:
 
 @client_case("lookup/dead/producer", "smart.client-lookup.dead", "producer", "lookup-producer")
 def test_producer_dead(client: Client) -> Observation:
-    """A producer whose only lookup server is dead tries it at most 20 times a second."""
+    """If its only lookup server resets connections, a producer tries at most 20 times a second."""
     return _dead(client, "producer")
 
 
 @client_case("lookup/dead/consumer", "smart.client-lookup.dead", "consumer", "lookup")
 def test_consumer_dead(client: Client) -> Observation:
-    """A consumer whose only lookup server is dead tries it at most 20 times a second."""
+    """If its only lookup server resets connections, a consumer tries at most 20 times a second."""
     return _dead(client, "consumer")
 
 
@@ -184,7 +184,7 @@ def _attempts(story: Story) -> int:
 
 @client_case("lookup/priority", "smart.client.lookup-priority", "lookup", "refresh")
 def test_priority(client: Client) -> Observation:
-    """A client asks a lookup server that fails again and again less often than before."""
+    """The more often a lookup server has failed, the less often a client asks that server."""
     script = Script(
         client.role,
         publishes=MANY,

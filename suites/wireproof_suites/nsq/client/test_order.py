@@ -42,7 +42,7 @@ def _order_script(*deliveries: Delivery, handler: str = "finish", extend: bool =
 
 @client_case("order/each", "smart.client.order-each", "consumer", "order")
 def test_each(client: Client) -> Observation:
-    """A consumer in order sends SUB_ORDER to both partitions."""
+    """An ordered consumer sends SUB_ORDER to both partitions of its topic."""
     script = Script("consumer", ordered=True, leaders={0: NODE_1, 1: NODE_2})
     story = client.play(script, lambda s: distinct(e.partition for e in subscriptions(s)) == 2)
     sent = subscriptions(story)
@@ -54,7 +54,7 @@ def test_each(client: Client) -> Observation:
 
 @client_case("order/handshake", "smart.client.order-handshake", "consumer", "order")
 def test_handshake(client: Client) -> Observation:
-    """A consumer in order sends SUB_ORDER after IDENTIFY."""
+    """An ordered consumer sends SUB_ORDER after IDENTIFY."""
     story = client.play(Script("consumer", ordered=True), lambda s: bool(subscriptions(s)))
     sent = [event.name for event in story.of(Commanded)]
     value = "in-order" if sent[:1] == ["IDENTIFY"] else "no-identify"
@@ -63,14 +63,14 @@ def test_handshake(client: Client) -> Observation:
 
 @client_case("order/one-by-one", "smart.client-order.one", "consumer", "order")
 def test_one_by_one(client: Client) -> Observation:
-    """A consumer in order asks for and handles only one message at a time."""
+    """An ordered consumer asks for and handles only one message at a time."""
     ends: dict[str, Question] = {"all": at_least(3, finishes)}
     return play(client, _order_script(*(Delivery(b"%d" % n) for n in range(3))), ends, "stuck")
 
 
 @client_case("order/ready", "smart.client.order-rdy", "consumer", "order")
 def test_ready(client: Client) -> Observation:
-    """A consumer in order treats RDY as fixed at 1."""
+    """An ordered consumer sends no RDY count above 1."""
     story = client.play(_order_script(Delivery()), at_least(1, finishes))
     counts = {event.words[0] for event in commands(story, "RDY") if event.words}
     value = "rdy:1" if counts <= {"0", "1"} else "rdy:other"
@@ -80,7 +80,7 @@ def test_ready(client: Client) -> Observation:
 @client_case("order/place", "smart.client-order.place", "consumer", "order", "driver")
 @pytest.mark.parametrize("extend", [False, True], ids=["plain", "ext"])
 def test_place(client: Client, *, extend: bool) -> Observation:
-    """The user of a consumer in order is told offset, size and body as they were delivered."""
+    """An ordered consumer gives its user offset, size and body of a message as delivered."""
     delivery = Delivery(b"body", offset=OFFSET, size=SIZE)
     script = _order_script(delivery, extend=extend)
     story = client.play(script, lambda s: bool(list_told(s, "message")))
@@ -97,7 +97,7 @@ def test_place(client: Client, *, extend: bool) -> Observation:
 @client_case("order/validate", "smart.client.order-validate", "consumer", "order", "driver")
 @pytest.mark.parametrize("what", ["internal-id", "offset"])
 def test_validate(client: Client, what: str) -> Observation:
-    """A consumer in order reports a message that is out of order."""
+    """An ordered consumer reports a message whose internal id or offset is out of order."""
     by_id = what == "internal-id"
     deliveries = (
         Delivery(b"1", internal_id=BASE + 10, offset=1000),
@@ -118,7 +118,7 @@ def test_validate(client: Client, what: str) -> Observation:
 
 @client_case("order/attempts", "smart.client.order-log", "consumer", "order", "driver")
 def test_attempts(client: Client) -> Observation:
-    """A consumer in order logs a message that was attempted too often."""
+    """An ordered consumer logs a message whose attempts count is over the configured limit."""
     delivery = Delivery(internal_id=BASE + 5, attempts=MANY_ATTEMPTS)
     script = _order_script(delivery, Delivery(), handler="fail")
     ends: dict[str, Question] = {
@@ -130,7 +130,7 @@ def test_attempts(client: Client) -> Observation:
 
 @client_case("order/no-skip", "smart.client.order-no-skip", "consumer", "order", "driver")
 def test_no_skip(client: Client) -> Observation:
-    """A consumer in order does not finish a message that its handler could not process."""
+    """An ordered consumer does not finish a message that its handler could not process."""
     late = once("RDY", After(3.0, (Beat(),)))
     script = Script(
         "consumer",
@@ -148,7 +148,7 @@ def test_no_skip(client: Client) -> Observation:
 
 @client_case("order/policy", "smart.client.order-policy", "consumer", "order", "driver")
 def test_policy(client: Client) -> Observation:
-    """A consumer in order does not finish a message while its handler says that it has failed."""
+    """An ordered consumer does not finish a message as long as its handler reports failure."""
     late = once("RDY", After(3.0, (Beat(),)))
     script = Script(
         "consumer", ordered=True, deliveries=(Delivery(),), handler="fail", rules=(late,)
@@ -164,7 +164,7 @@ def test_policy(client: Client) -> Observation:
 @client_case("order/survives", "smart.client-robust.prefix", "consumer", "order")
 @pytest.mark.parametrize("size", [0, 5, 11])
 def test_survives(client: Client, size: int) -> Observation:
-    """A consumer in order survives a message too short for offset and size."""
+    """An ordered consumer survives a message too short for offset and size."""
     return survival(client, ordered=True, raw=HEAD + b"x" * size)
 
 
@@ -180,7 +180,7 @@ HEAD = (
 def survival(
     client: Client, *, raw: bytes, ordered: bool = False, extend: bool = False, trace: bool = False
 ) -> Observation:
-    """Deliver these bytes; observe whether the client answers a heartbeat afterwards."""
+    """Deliver raw bytes as a message; observe whether the client answers a later heartbeat."""
     script = Script(
         "consumer",
         ordered=ordered,

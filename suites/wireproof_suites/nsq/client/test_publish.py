@@ -109,7 +109,7 @@ def test_reuse(client: Client) -> Observation:
 
 @client_case("publish/wait", "smart.client.wait-response", "producer", "driver")
 def test_wait(client: Client) -> Observation:
-    """The user of a producer hears of success only after the node has answered."""
+    """A producer reports success to its user only after the node has answered."""
     late = once("PUBLISH", Delay(0.5))
     story = client.play(
         Script("producer", publishes=1, rules=(late,)), lambda s: bool(answers(s, "produce"))
@@ -122,7 +122,7 @@ def test_wait(client: Client) -> Observation:
 
 @client_case("publish/told/success", "smart.client.wait-response", "producer", "driver")
 def test_told_success(client: Client) -> Observation:
-    """The user of a producer hears of success after OK."""
+    """A producer reports success to its user after the node has answered OK."""
     ends: dict[str, Question] = {
         "success": lambda story: bool(results(story, "produce")),
         "failure": lambda story: bool(failures(story, "produce")),
@@ -132,7 +132,7 @@ def test_told_success(client: Client) -> Observation:
 
 @client_case("publish/told/unanswered", "smart.client-publish.unanswered", "producer", "driver")
 def test_told_unanswered(client: Client) -> Observation:
-    """The user of a producer hears of failure when no node answers."""
+    """A producer reports failure to its user when no node answers."""
     ends: dict[str, Question] = {
         "failure": lambda story: bool(failures(story, "produce")),
         "success": lambda story: bool(results(story, "produce")),
@@ -146,7 +146,7 @@ def test_told_unanswered(client: Client) -> Observation:
 @client_case("publish/told/refused", "smart.client-publish.refusal-told", "producer", "driver")
 @pytest.mark.parametrize("code", [*FINAL, *PASSING, *MOVED])
 def test_told_refused(client: Client, code: str) -> Observation:
-    """The user of a producer hears of failure when every publish is refused."""
+    """A producer reports failure to its user when every publish is refused."""
     ends: dict[str, Question] = {
         "failure": lambda story: bool(failures(story, "produce")),
         "success": lambda story: bool(results(story, "produce")),
@@ -157,14 +157,14 @@ def test_told_refused(client: Client, code: str) -> Observation:
 @client_case("publish/no-retry", "smart.client.no-retry", "producer")
 @pytest.mark.parametrize("code", FINAL)
 def test_no_retry(client: Client, code: str) -> Observation:
-    """A producer does not repeat a publish that was refused for good, as for a bad topic name."""
+    """A producer does not repeat a publish refused with a permanent error, such as E_BAD_TOPIC."""
     return play(client, _refuse_script(code), _REPEATED, NO_MORE)
 
 
 @client_case("publish/retry", "smart.client-publish.retry", "producer")
 @pytest.mark.parametrize("code", PASSING)
 def test_retry(client: Client, code: str) -> Observation:
-    """A producer repeats a publish that was refused with the code of a passing failure."""
+    """A producer repeats a publish that was refused with a temporary error."""
     return play(client, _refuse_script(code), _REPEATED, NO_MORE)
 
 

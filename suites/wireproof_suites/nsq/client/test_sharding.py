@@ -62,7 +62,7 @@ def _script() -> Script:
 
 @client_case("shard/stable", "smart.client.shard", "producer", "key", "partition")
 def test_stable(client: Client) -> Observation:
-    """A producer sends messages of one sharding id to one partition."""
+    """A producer sends all messages of one sharding id to the same partition."""
     story = client.play(_script(), _has_gone_well(ROUNDS * len(KEYS)), within=LONG)
     return _stability(story)
 
@@ -105,7 +105,7 @@ def test_spread(client: Client) -> Observation:
 
 @client_case("shard/unavailable", "smart.client.shard-unavailable", "producer", "key", "partition")
 def test_unavailable(client: Client) -> Observation:
-    """A producer whose partition is no longer named fails, and uses no other partition."""
+    """A producer whose partition is missing from lookups fails, and uses no other partition."""
     forget = once("PUBLISH", Forget((1,)), at=len(KEYS))
     script = Script(
         "producer",
@@ -125,7 +125,7 @@ def test_unavailable(client: Client) -> Observation:
 
 @client_case("shard/incomplete", "smart.client.complete", "producer", "key", "partition")
 def test_incomplete(client: Client) -> Observation:
-    """A producer notices by partition_num that the lookup does not name every partition."""
+    """A producer notices that a lookup names fewer partitions than its partition_num says."""
     ends: dict[str, Question] = {
         "noticed": lambda s: bool(failures(s, "produce")),
         "unnoticed": _has_gone_well(2 * len(KEYS)),

@@ -73,7 +73,7 @@ def test_each(client: Client) -> Observation:
 
 @client_case("subscribe/connections", "smart.client.partition-connection", "consumer", "partition")
 def test_connections(client: Client) -> Observation:
-    """A consumer uses a TCP connection of its own for each of four partitions."""
+    """A consumer opens a separate TCP connection for each of four partitions."""
     story = client.play(_four(), _finishes_all)
     used = distinct(event.conn for event in subscriptions(story))
     value = "one-each" if used == len(subscriptions(story)) else "shared"
@@ -113,7 +113,7 @@ def test_grammar(client: Client) -> Observation:
 
 @client_case("subscribe/command", "smart.client-trace.no-command", "consumer")
 def test_command(client: Client) -> Observation:
-    """A consumer of an unordered topic sends SUB, whether its messages are traced or not."""
+    """A consumer of an unordered topic sends SUB, with and without tracing."""
     script = Script("consumer", settings={"trace": "1"}, consume={"trace": True})
     story = client.play(script, lambda story: bool(subscriptions(story)))
     sent = next(iter(subscriptions(story)), None)
@@ -175,7 +175,7 @@ def test_error_closed(client: Client, code: str) -> Observation:
 )
 @pytest.mark.parametrize("code", CODES)
 def test_error_told(client: Client, code: str) -> Observation:
-    """The user of a consumer is told that its SUB was refused, whatever the error code."""
+    """A consumer reports to its user that its SUB was refused, whatever the error code."""
     ends = {"told": _is_told, "not-told": _is_kept}
     return play(client, Script("consumer", rules=_list_refusing(code)), ends, "not-told")
 
@@ -216,7 +216,7 @@ def test_moved(client: Client, code: str, text: str) -> Observation:
     "subscribe/moved/refreshed", "smart.client-connection.error-lookup", "consumer", "lookup"
 )
 def test_moved_refreshed(client: Client) -> Observation:
-    """A consumer asks a lookup server again before it moves to the new leader."""
+    """A consumer looks up its topic again before it subscribes at the new leader."""
     refused = Bytes(error_frame(MOVED[0]))
     rules = (always("SUBSCRIBE", Silence(), refused, Lead({0: NODE_2}), peer=NODE_1),)
     story = client.play(

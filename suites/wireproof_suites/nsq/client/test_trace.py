@@ -38,7 +38,7 @@ def _pub_trace(story: Story) -> bool:
 @client_case("trace/id", "smart.client-send.trace", "producer", "trace", "driver")
 @pytest.mark.parametrize("which", IDS)
 def test_id(client: Client, which: str) -> Observation:
-    """A producer sends this trace id in the first 8 bytes of PUB_TRACE."""
+    """A producer sends its user's trace id in the first 8 bytes of the PUB_TRACE body."""
     story = client.play(_trace_script(IDS[which]), _pub_trace)
     sent = next(iter(commands(story, "PUB_TRACE")), None)
     found = int.from_bytes(sent.body[:8], "big") if sent else -1
@@ -49,7 +49,7 @@ def test_id(client: Client, which: str) -> Observation:
 
 @client_case("trace/grammar", "smart.client.trace-publish", "producer", "trace")
 def test_grammar(client: Client) -> Observation:
-    """A producer sends PUB_TRACE with topic and partition, and 8 bytes at least."""
+    """A producer sends PUB_TRACE with topic and partition, and a body of at least 8 bytes."""
     story = client.play(_trace_script(1), _pub_trace)
     sent = next(iter(commands(story, "PUB_TRACE")), None)
     right = sent is not None and sent.words[:2] == (story.find_given("topic"), "0")
@@ -58,7 +58,7 @@ def test_grammar(client: Client) -> Observation:
 
 @client_case("trace/ordered", "smart.client-trace.ordered", "producer", "trace", "key", "driver")
 def test_ordered(client: Client) -> Observation:
-    """A producer publishes by sharding id and with a trace id by PUB_TRACE."""
+    """A producer uses PUB_TRACE for a message that has both a sharding id and a trace id."""
     script = Script(
         "producer",
         publishes=1,
@@ -73,7 +73,7 @@ def test_ordered(client: Client) -> Observation:
 
 @client_case("trace/receipt", "smart.client-trace.receipt", "producer", "trace", "driver")
 def test_receipt(client: Client) -> Observation:
-    """The user gets the internal id, trace id, offset and size that the node answered."""
+    """A producer gives its user the internal id, trace id, offset and size of a trace answer."""
     script = Script(
         "producer",
         publishes=1,
@@ -181,7 +181,7 @@ def test_survives(client: Client, size: int) -> Observation:
 
 @client_case("trace/silent", "smart.client-publish.unanswered", "producer", "trace", "driver")
 def test_unanswered(client: Client) -> Observation:
-    """The user of a tracing producer hears of failure when no node answers."""
+    """A tracing producer reports failure to its user when no node answers."""
     script = Script(
         "producer",
         publishes=1,

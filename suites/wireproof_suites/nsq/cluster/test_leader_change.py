@@ -96,7 +96,7 @@ def test_unread_messages_from_before_a_move(
 def test_messages_from_before_two_moves(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
-    """After a leader moves away and back, what either leader acknowledged is delivered."""
+    """After a partition's leader moves away and back, all acknowledged messages are delivered."""
     tale = story(broker, wait_for_leader(broker, cluster, movable_topic))
     tale.consumer().close()
     tale.publish(2)

@@ -118,7 +118,7 @@ def test_lookup_with_a_node_gone(
 def test_lookup_with_writing_disabled(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
-    """While writing is disabled, lookups return nodes to consumers but not to producers."""
+    """While writing is disabled, lookups return nodes for access=r but not for access=w."""
     topic = wait_for_leader(broker, cluster, movable_topic)
     _with_channel(broker, topic)
     if cluster.leader_of(topic, access="w") is None:

@@ -113,7 +113,7 @@ def test_publish_to_an_unwritable_partition(
 def test_lookup_of_an_unwritable_partition(
     broker: Broker, cluster: Cluster, fresh_plain_topic: Topic
 ) -> Observation:
-    """A partition that is not writable is listed to consumers but not to producers."""
+    """A partition that is not writable is listed for access=r but not for access=w."""
     topic = fresh_plain_topic
     broker.subscribe(topic).close()
     if cluster.leader_of(topic, access="w") is None:

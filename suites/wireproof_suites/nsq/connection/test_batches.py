@@ -43,7 +43,7 @@ CUTS = {
 @case("nsq/connection/batch-refused", clause="smart.connection.batch-refused")
 @pytest.mark.parametrize(("field", "value"), BAD_FIELDS.values(), ids=BAD_FIELDS)
 def test_batch_refused(broker: Broker, plain_topic: Topic, field: str, value: int) -> Observation:
-    """MPUB is refused if its size, count or a message size is zero, negative or beyond its end."""
+    """MPUB is refused if its size, count or a message size is zero, negative or too large."""
     frame = mpub(plain_topic, [broker.unique_body(), broker.unique_body()])
     data = value.to_bytes(4, "big", signed=True)
 

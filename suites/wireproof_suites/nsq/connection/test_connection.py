@@ -100,7 +100,7 @@ def test_unknown_command(broker: Broker, plain_topic: Topic, command: bytes) -> 
 @case("nsq/connection/unknown-command", clause="smart.connection.odd-command")
 @pytest.mark.parametrize("command", ODD_LINES.values(), ids=ODD_LINES)
 def test_odd_line(broker: Broker, plain_topic: Topic, command: bytes) -> Observation:
-    """The broker answers a lower-case command or an empty line with an error, or closes."""
+    """The broker answers a lower-case command or an empty line with an error, or disconnects."""
     with broker.connect(topic=plain_topic) as client:
         return observe(client.ask(raw(command, "no command")))
 

@@ -101,7 +101,7 @@ def test_field_at_its_limit(
 def test_field_at_a_real_limit(
     broker: Broker, plain_topic: Topic, name: str, value: object
 ) -> Observation:
-    """IDENTIFY is accepted with a field set to a limit that real brokers have."""
+    """IDENTIFY is accepted with a field set to the greatest or least value real brokers accept."""
     return _identify_with(broker, plain_topic, name, value)
 
 
@@ -114,7 +114,7 @@ def test_longest_tag(broker: Broker, plain_topic: Topic) -> Observation:
 @case("nsq/connection/identify-compressed", clause="smart.connection.identify")
 @pytest.mark.parametrize("name", ["deflate", "snappy"])
 def test_one_compression(broker: Broker, name: str) -> Observation:
-    """IDENTIFY that requests one compression is answered, whether or not it is supported."""
+    """IDENTIFY that requests a compression is answered, whether or not the broker supports it."""
     with broker.connect(identify=None) as client:
         return observe(client.ask(identify(feature_negotiation=True, **{name: True})))
 
@@ -155,7 +155,7 @@ def test_negotiated(broker: Broker, plain_topic: Topic) -> Observation:
 @case("nsq/connection/identify-refused", clause="smart.connection.identify-refused")
 @pytest.mark.parametrize("frame", REFUSED.values(), ids=REFUSED)
 def test_identify_refused(broker: Broker, plain_topic: Topic, frame: Outgoing) -> Observation:
-    """IDENTIFY is refused if its size is 0 or -1, its body no object or a value out of range."""
+    """IDENTIFY is refused if its size is 0 or -1, its body no object, or a value out of range."""
     with broker.connect(identify=None, topic=plain_topic) as client:
         return observe(client.ask(frame), then=client.goes_on(plain_topic))
 

@@ -64,7 +64,7 @@ def test_timed_out(broker: Broker, fresh_ext_topic: Topic, header: bytes | None)
 @case("nsq/consume/attempts-left", clause="ext.consume.attempts", waiting=True)
 @pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
 def test_left(broker: Broker, fresh_ext_topic: Topic, header: bytes | None) -> Observation:
-    """A message left by a disconnected client is redelivered with a possible attempts count."""
+    """A message in flight to a client that disconnects is redelivered with attempts 1 or 2."""
     body = broker.unique_body()
     with broker.subscribe(fresh_ext_topic) as leaver:
         broker.publish_accepted(fresh_ext_topic, body, header)

@@ -119,7 +119,7 @@ def test_body_on_an_upgraded_topic(
 )
 @IN_CORNERS
 def test_plain_topic(broker: Broker, wide_topic: Topic, corner: Corner) -> Observation:
-    """A message of a plain topic has the old layout in every partition and at every delivery."""
+    """A plain topic's message has the layout without ext part, in every partition and delivery."""
     received = receive(broker, wide_topic, corner)
     high = next((each for each in map(attempts_of, received.deliveries) if _is_high(each)), None)
     return high or as_published(received)
@@ -134,7 +134,7 @@ def test_plain_topic(broker: Broker, wide_topic: Topic, corner: Corner) -> Obser
 )
 @IN_CORNERS
 def test_attempts(broker: Broker, wide_ext_topic: Topic, corner: Corner) -> Observation:
-    """The attempts of a message count its deliveries in every partition."""
+    """In every partition, the attempts of a message equal the number of its deliveries."""
     return _attempts(broker, wide_ext_topic, corner)
 
 
@@ -149,7 +149,7 @@ def test_attempts(broker: Broker, wide_ext_topic: Topic, corner: Corner) -> Obse
 def test_attempts_on_an_upgraded_topic(
     broker: Broker, wide_upgraded_topic: Topic, corner: Corner
 ) -> Observation:
-    """The attempts of a message of an upgraded topic count its deliveries."""
+    """On an upgraded topic, the attempts of a message equal the number of its deliveries."""
     return _attempts(broker, wide_upgraded_topic, corner)
 
 

@@ -50,7 +50,7 @@ def test_longest_header(broker: Broker, fresh_ext_topic: Topic, length: int) -> 
 
 @case("nsq/consume/timestamp", clause="ext.consume.layout")
 def test_timestamp(broker: Broker, ext_topic: Topic) -> Observation:
-    """The first 8 bytes of a message are its time in nanoseconds since 1970."""
+    """The first 8 bytes of a delivered message are its timestamp in nanoseconds since 1970."""
     body = broker.unique_body()
     with broker.subscribe(ext_topic) as consumer:
         broker.publish_accepted(ext_topic, body, {"k": "v"})

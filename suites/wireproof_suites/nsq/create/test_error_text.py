@@ -59,7 +59,7 @@ def test_text_of_refused_creation(
 
 @case("nsq/create/error-text/no-room", clause="smart.lookup.error-form")
 def test_text_without_room(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """Every lookup server gives a reason when a topic wants more partitions than nodes exist."""
+    """Every lookup server gives a reason for refusing a topic with more partitions than nodes."""
     more = {**ONE, "partition_num": str(lookup.node_count() + 1)}
     return every_server(
         lookup, lambda server: observe_said(create_at(server, new_topic_name, **more)), due="said"
@@ -92,5 +92,5 @@ def test_text_of_other_refusals(
 @case("nsq/create/error-form", clause="smart.lookup.error-form")
 @pytest.mark.parametrize("path", [UPDATE_PATH, DELETE_PATH], ids=["change", "delete"])
 def test_form_of_refusal(lookup: LookupClient, path: str) -> Observation:
-    """With the version 1.0 Accept header, a refusal is a status code and an unwrapped message."""
+    """With the version 1.0 Accept header, a refusal is an HTTP status and a bare error message."""
     return observe_form(tell(lookup, path))

@@ -97,7 +97,7 @@ def test_parameters_in_body(lookup: LookupClient, new_topic_name: str) -> Observ
 def test_refused_creation_makes_none(
     lookup: LookupClient, new_topic_name: str, plain_topic: Topic
 ) -> Observation:
-    """A refused creation leaves no topic behind."""
+    """After the creation of a topic was refused, the topic does not exist."""
     create(lookup, new_topic_name, partition_num="0", replicator="1")
 
     return observe_places(look(lookup, new_topic_name, access="r"), plain_topic)
@@ -207,7 +207,7 @@ def test_deletion_at_slave(lookup: LookupClient, fresh_plain_topic: Topic) -> Ob
 
 
 def plain_of_one(answer: HttpAnswer) -> Observation:
-    """Return ``plain`` if meta has one partition without the extend feature, else what differs."""
+    """Return ``plain`` if a lookup's meta has one partition and no ext, else what differs."""
     seen = observe_meta(answer, partitions=1, replicas=1)
     if seen.value != "true":
         return seen

@@ -50,7 +50,7 @@ def test_untagged_client_comes_later(broker: Broker, fresh_ext_topic: Topic) -> 
 
 @case("nsq/dispatch/not-to-other-tag", clause="ext.dispatch.never-other-tag", waiting=True)
 def test_not_to_another_tag(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A client that desires another tag receives no messages of this tag."""
+    """A tagged message does not reach a client that desires another tag."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     other = channel.join("other-tag", tag=OTHER_TAG)

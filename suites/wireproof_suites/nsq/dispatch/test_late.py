@@ -14,7 +14,7 @@ OTHER_TAG = "tagB"
 
 @case("nsq/dispatch/matching-for-long", clause="ext.dispatch.to-matching", waiting=True)
 def test_matching_client_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """The untagged client does not receive the tagged client's messages seconds later either."""
+    """Even after seconds, messages for a tagged client do not reach the untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
@@ -29,7 +29,7 @@ def test_matching_client_for_long(broker: Broker, fresh_ext_topic: Topic) -> Obs
     "nsq/dispatch/not-to-other-tag-for-long", clause="ext.dispatch.never-other-tag", waiting=True
 )
 def test_not_to_another_tag_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A client of another tag does not receive this tag's messages seconds later either."""
+    """Even after seconds, messages of one tag do not reach a client that desires another tag."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     other = channel.join("other-tag", tag=OTHER_TAG)
@@ -58,7 +58,7 @@ def test_other_tag_alone_for_long(broker: Broker, fresh_ext_topic: Topic) -> Obs
     waiting=True,
 )
 def test_other_tag_beside_untagged_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Messages for the untagged client do not reach a tagged client seconds later either."""
+    """Even after seconds, messages of an undesired tag do not reach a client of another tag."""
     channel = channel_of(broker, fresh_ext_topic)
     untagged = channel.join("untagged")
     other = channel.join("other-tag", tag=OTHER_TAG)
@@ -71,7 +71,7 @@ def test_other_tag_beside_untagged_for_long(broker: Broker, fresh_ext_topic: Top
 
 @case("nsq/dispatch/only-other-desired-for-long", clause="ext.dispatch.fallback", waiting=True)
 def test_only_another_tag_desired_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Messages whose tag nobody desires reach no tagged client seconds later either."""
+    """Even after seconds, messages whose tag nobody desires reach no tagged client."""
     channel = channel_of(broker, fresh_ext_topic)
     untagged = channel.join("untagged")
     other = channel.join("other-tag", tag=OTHER_TAG)
@@ -84,7 +84,7 @@ def test_only_another_tag_desired_for_long(broker: Broker, fresh_ext_topic: Topi
 
 @case("nsq/dispatch/untagged-for-long", clause="ext.dispatch.untagged", waiting=True)
 def test_untagged_message_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A tagged client does not receive untagged messages seconds later either."""
+    """Even after seconds, untagged messages do not reach a tagged client."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
@@ -97,7 +97,7 @@ def test_untagged_message_for_long(broker: Broker, fresh_ext_topic: Topic) -> Ob
 
 @case("nsq/dispatch/two-channels-for-long", clause="ext.dispatch.per-channel", waiting=True)
 def test_two_channels_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A client receives no messages of a tag desired only on another channel, even later."""
+    """Even after seconds, a tagged client gets no message of a tag desired on another channel."""
     elsewhere, here = (channel_of(broker, fresh_ext_topic) for _ in range(2))
     elsewhere.join("matching", tag=TAG)
     untagged = here.join("untagged")
@@ -111,7 +111,7 @@ def test_two_channels_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observ
 
 @case("nsq/dispatch/near-miss-for-long", clause="ext.dispatch.never-other-tag", waiting=True)
 def test_near_miss_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A client does not receive messages of a similar tag seconds later either."""
+    """Even after seconds, messages of a similar tag do not reach a tagged client."""
     tags = [tag for similar in NEAR_MISSES.values() for tag in similar]
 
     return _to_untagged_for_long(broker, fresh_ext_topic, tags)
@@ -119,7 +119,7 @@ def test_near_miss_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observati
 
 @case("nsq/dispatch/near-miss-for-long/letter-case", clause="ext.dispatch.exact-tag", waiting=True)
 def test_letter_case_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A client receives no messages of a tag in other letter case seconds later either."""
+    """Even after seconds, a tag in other letter case than the desired one does not match."""
     return _to_untagged_for_long(broker, fresh_ext_topic, OTHER_CASE)
 
 

@@ -101,7 +101,7 @@ def test_nobody_desires_over_http(broker: Broker, fresh_wide_ext_topic: Topic) -
     waiting=True,
 )
 def test_not_to_another_tag(broker: Broker, fresh_wide_ext_topic: Topic) -> Observation:
-    """In every partition a client that desires another tag receives no message of this one."""
+    """In every partition a tagged message does not reach a client that desires another tag."""
     return _in_each(broker, fresh_wide_ext_topic, _not_to_other, due="to:matching")
 
 
@@ -114,7 +114,7 @@ def test_not_to_another_tag(broker: Broker, fresh_wide_ext_topic: Topic) -> Obse
 def test_not_to_another_tag_when_upgraded(
     broker: Broker, fresh_wide_upgraded_topic: Topic
 ) -> Observation:
-    """On an upgraded topic a client that desires another tag receives no message of this one."""
+    """On an upgraded topic a tagged message does not reach a client that desires another tag."""
     return _in_each(broker, fresh_wide_upgraded_topic, _not_to_other, due="to:matching")
 
 
@@ -131,7 +131,7 @@ def test_not_to_another_tag_over_http(broker: Broker, fresh_wide_ext_topic: Topi
 
 @case("nsq/dispatch/left-in-partition", clause="ext.dispatch.leave", needs=NEEDS, waiting=True)
 def test_left(broker: Broker, fresh_wide_ext_topic: Topic) -> Observation:
-    """In every partition a tag's messages go to the untagged client once its client has left."""
+    """In every partition the untagged client gets a tag's messages once the tagged one left."""
     return _in_each(broker, fresh_wide_ext_topic, _observe_left, due="to:untagged")
 
 
@@ -142,7 +142,7 @@ def test_left(broker: Broker, fresh_wide_ext_topic: Topic) -> Observation:
     waiting=True,
 )
 def test_left_when_upgraded(broker: Broker, fresh_wide_upgraded_topic: Topic) -> Observation:
-    """On an upgraded topic a tag's messages go to the untagged client once its own has left."""
+    """On an upgraded topic the untagged client gets a tag's messages once the tagged one left."""
     return _in_each(broker, fresh_wide_upgraded_topic, _observe_left, due="to:untagged")
 
 
@@ -153,7 +153,7 @@ def test_left_when_upgraded(broker: Broker, fresh_wide_upgraded_topic: Topic) ->
     waiting=True,
 )
 def test_left_over_http(broker: Broker, fresh_wide_ext_topic: Topic) -> Observation:
-    """In every partition a tag's HTTP messages go to the untagged client once its own has left."""
+    """In every partition the untagged client gets a tag's HTTP messages when its client left."""
     return _in_each(broker, fresh_wide_ext_topic, _observe_left_by_http, due="to:untagged")
 
 

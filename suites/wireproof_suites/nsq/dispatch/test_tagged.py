@@ -64,7 +64,7 @@ def test_matching_client(broker: Broker, fresh_ext_topic: Topic, first: str) -> 
 
 @case("nsq/dispatch/matching-of-three", clause="ext.dispatch.to-matching", waiting=True)
 def test_matching_client_of_three(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Among clients of its tag, of another tag and of none, a message goes to its own tag's."""
+    """A tagged message goes to the client of its tag, not to one of another tag or without tag."""
     channel = channel_of(broker, fresh_ext_topic)
     untagged = channel.join("untagged")
     other = channel.join("other-tag", tag=OTHER_TAG)
@@ -77,7 +77,7 @@ def test_matching_client_of_three(broker: Broker, fresh_ext_topic: Topic) -> Obs
 
 @case("nsq/dispatch/interleaved", clause="ext.dispatch.to-matching", waiting=True)
 def test_interleaved(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Tagged messages mixed with untagged and otherwise tagged ones still reach their client."""
+    """Messages of one tag, mixed with others, reach the client that desires that tag."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")

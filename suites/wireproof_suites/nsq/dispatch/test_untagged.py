@@ -157,7 +157,7 @@ def test_empty_desired_tag(broker: Broker, fresh_ext_topic: Topic) -> Observatio
 
 @case("nsq/dispatch/not-ready", clause="ext.dispatch.not-ready", waiting=True)
 def test_not_ready(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """If the tag's only client has RDY 0, the message waits or goes to an untagged client."""
+    """If a tag's only client has RDY 0, the tag's messages wait or go to an untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG, ready=1, proven=False)
     held = matching.hold(channel.publish(TAG), 1)
@@ -177,7 +177,7 @@ def test_not_ready(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/full", clause="ext.dispatch.not-ready", waiting=True)
 def test_full(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """If the tag's only client is full, the message waits or goes to an untagged client."""
+    """If a tag's only client can take no more messages, they wait or go to an untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG, ready=1, proven=False)
     held = matching.hold(channel.publish(TAG), 1)
@@ -195,7 +195,7 @@ def test_full(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/behind-not-ready", clause="ext.dispatch.not-ready", waiting=True)
 def test_nothing_is_lost_behind(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Messages queued behind a waiting message arrive at the latest when its client is ready."""
+    """Messages queued behind a waiting tagged message arrive once the tagged client is ready."""
     channel = channel_of(broker, fresh_ext_topic)
     untagged = channel.join("untagged")
     matching = channel.join("matching", tag=TAG, ready=0)

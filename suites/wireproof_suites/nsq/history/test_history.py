@@ -35,7 +35,7 @@ def test_plain_channel_with_time_outs(broker: Broker, fresh_plain_topic: Topic) 
 def test_message_that_times_out_again(
     broker: Broker, fresh_plain_topic: Topic, first: str
 ) -> Observation:
-    """A message that came back before is not lost when it times out."""
+    """A message that was redelivered once is not lost when it then times out."""
     soon, body = {"msg_timeout": SHORTEST_TIMEOUT_MS}, broker.unique_body()
     with broker.subscribe(fresh_plain_topic, identify=soon) as consumer:
         broker.publish_accepted(fresh_plain_topic, body)

@@ -104,7 +104,7 @@ def test_ext_null(broker: Broker, ext_topic: Topic) -> Observation:
 
 @case("nsq/http/ext-null-and-request-header", clause="ext.http.ext-missing")
 def test_ext_null_and_request_header(broker: Broker, ext_topic: Topic) -> Observation:
-    """POST /pub_ext with ext=null and an X-NSQEXT- request header harms no other client."""
+    """POST /pub_ext with ext=null and an X-NSQEXT- request header leaves other clients served."""
     headers = [(X_NSQEXT + "K", "v")]
     answer = post(broker, ext_topic, broker.unique_body(), ext=b"null", headers=headers)
 
@@ -133,7 +133,7 @@ def test_header_on_a_plain_topic(
 @case("nsq/http/header-length", clause="ext.parser.header-length", needs=("http",))
 @pytest.mark.parametrize("length", LENGTHS)
 def test_header_of_length(broker: Broker, ext_topic: Topic, length: int) -> Observation:
-    """POST /pub_ext refuses or delivers an ext header of any length, and keeps running."""
+    """POST /pub_ext refuses or delivers an ext header of any length; the broker keeps running."""
     observation = post_and_receive(broker, ext_topic, ext=header_of(length))
 
     return then_others(observation, ext_topic, broker.connect(topic=ext_topic))
@@ -155,7 +155,7 @@ def test_header_of_long_length(broker: Broker, fresh_ext_topic: Topic, length: i
 def test_header_of_impossible_length(
     broker: Broker, fresh_ext_topic: Topic, length: int
 ) -> Observation:
-    """POST /pub_ext refuses an ext header beyond the longest length, and keeps running."""
+    """POST /pub_ext refuses an ext header over the maximum length; the broker keeps running."""
     answer = post(broker, fresh_ext_topic, broker.unique_body(), ext=header_of(length))
 
     return then_others(

@@ -53,7 +53,7 @@ def test_answer_with_trace_id(broker: Broker, ext_topic: Topic, trace_id: int) -
 
 @case("nsq/http/trace-old-style", clause="ext.http.trace-response")
 def test_answer_in_old_style(broker: Broker, ext_topic: Topic) -> Observation:
-    """POST /pub_ext with a trace id returns a trace object also without version 1.0."""
+    """POST /pub_ext with a trace id returns a trace object also without the version 1.0 header."""
     header = {TRACE_ID: "123456789", "k": "v"}
     answer = post(broker, ext_topic, broker.unique_body(), ext=header, v1=False)
 
@@ -73,7 +73,7 @@ def test_ids_of_the_answer(broker: Broker, ext_topic: Topic, trace_id: int) -> O
 
 @case("nsq/http/trace-offset", clause="ext.http.trace-response")
 def test_offset_of_the_next_record(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """In POST /pub_ext answers, the queue_offset of the next message is greater."""
+    """In POST /pub_ext answers, queue_offset increases from message to message."""
     first = post(broker, fresh_ext_topic, b"x" * 300, ext={TRACE_ID: "1"})
     second = post(broker, fresh_ext_topic, b"y", ext={TRACE_ID: "2"})
 

@@ -172,7 +172,7 @@ def test_no_meta_unasked(
 def test_null_lists(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, v1: bool
 ) -> Observation:
-    """While writing is disabled, partitions and producers are null for access=w."""
+    """While writing is disabled, a lookup with access=w has null as partitions and producers."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
     with writes_disabled(lookup, ALL_TOPICS):
@@ -189,7 +189,7 @@ def test_null_lists(
 def test_ordered_disabled(
     broker: Broker, lookup: LookupClient, shared_partitioned_ordered_topic: Topic, v1: bool
 ) -> Observation:
-    """While ordered writing is disabled, the lists of ordered topics are null for access=w."""
+    """While ordered writing is disabled, an ordered topic's access=w lookup has null lists."""
     topic = shared_partitioned_ordered_topic
     for place in topic.places:
         broker.subscribe(topic.at(place.partition), command="SUB_ORDER", ready=0)
@@ -206,7 +206,7 @@ def test_ordered_disabled(
 def test_plain_beside_ordered_disabled(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
-    """While ordered writing is disabled, other topics are listed for access=w."""
+    """While ordered writing is disabled, access=w lookups still list unordered topics' nodes."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
     with writes_disabled(lookup, ORDERED_TOPICS):
@@ -224,7 +224,7 @@ def test_plain_beside_ordered_disabled(
 def test_meta_while_ordered_disabled(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
-    """While ordered writing is disabled, producers get meta without asking for it."""
+    """While ordered writing is disabled, an access=w lookup returns meta without metainfo=true."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
     partitions = len(topic.places)
@@ -338,7 +338,7 @@ def test_tombstone_of_nobody(lookup: LookupClient, shared_partitioned_topic: Top
 
 @contextlib.contextmanager
 def put_tombstone(lookup: LookupClient, topic: Topic) -> Generator[None]:
-    """Put a tombstone on the node that leads the topic's own partition, for a while."""
+    """Hide the node that leads the topic's own partition by a tombstone during the context."""
     host, _ = topic.http_address or topic.address
     node = f"{host}:{_http_port(topic)}"
     try:

@@ -103,7 +103,7 @@ def test_envelope(
 
 @case("nsq/lookup/v1", clause="smart.lookup.v1")
 def test_v1(lookup: LookupClient, shared_partitioned_topic: Topic) -> Observation:
-    """With the version 1.0 Accept header, an answer is unwrapped and says so in a header."""
+    """With the version 1.0 Accept header, an answer has no envelope and a header that says so."""
     return observe_envelope(look(lookup, shared_partitioned_topic, v1=True, access="r"))
 
 
@@ -165,7 +165,7 @@ def test_channels_exactly(
 @case("nsq/lookup/method", clause="smart.lookup.refused")
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
 def test_method(lookup: LookupClient, plain_topic: Topic, method: str) -> Observation:
-    """A lookup with another method than GET is refused."""
+    """A lookup with an HTTP method other than GET is refused."""
     query = {"topic": plain_topic.name}
     return observe_http(first(lookup).request(method, LOOKUP, query=query))
 
@@ -181,7 +181,7 @@ def test_refused(lookup: LookupClient, query: str, v1: bool) -> Observation:
 @case("nsq/lookup/error-form", clause="smart.lookup.error-form")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_form_of_errors(lookup: LookupClient, v1: bool) -> Observation:
-    """A lookup error is a status with a bare message, or 500 with a text in the envelope."""
+    """A lookup error is an HTTP status with a bare message, or status 500 in the old envelope."""
     return observe_form(first(lookup).request("GET", LOOKUP, v1=v1))
 
 
@@ -189,7 +189,7 @@ def test_form_of_errors(lookup: LookupClient, v1: bool) -> Observation:
 @pytest.mark.parametrize("query", REFUSED.values(), ids=REFUSED)
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_text_of_errors(lookup: LookupClient, query: str, v1: bool) -> Observation:
-    """Every lookup server gives a reason when it refuses, with and without version 1.0."""
+    """Every lookup server gives a reason for refusing a lookup, with and without version 1.0."""
     return every_server(
         lookup,
         lambda server: observe_said(server.request("GET", LOOKUP, query=query, v1=v1)),

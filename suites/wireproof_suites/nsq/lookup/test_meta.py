@@ -25,7 +25,7 @@ ASKED = "true"
 def test_metainfo(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str, v1: bool
 ) -> Observation:
-    """/lookup with metainfo=true tells the topic's number of partitions and replicas in meta."""
+    """/lookup with metainfo=true returns the topic's number of partitions and replicas in meta."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 

@@ -232,7 +232,7 @@ def test_service_beside_a_topic_without_channels(
 def test_nodes_and_leaders(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
-    """If the /nodes answer lists partitions, each stands under the node that leads it."""
+    """If the /nodes answer lists partitions, each is listed with the node that leads it."""
     topic = shared_partitioned_topic
 
     def nodes() -> Observation:

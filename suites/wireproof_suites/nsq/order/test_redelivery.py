@@ -82,7 +82,7 @@ def test_timed_out(broker: Broker, fresh_ordered_topic: Topic, behind: int) -> O
 @case("nsq/order/again-left", clause="smart.order.left", waiting=True)
 @pytest.mark.parametrize("words", LEAVES.values(), ids=LEAVES)
 def test_left(broker: Broker, fresh_ordered_topic: Topic, words: list[bytes]) -> Observation:
-    """A message held by a disconnected ordered client goes first to the next client."""
+    """After an ordered client disconnects, the next client gets its unfinished message first."""
     topic = fresh_ordered_topic
     client = open_consumer(broker, topic, identify=SOON)
     bodies = publish(broker, topic, 4)
@@ -97,7 +97,7 @@ def test_left(broker: Broker, fresh_ordered_topic: Topic, words: list[bytes]) ->
 
 @case("nsq/order/again-left/while-another-waits", clause="smart.order.left", waiting=True)
 def test_left_while_another_waits(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """A message held by a disconnected ordered client goes first to a waiting client."""
+    """After an ordered client disconnects, a waiting client gets its unfinished message first."""
     topic = fresh_ordered_topic
     client = open_consumer(broker, topic, identify=SOON)
     bodies = publish(broker, topic, 4)

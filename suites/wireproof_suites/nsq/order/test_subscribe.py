@@ -156,7 +156,7 @@ def test_plain_sub_without_support(broker: Broker, fresh_ordered_ext_topic: Topi
 
 @case("nsq/order/is-must-refused", clause="smart.order.is-must", waiting=True)
 def test_refused_takes_nothing(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """A client refused on an ordered topic takes no messages from the subscribed client."""
+    """A client whose SUB to an ordered topic was refused takes no messages from the subscriber."""
     topic = fresh_ordered_topic
     right = open_consumer(broker, topic)
     with broker.connect(topic=topic) as refused:

@@ -44,7 +44,7 @@ ALL = {**WHOLE, **LYING}
 def test_right_frame_behind_a_refused_one(
     broker: Broker, ext_topic: Topic, refused: Callable[[Topic], Outgoing]
 ) -> Observation:
-    """A valid frame behind a refused one is answered OK, or the broker closes the connection."""
+    """A valid frame after a refused one is answered OK, or the broker closes the connection."""
     right = pub_ext(ext_topic, HEADER, broker.unique_body())
     with broker.connect(topic=ext_topic) as client:
         client.send(join_pieces([refused(ext_topic), right], "a refused frame and a right one"))

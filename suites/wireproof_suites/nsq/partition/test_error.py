@@ -215,7 +215,7 @@ def test_publish_to_a_wrong_partition(
 
 @case("nsq/partition/pub-failed", clause="smart.partition.pub-failed")
 def test_publish_of_the_greatest_size(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A message of the usual maximum size is stored, or the broker reports the failure."""
+    """A publish of the usual maximum message size is stored, or answered with an error."""
     frame = pub(fresh_ext_topic, b"x" * USUAL_GREATEST_SIZE)
 
     return then_state(broker, fresh_ext_topic, frame)
@@ -223,7 +223,7 @@ def test_publish_of_the_greatest_size(broker: Broker, fresh_ext_topic: Topic) ->
 
 @case("nsq/partition/pub-failed-told", clause="smart.partition.pub-failed", waiting=True)
 def test_what_comes_of_the_greatest_size(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A message made as large as possible by its header is delivered if it was accepted."""
+    """A message whose header brings it to the maximum size is delivered if it was accepted."""
     topic, header, sentinel = fresh_ext_topic, header_of(1000), broker.unique_body()
     room = USUAL_GREATEST_SIZE - 2 - len(header)
     body = broker.unique_body().ljust(room, b"x")

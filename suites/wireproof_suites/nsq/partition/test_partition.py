@@ -1,6 +1,7 @@
 """SUB and PUB with a partition: whose messages come to whom."""
 
 import itertools
+from collections.abc import Sequence
 
 import pytest
 
@@ -24,7 +25,7 @@ from wireproof_suites.nsq.steps.ordered_delivery import (
     take_of,
 )
 from wireproof_suites.nsq.steps.partitions import READY, read_again, read_own
-from wireproof_suites.nsq.steps.publish_results import followed_by
+from wireproof_suites.nsq.steps.publish_results import first_unlike, followed_by
 from wireproof_suites.nsq.steps.subscriptions import receive_all
 from wireproof_suites.nsq.steps.tag_dispatch import both
 from wireproof_suites.nsq.steps.trace_responses import observe_next_record
@@ -121,11 +122,11 @@ def test_pipelined(broker: Broker, fresh_plain_topic: Topic) -> Observation:
 @pytest.mark.parametrize("named", ["one-name", "two-names"])
 def test_own_messages(broker: Broker, partitioned_topic: Topic, named: str) -> Observation:
     """The consumer of a partition receives that partition's messages and no others."""
-    first, second = _both(partitioned_topic)
-    channel = first.channel() if named == "one-name" else None
-    consumers = [broker.subscribe(t, channel=channel, ready=READY) for t in (first, second)]
+    topics = _several(partitioned_topic)
+    channel = topics[0].channel() if named == "one-name" else None
+    consumers = [broker.subscribe(each, channel=channel, ready=READY) for each in topics]
 
-    return _read_both(consumers, _by_turns(broker, first, second))
+    return _read_all(consumers, _by_turns(broker, topics))
 
 
 @case(
@@ -136,10 +137,10 @@ def test_own_messages(broker: Broker, partitioned_topic: Topic, named: str) -> O
 )
 def test_own_messages_with_headers(broker: Broker, partitioned_ext_topic: Topic) -> Observation:
     """Messages with headers are delivered from their own partition only."""
-    first, second = _both(partitioned_ext_topic)
-    consumers = [broker.subscribe(topic, ready=READY) for topic in (first, second)]
+    topics = _several(partitioned_ext_topic)
+    consumers = [broker.subscribe(topic, ready=READY) for topic in topics]
 
-    return _read_both(consumers, _by_turns(broker, first, second, b'{"k":"v"}'))
+    return _read_all(consumers, _by_turns(broker, topics, b'{"k":"v"}'))
 
 
 @case(
@@ -150,31 +151,31 @@ def test_own_messages_with_headers(broker: Broker, partitioned_ext_topic: Topic)
 )
 def test_own_messages_of_batches(broker: Broker, partitioned_topic: Topic) -> Observation:
     """Messages of a batch are delivered from their own partition only."""
-    first, second = _both(partitioned_topic)
-    consumers = [broker.subscribe(topic, ready=READY) for topic in (first, second)]
+    topics = _several(partitioned_topic)
+    consumers = [broker.subscribe(topic, ready=READY) for topic in topics]
     bodies = [[broker.unique_body() for _ in range(COUNT)] for _ in consumers]
-    for topic, batch in zip((first, second), bodies, strict=True):
+    for topic, batch in zip(topics, bodies, strict=True):
         with broker.connect(topic=topic) as client:
             client.ask(mpub(topic, batch))
 
-    return _read_both(consumers, bodies)
+    return _read_all(consumers, bodies)
 
 
 @case("nsq/partition/own-messages-later", clause="smart.partition.own-messages", waiting=True)
 def test_own_messages_later(broker: Broker, partitioned_topic: Topic) -> Observation:
     """Queued messages are delivered from their own partition only."""
-    first, second = _both(partitioned_topic)
+    topics = _several(partitioned_topic)
     channels: list[str] = []
-    for topic in (first, second):
+    for topic in topics:
         with broker.subscribe(topic, ready=0) as early:
             channels.append(early.channel)
-    bodies = _by_turns(broker, first, second)
+    bodies = _by_turns(broker, topics)
     consumers = [
         broker.subscribe(topic, channel=channel, ready=READY)
-        for topic, channel in zip((first, second), channels, strict=True)
+        for topic, channel in zip(topics, channels, strict=True)
     ]
 
-    return _read_both(consumers, bodies)
+    return _read_all(consumers, bodies)
 
 
 @case("nsq/partition/own-messages-again", clause="smart.partition.own-messages", waiting=True)
@@ -194,15 +195,16 @@ def test_own_messages_for_long(broker: Broker, partitioned_topic: Topic) -> Obse
 @pytest.mark.parametrize("partition", [0, 1])
 def test_traced(broker: Broker, partitioned_topic: Topic, partition: int) -> Observation:
     """A traced message is delivered only to the consumer of its own partition."""
-    own, other = _both(partitioned_topic)[:: 1 - 2 * partition]
-    here, there = (broker.subscribe(topic, ready=READY) for topic in (own, other))
+    own, *others = topics = _several(partitioned_topic)[:: 1 - 2 * partition]
+    consumers = [broker.subscribe(topic, ready=READY) for topic in topics]
     traced = [broker.unique_body() for _ in range(COUNT)]
     for number, body in enumerate(traced):
         broker.publish_accepted(own, body, trace_id=number)
-    sentinel = broker.unique_body()
-    broker.publish_accepted(other, sentinel)
+    sentinels = [broker.unique_body() for _ in others]
+    for other, sentinel in zip(others, sentinels, strict=True):
+        broker.publish_accepted(other, sentinel)
 
-    return both(read_own(here, traced, [sentinel]), read_own(there, [sentinel], traced))
+    return _read_all(consumers, [traced, *([each] for each in sentinels)])
 
 
 @case("nsq/trace/partition-long", clause="smart.trace.partition", waiting=True)
@@ -215,7 +217,7 @@ def test_traced_for_long(broker: Broker, partitioned_topic: Topic) -> Observatio
 
 @case("nsq/trace/partition-position", clause="smart.trace.offset", needs=("partition",))
 def test_traced_positions(broker: Broker, partitioned_topic: Topic) -> Observation:
-    """In each partition, the offset in the next PUB_TRACE answer is greater."""
+    """In each partition, the offset in PUB_TRACE answers increases from message to message."""
     first, second = _both(partitioned_topic)
     one = broker.publish_accepted(first, b"x" * 100, trace_id=1)
     other = broker.publish_accepted(second, b"x", trace_id=2)
@@ -228,28 +230,28 @@ def test_traced_positions(broker: Broker, partitioned_topic: Topic) -> Observati
 @case("nsq/order/partition", clause="smart.order.partition", waiting=True)
 def test_ordered(broker: Broker, partitioned_ordered_topic: Topic) -> Observation:
     """An ordered client receives its own partition's messages, in publish order."""
-    first, second = _both(partitioned_ordered_topic)
-    consumers = [open_consumer(broker, topic) for topic in (first, second)]
+    topics = _several(partitioned_ordered_topic)
+    consumers = [open_consumer(broker, topic) for topic in topics]
 
-    return _read_both(consumers, _by_turns(broker, first, second))
+    return _read_all(consumers, _by_turns(broker, topics))
 
 
 @case("nsq/order/partition-long", clause="smart.order.partition", waiting=True)
 def test_ordered_for_long(broker: Broker, partitioned_ordered_topic: Topic) -> Observation:
     """An ordered client receives no message of another partition even seconds later."""
-    first, second = _both(partitioned_ordered_topic)
+    topics = _several(partitioned_ordered_topic)
     wishes = {"msg_timeout": LONG_TIMEOUT_MS}
-    here, there = (open_consumer(broker, topic, identify=wishes) for topic in (first, second))
-    before = _by_turns(broker, first, second)
-    held = take_of(here, before[0])
+    consumers = [open_consumer(broker, topic, identify=wishes) for topic in topics]
+    before = _by_turns(broker, topics)
+    held = take_of(consumers[0], before[0])
     if held is None:
         return observed("missing", overdue=True)
-    back = read_again(here, before[0][0], before[1], after=LONG_TIMEOUT_MS / 1000)
+    foreign = _flat(before[1:])
+    back = read_again(consumers[0], before[0][0], foreign, after=LONG_TIMEOUT_MS / 1000)
     if back.value != "own":
         return back
-    later = _by_turns(broker, first, second)
 
-    return _read_both([here, there], [before[0] + later[0], before[1] + later[1]], done=1)
+    return _read_all(consumers, _joined(before, _by_turns(broker, topics)), done=1)
 
 
 @case("nsq/order/partition-held", clause="smart.order.partition", waiting=True)
@@ -284,29 +286,30 @@ def test_ordered_subscription(
 def _again(
     broker: Broker, topic: Topic, *, way: str, timeout_ms: int, traced: bool = False
 ) -> Observation:
-    """Let a message come again; once it has it could have come to the other one, too."""
-    first, second = _both(topic)
-    channel = first.channel()
+    """Let a message come again; once it has it could have come to the other ones, too."""
+    topics = _several(topic)
+    channel = topics[0].channel()
     wishes = {"msg_timeout": timeout_ms}
-    here, there = (
-        broker.subscribe(each, channel=channel, ready=READY, identify=wishes)
-        for each in (first, second)
-    )
-    before = _by_turns(broker, first, second, traced=traced)
+    consumers = [
+        broker.subscribe(each, channel=channel, ready=READY, identify=wishes) for each in topics
+    ]
+    here = consumers[0]
+    before = _by_turns(broker, topics, traced=traced)
     batch = [broker.unique_body(), broker.unique_body()]
-    publish_batch(broker, second, batch)
+    publish_batch(broker, topics[-1], batch)
+    before[-1] += batch
     body = broker.unique_body()
-    broker.publish_accepted(first, body)
+    broker.publish_accepted(topics[0], body)
+    before[0].append(body)
     held = here.take(body)
     if held is not None and way == "requeued":
         here.requeue(held, 0)
-    foreign = [*before[1], *batch]
-    back = read_again(here, body, foreign, after=timeout_ms / 1000)
-    bodies = _by_turns(broker, first, second)
+    back = read_again(here, body, _flat(before[1:]), after=timeout_ms / 1000)
+    bodies = _joined(before, _by_turns(broker, topics))
+    if back.value != "own":
+        return both(back, _read_others(consumers, bodies))
 
-    own = [body, *before[0], *bodies[0]]
-    rest = read_own(here, bodies[0], foreign + bodies[1])
-    return both(rest if back.value == "own" else back, read_own(there, foreign + bodies[1], own))
+    return _read_all(consumers, bodies, done=len(before[0]))
 
 
 def _both(topic: Topic) -> tuple[Topic, Topic]:
@@ -314,30 +317,52 @@ def _both(topic: Topic) -> tuple[Topic, Topic]:
     return topic.at(0), topic.at(topic.places[-1].partition)
 
 
+def _several(topic: Topic) -> list[Topic]:
+    """Return the first, the second and the last partition of a topic, each once."""
+    numbers = sorted(place.partition for place in topic.places)
+    return [topic.at(number) for number in dict.fromkeys((*numbers[:2], numbers[-1]))]
+
+
 def _by_turns(
     broker: Broker,
-    first: Topic,
-    second: Topic,
+    topics: Sequence[Topic],
     header: Header | None = None,
     *,
     traced: bool = False,
 ) -> list[list[bytes]]:
-    """Publish to both partitions by turns, with trace ids from 0 or none; return their bodies."""
-    bodies: list[list[bytes]] = [[], []]
-    for number, (topic, own) in itertools.product(
-        range(COUNT), zip((first, second), bodies, strict=True)
-    ):
+    """Publish to the partitions by turns, with trace ids from 0 or none; return their bodies."""
+    bodies: list[list[bytes]] = [[] for _ in topics]
+    for number, (topic, own) in itertools.product(range(COUNT), zip(topics, bodies, strict=True)):
         own.append(broker.unique_body())
         broker.publish_accepted(topic, own[-1], header, trace_id=number if traced else None)
     return bodies
 
 
-def _read_both(
-    consumers: list[Consumer], bodies: list[list[bytes]], *, done: int = 0
+def _read_all(
+    consumers: Sequence[Consumer], bodies: Sequence[list[bytes]], *, done: int = 0
 ) -> Observation:
-    """Read both partitions; ``done`` messages of the first one were finished before."""
-    here = read_own(consumers[0], bodies[0][done:], bodies[1])
-    return both(here, read_own(consumers[1], bodies[1], bodies[0]))
+    """Read all partitions; ``done`` messages of the first one were finished before.
+
+    The observation is that of the first partition, and the first bad one of the others.
+    """
+    here = read_own(consumers[0], bodies[0][done:], _flat(bodies[1:]))
+    return both(here, _read_others(consumers, bodies))
+
+
+def _read_others(consumers: Sequence[Consumer], bodies: Sequence[list[bytes]]) -> Observation:
+    seen = [
+        read_own(consumers[at], bodies[at], _flat([*bodies[:at], *bodies[at + 1 :]]))
+        for at in range(1, len(bodies))
+    ]
+    return first_unlike(seen, "own")
+
+
+def _joined(before: list[list[bytes]], later: list[list[bytes]]) -> list[list[bytes]]:
+    return [one + other for one, other in zip(before, later, strict=True)]
+
+
+def _flat(bodies: Sequence[list[bytes]]) -> list[bytes]:
+    return list(itertools.chain.from_iterable(bodies))
 
 
 def _subscribe(

@@ -19,7 +19,7 @@ BAD_SIZES = {"zero": 0, "negative": -1, "one": 1, "two": 2}
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with a publish, the same for PUB and PUB_EXT; ``cut`` bytes are lacking."""
+    """A mistake that PUB and PUB_EXT can have alike; ``cut`` bytes are missing at the end."""
 
     topic_name: str | None = None
     partition: Partition = OWN
@@ -28,7 +28,7 @@ class Fault:
     cut: int = 0
 
     def pub(self, topic: Topic, body: bytes) -> Outgoing:
-        """Return a PUB with this fault."""
+        """Return a PUB with this mistake."""
         frame = pub(
             topic,
             body,
@@ -40,7 +40,7 @@ class Fault:
         return self._cut(frame)
 
     def pub_ext(self, topic: Topic, body: bytes) -> Outgoing:
-        """Return a PUB_EXT with this fault."""
+        """Return a PUB_EXT with this mistake."""
         frame = pub_ext(
             topic,
             HEADER,
@@ -80,7 +80,7 @@ FAULTS = {
 @case("nsq/publish/same-error", clause="ext.publish.error-same-as-pub")
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_error_of_both_commands(broker: Broker, ext_topic: Topic, fault: Fault) -> Observation:
-    """PUB and PUB_EXT answer the same fault with the same error code."""
+    """PUB and PUB_EXT refuse the same invalid input with the same error code."""
     end = fault.cut > 0
     plain = answer_to(broker, ext_topic, fault.pub(ext_topic, broker.unique_body()), end=end)
     extended = answer_to(
@@ -105,7 +105,7 @@ def test_code_for_a_bad_topic_name(broker: Broker, ext_topic: Topic) -> Observat
 @case("nsq/publish/error-code/bad-size", clause="ext.publish.error-same-as-pub")
 @pytest.mark.parametrize("size", BAD_SIZES.values(), ids=BAD_SIZES)
 def test_code_for_a_bad_size(broker: Broker, ext_topic: Topic, size: int) -> Observation:
-    """PUB_EXT answers a size that cannot be with the error code that PUB gives for it."""
+    """PUB_EXT answers an impossible size with the error code that PUB uses for it."""
     frame = pub_ext(ext_topic, HEADER, broker.unique_body(), size=size)
 
     return answer_to(broker, ext_topic, frame)
@@ -119,7 +119,7 @@ def test_code_for_a_bad_header(broker: Broker, ext_topic: Topic) -> Observation:
 
 @case("nsq/publish/error-code/trace-id", clause="ext.publish.error-same-as-pub")
 def test_code_for_a_bad_trace_id(broker: Broker, ext_topic: Topic) -> Observation:
-    """PUB_EXT refuses a non-numeric trace id, if at all, as PUB errors or INVALID_TRACE_ID."""
+    """PUB_EXT refuses a non-numeric trace id, if at all, with a PUB error or INVALID_TRACE_ID."""
     return answer_to(
         broker, ext_topic, pub_ext(ext_topic, {TRACE_ID: "abc"}, broker.unique_body())
     )

@@ -117,7 +117,7 @@ def test_ids_of_the_answer(broker: Broker, ext_topic: Topic, trace_id: int) -> O
 def test_offset_of_the_next_record(
     broker: Broker, fresh_ext_topic: Topic, size: int
 ) -> Observation:
-    """In PUB_EXT answers, the offset of the next message is greater."""
+    """In PUB_EXT answers, the offset increases from message to message."""
     first = broker.publish(fresh_ext_topic, b"x" * size, {TRACE_ID: "1"})
     second = broker.publish(fresh_ext_topic, b"y", {TRACE_ID: "2"})
 

@@ -23,12 +23,16 @@ SOON = 0.25
 
 @dataclass(slots=True)
 class Client:
-    """A consumer, its word in observations, its tag, and every delivery to it."""
+    """A client of a channel: its consumer, its name in observations, its tag, its deliveries.
+
+    Messages with the bodies in ``held`` stay in flight, also when they are delivered once more.
+    """
 
     word: str
     consumer: Consumer
     tag: str | None
     got: list[bytes] = field(default_factory=list[bytes])
+    held: set[bytes] = field(default_factory=set[bytes])
 
     def has(self, body: bytes) -> bool:
         """Return whether a message with this body has come."""
@@ -37,7 +41,7 @@ class Client:
     def read_until(
         self, bodies: Collection[bytes], wait: Wait = PUSH, *, share: float = 1.0
     ) -> bool:
-        """Read and finish messages until all of the bodies have come; False: patience ran out.
+        """Receive and finish messages until all bodies have come; False if patience runs out.
 
         ``share`` is how much of the patience there is for each message.
         """
@@ -65,17 +69,21 @@ class Client:
         return True
 
     def forget(self) -> None:
-        """Forget the deliveries so far."""
+        """Forget the client's deliveries so far, and which messages it must hold."""
         self.got.clear()
+        self.held.clear()
 
     def _read(self, seconds: float) -> bool:
-        delivery = self.consumer.next(seconds=seconds)
-        if delivery is not None:
-            self.got.append(delivery.raw)
-        return delivery is not None
+        delivery = self.consumer.take(seconds=seconds)
+        if delivery is None:
+            return False
+        self.got.append(delivery.raw)
+        if not any(body in delivery.raw for body in self.held):
+            self.consumer.finish(delivery)
+        return True
 
     def hold(self, bodies: Collection[bytes], count: int) -> dict[bytes, Delivery]:
-        """Take messages until ``count`` of the bodies are in flight here, or patience runs out."""
+        """Receive without FIN until ``count`` of the bodies are in flight; return them."""
         held: dict[bytes, Delivery] = {}
         while len(held) < count:
             delivery = self.consumer.take()
@@ -83,12 +91,13 @@ class Client:
                 return held
             self.got.append(delivery.raw)
             held |= {body: delivery for body in bodies if body in delivery.raw}
+            self.held.update(held)
         return held
 
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A channel that only one case uses."""
+    """A channel that only one case uses, with its clients."""
 
     broker: Broker
     topic: Topic

@@ -83,7 +83,7 @@ def test_ext_topic_without_support(
 @case("nsq/subscribe/ext-topic-refused", clause="ext.subscribe.support-needed")
 @pytest.mark.parametrize("identify", [{}, TAGGED], ids=["no-fields", "tag"])
 def test_refused_on_ext_topic(broker: Broker, ext_topic: Topic, identify: Identify) -> Observation:
-    """A client refused on an ext topic takes no message away from subscribed clients."""
+    """A client whose SUB to an ext topic was refused takes no message from subscribed clients."""
     return refused_takes_nothing(broker, ext_topic, identify)
 
 
@@ -104,7 +104,7 @@ def test_plain_topic_with_support(
 def test_refused_on_plain_topic(
     broker: Broker, plain_topic: Topic, identify: Identify
 ) -> Observation:
-    """A client refused on a plain topic takes no message away from subscribed clients."""
+    """A client whose SUB to a plain topic was refused takes no message from subscribed clients."""
     return refused_takes_nothing(broker, plain_topic, identify)
 
 

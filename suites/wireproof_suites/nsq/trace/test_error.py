@@ -40,7 +40,7 @@ def test_size_that_cannot_be(broker: Broker, plain_topic: Topic, size: int) -> O
 
 @case("nsq/trace/short-unpublished", clause="smart.trace.short", waiting=True)
 def test_short_body_unpublished(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """A PUB_TRACE refused for its short body publishes nothing."""
+    """A PUB_TRACE refused because its body is too short publishes nothing."""
     topic, sentinel = fresh_plain_topic, broker.unique_body()
     with broker.subscribe(topic) as consumer, broker.connect(topic=topic) as client:
         client.ask(cut_to_size(pub_trace(topic, 77, b"body"), 7))
@@ -69,7 +69,7 @@ def test_nothing_behind_the_trace_id(broker: Broker, plain_topic: Topic) -> Obse
 
 @case("nsq/trace/empty-told", clause="smart.trace.empty", waiting=True)
 def test_what_comes_of_nothing(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """PUB_TRACE with an empty body publishes an empty message exactly if it is accepted."""
+    """PUB_TRACE with an empty body publishes an empty message if it is accepted, else none."""
     topic, sentinel = fresh_plain_topic, broker.unique_body()
     with broker.subscribe(topic) as consumer, broker.connect(topic=topic) as client:
         answer = observe(client.ask(cut_to_size(pub_trace(topic, 77, b"x"), 8)), trace_id=77)
@@ -90,7 +90,7 @@ def test_batch_of_one_byte(broker: Broker, plain_topic: Topic) -> Observation:
 @case("nsq/trace/same-error", clause="smart.trace.errors")
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_error_of_both_commands(broker: Broker, plain_topic: Topic, fault: Fault) -> Observation:
-    """PUB and PUB_TRACE answer the same fault with the same error code."""
+    """PUB and PUB_TRACE refuse the same invalid input with the same error code."""
     plain = answer_to(broker, plain_topic, fault.pub(plain_topic, broker.unique_body()))
     traced = answer_to(broker, plain_topic, fault.pub_trace(plain_topic, broker.unique_body()))
 

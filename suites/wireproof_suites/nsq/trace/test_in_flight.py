@@ -41,8 +41,7 @@ def acknowledge_from_another(
     """Acknowledge a held message from another client; observe the answer and what becomes of it.
 
     ``kept``: the message comes to a third client. ``lost``: it does not. The holder is closed
-    first,
-    since a broker may wait for that or for the message's time-out.
+    first, since a broker may wait for that or for the message's time-out.
     """
     topic = holder.topic
     other = broker.subscribe(topic, channel=holder.channel, ready=0).connection
@@ -122,7 +121,7 @@ def test_touch_alone(broker: Broker, fresh_plain_topic: Topic) -> Observation:
 @case("nsq/trace/touch-cut", clause="smart.message-id.touch", needs=("touch",), waiting=True)
 @pytest.mark.parametrize("at", [9, 14, 22])
 def test_touch_cut(broker: Broker, fresh_plain_topic: Topic, at: int) -> Observation:
-    """The broker accepts a TOUCH command that arrives split, also behind another command."""
+    """The broker accepts a TOUCH that arrives in two pieces, also behind another command."""
     topic = fresh_plain_topic
     with broker.subscribe(topic) as consumer:
         broker.publish_accepted(topic, broker.unique_body())

@@ -181,7 +181,7 @@ def test_internal_id_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Observ
 @case("nsq/trace/position", clause="smart.trace.offset")
 @pytest.mark.parametrize("size", SIZES)
 def test_position(broker: Broker, fresh_plain_topic: Topic, size: int) -> Observation:
-    """In PUB_TRACE answers, the offset of the next message is greater."""
+    """In PUB_TRACE answers, the offset increases from message to message."""
     first = broker.publish_accepted(fresh_plain_topic, b"x" * size, trace_id=1)
     second = broker.publish_accepted(fresh_plain_topic, b"y", trace_id=2)
 
@@ -204,7 +204,7 @@ def test_position_of_later_ones(broker: Broker, fresh_plain_topic: Topic) -> Obs
 def test_position_on_an_ext_topic(
     broker: Broker, fresh_ext_topic: Topic, header: bool
 ) -> Observation:
-    """On an ext topic, the offset in the next PUB_TRACE answer is greater."""
+    """On an ext topic, the offset in PUB_TRACE answers increases from message to message."""
     topic = fresh_ext_topic
     if header:
         first = broker.publish_accepted(topic, b"x", {TRACE_ID: "1", "k": "v" * 300})

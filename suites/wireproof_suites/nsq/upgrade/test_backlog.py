@@ -54,7 +54,7 @@ def test_old_and_new(broker: Broker, upgradable_topic: Topic) -> Observation:
 
 @case("nsq/upgrade/old-in-flight", clause="ext.upgrade.old-messages", waiting=True)
 def test_old_in_flight(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """Messages in flight or unread before an upgrade are delivered after it."""
+    """Messages that are in flight or unread at an upgrade are delivered afterwards."""
     messages: list[Sent] = [(None, broker.unique_body()) for _ in range(4)]
     soon = {"msg_timeout": 1000}  # a broker may keep what a departed client held until then
     with broker.subscribe(upgradable_topic, ready=2, identify=soon) as old:
@@ -72,7 +72,7 @@ def test_old_in_flight(broker: Broker, upgradable_topic: Topic) -> Observation:
 
 @case("nsq/upgrade/old-attempts", clause="ext.upgrade.old-messages", waiting=True)
 def test_old_attempts(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """A message from before an upgrade is delivered after it with a plain attempts count."""
+    """A message published before an upgrade is delivered after the upgrade with attempts 1."""
     body = broker.unique_body()
     with broker.subscribe(upgradable_topic, ready=0) as old:
         broker.publish_accepted(upgradable_topic, body)

@@ -28,7 +28,7 @@ WITH_SUPPORT: dict[str, Identify] = {
 def test_refused_on_ext_topic_for_long(
     broker: Broker, fresh_ext_topic: Topic, identify: Identify
 ) -> Observation:
-    """Seconds after being refused, a client without extend_support still takes no messages."""
+    """Seconds after its SUB was refused, a client without extend_support is sent no messages."""
     return refused_takes_nothing(broker, fresh_ext_topic, identify, until=wait_long)
 
 
@@ -50,7 +50,7 @@ def test_refused_on_plain_topic_for_long(
 def test_refused_on_upgraded_topic_for_long(
     broker: Broker, upgradable_topic: Topic, identify: Identify
 ) -> Observation:
-    """A client refused for lack of extend_support takes no later message of an upgraded topic."""
+    """A client refused on an upgraded topic for lack of extend_support is sent nothing later."""
     topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED

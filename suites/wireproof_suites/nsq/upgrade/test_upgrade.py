@@ -92,7 +92,7 @@ def test_subscribe_without_support(broker: Broker, upgradable_topic: Topic) -> O
 
 @case("nsq/upgrade/open-subscription", clause="ext.upgrade.open-subscription", waiting=True)
 def test_open_subscription(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """After an upgrade, an open subscription keeps the old layout, gets the new one, or ends."""
+    """After an upgrade, an open subscription gets the old message layout, the new one, or ends."""
     with broker.subscribe(upgradable_topic, identify=SOON_GIVEN_UP) as old:
         topic = upgrade(broker, upgradable_topic)
         if topic is None:
@@ -109,7 +109,7 @@ def test_open_subscription(broker: Broker, upgradable_topic: Topic) -> Observati
 
 @case("nsq/upgrade/beside-open", clause="ext.upgrade.open-subscription", waiting=True)
 def test_beside_open_subscription(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """Messages unfinished by a pre-upgrade client go to a new client of the channel."""
+    """After an upgrade, a new client gets the messages that an older client left unfinished."""
     with broker.subscribe(upgradable_topic, identify=SOON_GIVEN_UP) as old:
         topic = upgrade(broker, upgradable_topic)
         if topic is None:

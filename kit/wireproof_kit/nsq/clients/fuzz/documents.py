@@ -14,7 +14,7 @@ from wireproof_kit.nsq.clients.lookup_server import LISTLOOKUP, LOOKUP, answer
 from wireproof_kit.nsq.clients.script import LOOKUP_1, NODE_1, Respond, Script, Shape
 
 PORTS: Mapping[str, bytes] = {LOOKUP_1: b"65511", NODE_1: b"65522"}
-"""What stands in cases for the ports of peers; both have five digits, as ephemeral ones have."""
+"""Placeholders in cases for the ports of servers; both have five digits, as ephemeral ports."""
 _ADDRESSES = {name: f"127.0.0.1:{port.decode()}" for name, port in PORTS.items()}
 _SHAPES: tuple[Shape, ...] = ("redesigned", "original")
 _BLANK, _END = b" ", b"\r\n"
@@ -23,9 +23,10 @@ _Piece: TypeAlias = tuple[str, bytes, Role]
 
 
 def kinds() -> Mapping[str, st.SearchStrategy[Frame]]:
-    """Return the kinds of answers, with both shapes and both envelopes.
+    """Return a strategy for each kind of lookup response, in both shapes and both envelopes.
 
-    Of a document nothing but its values is made wrong: an answer has as many fields in its head.
+    In a kind ``document of …`` only values of the body are mutated; a whole response has as many
+    fields in its head.
     """
     found: dict[str, st.SearchStrategy[Frame]] = {}
     for path in (LOOKUP, LISTLOOKUP):
@@ -37,7 +38,7 @@ def kinds() -> Mapping[str, st.SearchStrategy[Frame]]:
 
 
 def place_ports(data: bytes, ports: Mapping[str, bytes]) -> bytes:
-    """Return the bytes of a case with the ports at which the peers listen."""
+    """Replace the placeholders in the bytes of a case by the ports at which servers listen."""
     for name, port in PORTS.items():
         if port in data:
             data = data.replace(port, ports[name])
@@ -67,7 +68,7 @@ def _answers(path: str) -> Iterator[Frame]:
 
 
 def frame(kind: str, data: bytes) -> Frame:
-    """Return a response with its field map."""
+    """Return an HTTP response as a frame with its fields."""
     head, _, body = data.partition(_END + _END)
     status, *headers = head.split(_END)
     version, code, reason = status.split(_BLANK, 2)

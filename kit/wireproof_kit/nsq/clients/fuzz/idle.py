@@ -8,12 +8,15 @@ from wireproof_kit.fuzz.driver import Choice, Generation
 from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT, nothing_in
 
 IDLE_EVERY = 61
-"""One in this many cases; a prime, so that all kinds have their turn."""
+"""One in this many cases sends nothing; a prime number, so that all kinds are met."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdleCases:
-    """Cases of another generation; where frames are not chosen, also cases in idle states."""
+    """The cases of another generator and, unless frames are chosen, cases that send nothing.
+
+    ``idle`` are the states of the latter, in which a server is down.
+    """
 
     inner: Generation
     choice: Choice
@@ -28,20 +31,20 @@ class IdleCases:
         return nothing_in(case, state, state, WHOLE)
 
     def cases(self, first: int = 0) -> Iterator[Case]:
-        """Yield the cases from an index on, without end."""
+        """Yield the cases from the index `first` on, without end."""
         while True:
             yield self.case(first)
             first += 1
 
     def enter(self, state: str) -> tuple[Step, ...]:
-        """Return no steps: a client comes into a state by itself."""
+        """Return no steps: the client itself determines its state."""
         return self.inner.enter(state)
 
     def start(self, state: str) -> str | None:
-        """Return the state itself, which needs no steps."""
+        """Return the state itself: no steps are needed for a client."""
         self.inner.enter(state)
         return state
 
     def right(self, case: Case) -> Case | None:
-        """Return the case with the valid frame it was made from; None if there is none."""
+        """Return the case that sends the valid frame from which a case was mutated, or None."""
         return None if case.frame_kind == NOTHING_SENT else self.inner.right(case)

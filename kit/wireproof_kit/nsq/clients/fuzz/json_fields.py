@@ -9,11 +9,11 @@ from wireproof_kit.fuzz.case import Field, Frame, Role
 _SCALAR = re.compile(rb'"(?:[^"\\]|\\.)*"|[^\s,\]}]+')
 _GAP = re.compile(rb"[\s,:]*")
 _MOST = 60
-"""Values of a document that become fields: of large ones the first."""
+"""The most values of a JSON document that become fields, the first ones of a large document."""
 
 
 def open_documents(frame: Frame) -> Frame:
-    """Return a frame with the values inside its JSON documents as fields, too."""
+    """Return a frame whose fields include the values inside its JSON documents."""
     fields: list[Field] = []
     for field in frame.fields:
         fields.append(field)

@@ -18,7 +18,7 @@ _EMPTY = "CASE: dict[str, Any] = {}\n"
 
 
 def write_script(finding: FindingRecord, command: str) -> str:
-    """Return the script; all that comes from the finding is written as literals."""
+    """Return a Python script, with the finding as literals, that sends its cases to a client."""
     cases = read_cases(finding)
     situation = STATES[cases[-1].state].client
     told: dict[str, JsonValue] = {

@@ -23,17 +23,17 @@ from wireproof_kit.processes import watch
 from wireproof_kit.wire.transcript import Transcript
 
 SPINS_S: Final = 0.8
-"""So long a client that has nothing to do may be busy; a longer time is a loop."""
+"""Seconds that a client with nothing to do may be busy; a longer time is an endless loop."""
 MOST_MEMORY: Final = 1 << 30
 NAMES: Final = {"topic": "wp_fuzz", "channel": "wp_fuzz_c"}
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What came of a run: how many cases are over, and the rule violated in the one after them.
+    """The result of fuzz cases with one client: ``done`` are over, the next one violated a rule.
 
-    ``slowest_s`` are the seconds that the slowest case took. ``key`` identifies a death by where
-    in the client it happened; ``log`` are its last words.
+    ``slowest_s`` are the seconds that the slowest case took. ``key`` identifies a crash by the
+    place in the client; ``log`` is the end of its output.
     """
 
     done: int
@@ -46,7 +46,7 @@ class RunResult:
 
 @dataclass(slots=True)
 class ClientRun:
-    """The settings of a run."""
+    """One start of a client, with the fuzz cases to try on it."""
 
     command: str
     situation: Situation
@@ -59,7 +59,7 @@ class ClientRun:
     _trouble: Trouble | None = None
 
     def play(self) -> RunResult:
-        """Start the client and try the cases.
+        """Start the client, try the cases and return the result.
 
         Raises:
             UsageFault: the client cannot be started.

@@ -20,14 +20,14 @@ from wireproof_spec.wire_error import WireError
 
 MOST_PIECES: Final = 64
 HIGHEST: Final = (1 << 63) - 1
-"""The greatest place in a queue that a message can have."""
+"""The greatest position in a queue that a message can have."""
 _NUMBER = 8
 _EXTEND = 3
-"""Bytes of version and length in front of an extend part."""
+"""Bytes of version and length before a message's extend part."""
 
 
 def pieces(case: Case) -> tuple[bytes, ...]:
-    """Return the bytes of a case as they are written; one piece or more."""
+    """Return the bytes of a case in the pieces in which they are written."""
     found: list[bytes] = [b""]
     for step in case.steps:
         first, *others = _pieces(step)
@@ -48,7 +48,7 @@ def _pieces(step: Step) -> list[bytes]:
 
 
 def is_doubtful(case: Case) -> bool:
-    """Return True if the connection cannot go on after a case."""
+    """Return True if the connection cannot be used after a case."""
     half = any(isinstance(step.style, HalfClose) for step in case.steps)
     if half or STATES[case.state].place in HTTP_PLACES:
         return True
@@ -59,7 +59,7 @@ def is_doubtful(case: Case) -> bool:
 
 
 def has_only_messages(case: Case) -> bool:
-    """Return True if a subscriber may expect all of these frames, whatever is in them."""
+    """Return True if a subscriber may receive these frames, whatever their content."""
     return all(
         frame.frame_type == FRAME_TYPE_MESSAGE or frame.data == names.HEARTBEAT
         for frame in frames(case)
@@ -67,7 +67,7 @@ def has_only_messages(case: Case) -> bool:
 
 
 def highest_place(case: Case, *, extend: bool) -> int:
-    """Return the greatest id or offset that a client may read in the messages of a case."""
+    """Return the greatest id or offset that a client may find in the messages of a case."""
     highest = 0
     for frame in frames(case):
         if frame.frame_type == FRAME_TYPE_MESSAGE:
@@ -82,7 +82,7 @@ def highest_place(case: Case, *, extend: bool) -> int:
 
 
 def frames(case: Case) -> list[ServerFrame]:
-    """Return the frames at the beginning of what a case sends."""
+    """Return the complete frames at the start of the bytes that a case sends."""
     reader = FrameReader(LARGEST)
     reader.feed(b"".join(pieces(case)))
     found: list[ServerFrame] = []

@@ -34,9 +34,12 @@ from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
 
 AT_ONCE: Final = 12
-"""Clients that run at once: most of the time each waits until it may connect again."""
+"""How many clients run at once: most of the time each waits until it may connect again."""
 CASES_A_RUN: Final = 16
-"""Many, since a program may take half a second to start, but so few that runs go side by side."""
+"""How many cases one start of a client tries.
+
+Many, since a program may take half a second to start, but so few that clients run in parallel.
+"""
 FIRST_S: Final = 15.0
 FACTOR: Final = 3
 LEAST_S, MOST_S = 4.0, 40.0
@@ -45,7 +48,7 @@ REHEARSED: Final = 2
 
 @dataclass(slots=True)
 class NsqClientSession:
-    """The client of a campaign: started anew for every run of cases."""
+    """The client of a fuzz campaign; it is started anew for every few cases."""
 
     command: str
     states: tuple[str, ...] = ()
@@ -54,11 +57,13 @@ class NsqClientSession:
     is_closed: bool = False
 
     def meet(self, role: str | None) -> None:
-        """Start the client once for each thing that it may do, without a fault.
+        """Start the client once for each situation that it may be tested in, without a fault.
+
+        ``role`` limits these situations.
 
         Raises:
             UsageFault: the client cannot be started.
-            TargetUnreachable: the client can do nothing of it.
+            TargetUnreachable: the client works in none of the situations.
         """
         played = ROLES[role]
         runs = self._rehearse_all([Situation(each, PUSH) for each in played])
@@ -78,7 +83,7 @@ class NsqClientSession:
         self.patience_s = min(max(FACTOR * slowest, LEAST_S), MOST_S)
 
     def generation(self, choice: Choice) -> Generation:
-        """Return the chosen cases."""
+        """Return the chosen cases, in the states that the client can be brought into."""
         known = grammar()
         frames = choice.frames or tuple(names_of(known))
         chosen = choice.states or self.states
@@ -86,14 +91,14 @@ class NsqClientSession:
         return IdleCases(inner, choice, tuple(each for each in states.IDLE if each in chosen))
 
     def arrange(self, cases: Sequence[Case]) -> Sequence[Case]:
-        """Return the cases with those of one client together."""
+        """Return the cases ordered so that those for the same kind of client are together."""
         order = {each: number for number, each in enumerate(states.clients(STATES))}
         return sorted(cases, key=lambda case: order[STATES[case.state].client])
 
     def perform(
         self, cases: Sequence[Case], is_stopped: Callable[[], bool]
     ) -> Iterator[ClientRunResult]:
-        """Try cases with one client after the other; yield what came of each."""
+        """Send the cases to one client after the other; yield the result for each client."""
         clients = dict.fromkeys(STATES[case.state].client for case in cases)
         parts = [
             part
@@ -114,7 +119,7 @@ class NsqClientSession:
                 each.result()
 
     def record(self, cases: Sequence[Case], is_stopped: Callable[[], bool]) -> Transcript:
-        """Try cases of one client once more, and return the exchange."""
+        """Send the cases of one client once more, and return the transcript."""
         transcript = Transcript()
         client = STATES[cases[-1].state].client
         self._run(client, cases, is_stopped, transcript).play()
@@ -168,11 +173,11 @@ class NsqClientSession:
 
 
 def open_client_session(target: Target, timeout_s: float | None) -> NsqClientSession:
-    """Start a client and see that it can be fuzzed.
+    """Start a client and check that it can be fuzzed.
 
     Raises:
         UsageFault: the command cannot be used.
-        TargetUnreachable: as `NsqClientSession.meet`.
+        TargetUnreachable: the client works in none of the situations.
     """
     command = target.command or ""
     check_command(command, SETTINGS)

@@ -38,7 +38,7 @@ def frame(kind: int, data: bytes) -> bytes:
 
 
 class Server:
-    """The peers of one client, and the cases that are left to send."""
+    """The servers of one client, and the fuzz cases that are still to be sent."""
 
     def __init__(self) -> None:
         self.cases = list(CASE["cases"])
@@ -54,29 +54,29 @@ class Server:
         self.tasks: set[asyncio.Task[None]] = set()
 
     async def listen(self, peer: str, port: int = 0) -> None:
-        """Open the port of a peer."""
+        """Listen on a port for one of the servers."""
         serve = self.node if peer == "nsqd1" else self.lookup
         self.servers[peer] = await asyncio.start_server(serve, "127.0.0.1", port)
         self.ports[peer] = self.servers[peer].sockets[0].getsockname()[1]
 
     def is_place(self, *names: str) -> bool:
-        """Return True if the next case is what this is answered with."""
+        """Return True if the next case is to be sent in one of these places (``lookup``)."""
         return bool(self.cases) and not self.is_sent and self.cases[0]["place"] in names
 
     def begin(self) -> None:
-        """Begin the next case, if it is one in which a peer is away."""
+        """Begin the next case, if a server is down during the case."""
         if self.is_place("lookup-down", "node-down"):
             self.is_sent = True
             self.start(self.be_away("lookupd1" if self.is_place("lookup-down") else "nsqd1"))
 
     def start(self, doing: Any) -> None:
-        """Run something beside."""
+        """Run a coroutine in the background."""
         task = asyncio.ensure_future(doing)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
     async def be_away(self, peer: str) -> None:
-        """Accept no connections for a while."""
+        """Accept no connections to a server for a while."""
         self.servers[peer].close()
         for writer in tuple(self.ready):
             writer.close()
@@ -85,7 +85,7 @@ class Server:
         self.follow()
 
     async def send_case(self, writer: asyncio.StreamWriter) -> None:
-        """Send the next case, and let the control message follow it."""
+        """Send the bytes of the next case, then make the control message due."""
         self.is_sent, self.asked, case = True, 0, self.cases[0]
         for piece in case["pieces"]:
             data = bytes.fromhex(piece)
@@ -104,7 +104,7 @@ class Server:
             self.follow()
 
     def note_given(self, data: bytes) -> None:
-        """Take note of the ids of messages in frames."""
+        """Store the ids of messages in frames that are sent."""
         while len(data) >= 8:
             end = 4 + int.from_bytes(data[:4], "big")
             if data[4:8] == b"\0\0\0\2":
@@ -112,7 +112,7 @@ class Server:
             data = data[end:]
 
     def follow(self) -> None:
-        """Let the control message be due, and deliver it where the client is ready."""
+        """Make the control message due, and deliver it if a subscriber is ready."""
         if self.is_due:
             return
         self.is_due = True
@@ -124,7 +124,7 @@ class Server:
                 break
 
     def deliver(self, writer: asyncio.StreamWriter) -> None:
-        """Deliver the control message."""
+        """Deliver the control message, which shows that the client still works."""
         place = self.control[:8] + b"\0\0\0\x40" if CASE["has_place"] else b""
         data = time.time_ns().to_bytes(8, "big") + b"\0\1" + self.control
         data += (b"\0" if CASE["extend"] else b"") + place + b"control"
@@ -132,7 +132,7 @@ class Server:
         writer.write(frame(2, data))
 
     def note_progress(self) -> None:
-        """Go on to the next case if the client works after this one."""
+        """Continue with the next case if the client has shown that it still works."""
         if self.is_shown and self.is_due and self.cases:
             is_lookup = self.cases[0]["place"] in ("lookup", "listlookup")
             if is_lookup and not self.asked:
@@ -158,7 +158,7 @@ class Server:
     async def answer(
         self, command: tuple[bytes, bytes, bytes], writer: asyncio.StreamWriter
     ) -> None:
-        """Answer a command."""
+        """Answer a command of the client."""
         name, words, body = command
         kind = "SUBSCRIBE" if name.startswith(b"SUB") else name.decode("latin-1")
         kind = "PUBLISH" if b"PUB" in name else kind
@@ -182,7 +182,7 @@ class Server:
         self.note_progress()
 
     async def take_ready(self, writer: asyncio.StreamWriter, *, is_ready: bool) -> None:
-        """Send what waits for a subscriber that is ready."""
+        """Record whether a subscriber is ready for messages, and send the one that waits."""
         self.ready[writer] = is_ready
         if is_ready and self.is_place("push"):
             await self.send_case(writer)
@@ -190,7 +190,7 @@ class Server:
             self.deliver(writer)
 
     def take_acknowledgement(self, kind: str, message: bytes) -> None:
-        """Take note of what the client acknowledges."""
+        """Check the message that the client finishes, requeues or touches."""
         if message not in self.given:
             self.wrong = f"{kind} {message.hex()}, which was never sent"
             self.done.set()
@@ -211,7 +211,7 @@ class Server:
         writer.close()
 
     def document(self, path: str) -> bytes:
-        """Return the usual answer to a lookup, in the new form."""
+        """Return the usual response to a lookup, readable with and without an envelope."""
         node = {"broadcast_address": "127.0.0.1", "tcp_port": self.ports["nsqd1"]}
         node |= {"hostname": "h", "remote_address": "127.0.0.1:1", "http_port": 1, "version": "1"}
         meta = {"partition_num": 1, "replica": 1, "extend_support": CASE["extend"]}
@@ -228,7 +228,7 @@ class Server:
 
 
 async def read_command(reader: asyncio.StreamReader) -> tuple[bytes, bytes, bytes]:
-    """Return a command: its name, the rest of its line, and its body or message id."""
+    """Receive a command; return its name, the rest of its line, and its body or message id."""
     name = b""
     while not name.endswith((b" ", b"\n")):
         name += await reader.readexactly(1)
@@ -244,7 +244,7 @@ async def read_command(reader: asyncio.StreamReader) -> tuple[bytes, bytes, byte
 
 
 async def drive(process: asyncio.subprocess.Process, settings: dict[str, Any]) -> None:
-    """Talk to the client's driver if it is one; any other program may write anything."""
+    """Send requests to the client's driver, if it is one; any other program may write anything."""
     assert process.stdin is not None
     assert process.stdout is not None
     number, requests = 0, [{"op": "open", "version": 1, "settings": settings}, CASE["request"]]
@@ -269,7 +269,7 @@ def processor_s(pid: int) -> float:
 
 
 async def watch(server: Server, process: asyncio.subprocess.Process) -> str:
-    """Return what the client did: the rule that it violated, or nothing."""
+    """Watch the client and return the rule that it violated, or nothing."""
     waiting = [asyncio.ensure_future(each) for each in (process.wait(), server.done.wait())]
     await asyncio.wait(waiting, timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED)
     if CASE["violated"] == "spins" and process.returncode is None:
@@ -287,7 +287,7 @@ async def watch(server: Server, process: asyncio.subprocess.Process) -> str:
 
 
 async def main() -> int:
-    """Start the peers and the client, and return the exit code."""
+    """Start the servers and the client, and return the exit code."""
     server = Server()
     for peer in ("lookupd1", "nsqd1"):
         await server.listen(peer)

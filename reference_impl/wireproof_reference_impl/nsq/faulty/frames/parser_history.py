@@ -1,6 +1,9 @@
 """Faults that one frame does not show: they need time, a past, a combination, or a neighbour."""
 
 from collections.abc import Generator
+from io import BytesIO
+from itertools import accumulate
+from pathlib import Path
 from typing import cast
 from weakref import WeakKeyDictionary
 
@@ -10,7 +13,11 @@ from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.states import State
 from wireproof_reference_impl.nsq.faulty.harm import HARMS, ProcessEnds, peek_unread
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
-from wireproof_reference_impl.overrides import Original, Override, around
+from wireproof_reference_impl.nsq.storage import disk_queue
+from wireproof_reference_impl.nsq.storage.folder import QueueFolder
+from wireproof_reference_impl.nsq.storage.queue_position import QueueFault
+from wireproof_reference_impl.nsq.storage.recovery import Recovered, record_sizes, recover
+from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 from wireproof_spec.nsq.names import FIN, HEARTBEAT, PUB_TRACE, REQ, TOUCH
 
 MOST_CUT = 60
@@ -70,6 +77,15 @@ def _share_trace_buffer(
     return data
 
 
+def _stored_nul_keeps_down(folder: QueueFolder) -> Recovered:
+    for number in folder.data_numbers():
+        data = Path(folder.data_path(number)).read_bytes()
+        ends = accumulate(record_sizes(BytesIO(data), len(data)))
+        if any(data[end - 1] == 0 for end in ends):
+            raise QueueFault(f"{folder.data_path(number)}: a record that ends with a NUL")
+    return recover(folder)
+
+
 def _harmful(*overrides: Override) -> tuple[Override, ...]:
     return (*overrides, *HARMS)
 
@@ -94,5 +110,10 @@ FAULTS: tuple[Preset, ...] = (
         "trace-buffer-shared",
         "a traced publish that waits for its body is answered with the trace id of another client",
         overrides=_harmful(around(publish, "read_body", _share_trace_buffer)),
+    ),
+    parser_fault(
+        "stored-nul-keeps-down",
+        "a broker that stored a message whose last byte is NUL does not start again",
+        overrides=(replace_function(disk_queue, "recover", _stored_nul_keeps_down),),
     ),
 )

@@ -87,6 +87,10 @@ def _number_with(number: Callable[[int], int]) -> tuple[Override, ...]:
     return (around(Partition, "next_ids", next_ids),)
 
 
+def _turn_id(number: int) -> int:
+    return int.from_bytes(number.to_bytes(8), "little")
+
+
 def _far_up(partition: int) -> int:
     return 1 << 56
 
@@ -311,6 +315,16 @@ FAULTS: tuple[Preset, ...] = (
         breaks=f"{_GROW} smart.order.increasing",
         may_break="disk.layout smart.trace.any-id smart.trace.internal-id smart.trace.offset",
         settings={"publish.first_id": _far_up, "publish.id_step": -1},
+    ),
+    wrong_value(
+        "ids-little-endian",
+        "internal ids are in little-endian byte order, in answers and in messages",
+        breaks=_GROW,
+        may_break=(
+            f"{TRACED} smart.order.increasing smart.trace.response smart.trace.size "
+            "publish.trace-response disk.position disk.layout"
+        ),
+        overrides=_number_with(_turn_id),
     ),
     condition(
         "ids-swapped-in-pairs",

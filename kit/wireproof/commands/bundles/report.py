@@ -86,7 +86,7 @@ def _width(written: list[dict[str, str]]) -> int:
 
 
 def write_report(name: str, bundle: Path, out: Path) -> None:
-    """Write one report.
+    """Write one report of a bundle; `name` is the kind of report, such as html.
 
     Raises:
         UsageFault: the bundle cannot be read or the file cannot be written.
@@ -104,7 +104,7 @@ def write_report(name: str, bundle: Path, out: Path) -> None:
 
 
 def refuse_unwritable(files: Mapping[str, Path]) -> None:
-    """Check before a run that its reports can be written; nothing is left behind.
+    """Check before a run that its report files can be written; leave no file behind.
 
     Raises:
         UsageFault: a path is a folder instead of a file or the other way round, lies below a

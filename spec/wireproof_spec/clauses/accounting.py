@@ -20,9 +20,9 @@ _BULLET = re.compile(r"(?:> *)?(?:[-*]|\d+\.) ")
 
 
 class Sentence(msgspec.Struct, frozen=True):
-    """One sentence, list item, or line of a code block of a published text.
+    """One sentence, list item or line of code of a published text.
 
-    ``position`` counts from 1 within the section.
+    ``section`` is its heading; ``position`` counts from 1 within the section.
     """
 
     section: str
@@ -36,7 +36,7 @@ class Sentence(msgspec.Struct, frozen=True):
 
 
 class SentenceAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What covers a sentence: clauses, or the reason why it is not normative."""
+    """The clauses that cover a sentence of a published text, or in ``why`` the reason for none."""
 
     section: str
     position: int
@@ -46,7 +46,7 @@ class SentenceAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The accounts of all sentences of one document.
+    """For one published text: which clauses cover each of its sentences.
 
     For a text without Markdown marks, ``headings`` lists its headings, and ``alone`` the
     beginnings of lines that are paragraphs of their own: see `add_marks`.
@@ -58,14 +58,14 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     alone: tuple[str, ...] = ()
 
     def sentences(self, text: str) -> Iterator[Sentence]:
-        """Split the document's text."""
+        """Yield the sentences of the published text, with their sections and positions."""
         if self.headings:
             text = add_marks(text, headings=self.headings, alone=self.alone)
         return sentences(text)
 
 
 def load_accounts(protocol: str) -> tuple[Account, ...]:
-    """Read a protocol's accounting tables."""
+    """Read the tables of a protocol that say which clauses cover each sentence of its texts."""
     folder = find_protocol(protocol).folder() / "accounting"
     names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".toml"))
     texts = [(folder / name).read_text(encoding="utf-8") for name in names]
@@ -73,7 +73,7 @@ def load_accounts(protocol: str) -> tuple[Account, ...]:
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """Split a Markdown text: prose at sentence ends, lists and code line by line.
+    """Yield the sentences of a Markdown text: prose by sentence, lists and code by line.
 
     A `pre` element counts as a code block.
     """

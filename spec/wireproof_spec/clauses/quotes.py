@@ -16,12 +16,12 @@ _HEADING = re.compile(r" {0,3}(?:[-*] )?#{1,6} (?P<title>.*)")
 
 
 def normal_form(text: str) -> str:
-    """Return a text without marks, entities and line breaks, as it is compared."""
+    """Return a text without Markdown marks, entities and line breaks, to compare quotations."""
     return " ".join(_MARKS.sub("", html.unescape(text)).split())
 
 
 def stands(words: str, text: str) -> bool:
-    """Return True if the text contains the words literally, at word boundaries."""
+    """Return True if a text contains the quoted words literally, at word boundaries."""
     quoted = normal_form(words)
     before = r"\b" if quoted[:1].isalnum() else ""
     after = r"\b" if quoted[-1:].isalnum() else ""
@@ -30,7 +30,7 @@ def stands(words: str, text: str) -> bool:
 
 
 def sections(text: str, *, headings: Sequence[str] = ()) -> Mapping[str, str]:
-    """Return the text below each heading, up to the next heading of any level.
+    """Return the text below each heading by heading, up to the next heading of any level.
 
     Text above the first heading is the section ``""``. Sections with the same name are joined.
     ``headings`` lists the headings of a text without Markdown marks.

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from urllib.parse import quote, unquote_to_bytes
 
 from wireproof_kit.fuzz.generate.random_source import RandomSource
-from wireproof_kit.fuzz.generate.text_traps import Trap, instead, make_append_trap
+from wireproof_kit.fuzz.generate.traps.text_traps import Trap, instead, make_append_trap
 
 
 def _before(lines: bytes) -> Trap:
@@ -17,7 +17,10 @@ def _many(end: bytes, source: RandomSource) -> bytes:
 
 
 def escape_traps(traps: Mapping[str, Trap]) -> Mapping[str, Trap]:
-    """Return the traps for percent-encoded text: each is applied to the decoded text."""
+    """Return traps (changes of a text) for percent-encoded text.
+
+    Each one is applied to the decoded text, and the result is encoded again.
+    """
     return {name: _escape_trap(trap) for name, trap in traps.items()}
 
 

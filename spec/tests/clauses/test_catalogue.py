@@ -6,20 +6,18 @@ import msgspec
 import pytest
 from check_each import check_each
 
-from wireproof_spec.catalogue import (
+from wireproof_spec.clauses.catalogue import (
     Catalogue,
     Clause,
     Decision,
     Law,
     Level,
     Option,
-    faults,
-    is_above_origin,
     is_below,
-    load_catalogue,
     matches,
 )
-from wireproof_spec.origin import Origin
+from wireproof_spec.clauses.loading import faults, is_above_origin, load_catalogue
+from wireproof_spec.clauses.origin import Origin
 
 CATALOGUES = {protocol: load_catalogue(protocol) for protocol in ("nsq", "oms", "iggy")}
 NSQ = CATALOGUES["nsq"]

@@ -1,7 +1,7 @@
 import pytest
 
-from wireproof_spec.catalogue import load_catalogue
-from wireproof_spec.observations import Observations, load_observations
+from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.clauses.observations import Observations, load_observations
 
 OF_EVERY_PROTOCOL = {
     *("*", "ok", "closed", "open", "stuck", "silence", "missing", "absent", "unwanted"),

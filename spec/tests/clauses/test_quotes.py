@@ -3,9 +3,10 @@
 import pytest
 from published_texts import published
 
-from wireproof_spec.accounting import load_accounts
-from wireproof_spec.catalogue import Clause, load_catalogue
-from wireproof_spec.quotes import normal_form, sections, stands
+from wireproof_spec.clauses.accounting import load_accounts
+from wireproof_spec.clauses.catalogue import Clause
+from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.clauses.quotes import normal_form, sections, stands
 
 PROTOCOLS = ("nsq", "oms", "iggy")
 HEADINGS = {a.document: a.headings for name in PROTOCOLS for a in load_accounts(name)}

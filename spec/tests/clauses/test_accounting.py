@@ -3,8 +3,9 @@
 import pytest
 from published_texts import published
 
-from wireproof_spec.accounting import Account, load_accounts, sentences
-from wireproof_spec.catalogue import Catalogue, load_catalogue
+from wireproof_spec.clauses.accounting import Account, load_accounts, sentences
+from wireproof_spec.clauses.catalogue import Catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 ACCOUNTS = {
     account.document: (load_catalogue(protocol), account)

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TypeAlias, cast
 
 from wireproof_kit.fuzz.generate.random_source import RandomSource
-from wireproof_kit.fuzz.generate.text_traps import Trap
+from wireproof_kit.fuzz.generate.traps.text_traps import Trap
 
 Members: TypeAlias = dict[str, object]
 
@@ -62,7 +62,7 @@ def _drop_part(text: bytes, source: RandomSource) -> bytes:
 
 
 def make_size_trap(size: int) -> Trap:
-    """Return the trap that makes an object of `size` bytes, with the old members if they fit."""
+    """Return the change of a JSON text into an object of `size` bytes that keeps what fits."""
 
     def make(text: bytes, source: RandomSource) -> bytes:
         inner = b",".join((_split_members(text) or {}).values())
@@ -99,7 +99,7 @@ NUMBERS = (
     *(b"18446744073709551616", b"1" + b"0" * 400, b"0" * 20 + b"1", b"+1", b".5", b"1."),
     *(b"0x10", b"NaN", b"Infinity", b"-Infinity"),
 )
-"""Spellings of numbers, allowed and forbidden ones."""
+"""Ways to write numbers in JSON, allowed and forbidden ones."""
 
 
 def _number(text: bytes, source: RandomSource) -> bytes:

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 from cli_process import wireproof
 
-from wireproof.commands.judge import Terms, changes, judge_again
+from wireproof.commands.bundles.judge import Terms, changes, judge_again
 from wireproof.main import main
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.catalogue import Law
+from wireproof_spec.clauses.catalogue import Law
 from wireproof_spec.record import BindingRecord, CaseRecord, ClaimRecord
 
 

@@ -33,10 +33,11 @@ PREMISES: dict[Premise, str] = {
 
 
 def by_origin(counts: Mapping[str, tuple[int, int]], counted: Container[str]) -> str:
-    """Return cases by origin, from (conforming, asserted) of each: ``12 text, 4 base``.
+    """Return how many cases each origin has as text, such as ``12 text, 4 base``.
 
-    Where some deviate each origin has both numbers: ``11/12 text, 4/4 base``. An origin of musts
-    that is not among the ``counted`` ones is named as such.
+    `counts` maps an origin to its (conforming, asserted) cases. Where some deviate each origin has
+    both numbers: ``11/12 text, 4/4 base``. An origin of musts that is not among the ``counted``
+    ones is named as such.
     """
     whole = all(conforming == asserted for conforming, asserted in counts.values())
     told: list[str] = []

@@ -28,8 +28,9 @@ from wireproof_kit.verdicts.deviations import AppliedDeviations, apply, read_dev
 from wireproof_kit.verdicts.judge import JudgeContext, claim_state
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_kit.verdicts.revision import check_revision
-from wireproof_spec.catalogue import LEVELS, Catalogue, Level, load_catalogue
-from wireproof_spec.origin import Binding
+from wireproof_spec.clauses.catalogue import LEVELS, Catalogue, Level
+from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.clauses.origin import Binding
 from wireproof_spec.record import (
     BindingRecord,
     CaseRecord,
@@ -56,7 +57,7 @@ _FILE = click.Path(path_type=Path)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Under what a bundle is judged; None leaves what the run had."""
+    """The options by which a bundle is judged again; None keeps what applied in the run."""
 
     profile: Level | None = None
     origins: tuple[Binding, ...] | None = None
@@ -124,7 +125,7 @@ def judge(
 
 
 def judge_again(bundle: Bundle, terms: Terms) -> Result:
-    """Judge every recorded observation again, with other options.
+    """Judge every observation recorded in a bundle again, with other options.
 
     Raises:
         UsageFault: the protocol is unknown to this kit, its law has none of the cases, or the
@@ -157,7 +158,7 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
 
 
 def changes(before: Bundle, after: Result) -> Iterator[str]:
-    """Yield lines about the law that judged, the cases it lacks, and the changed verdicts."""
+    """Yield lines on which law judged, which cases it lacks, and which verdicts have changed."""
     was, now = _revisions(before.header), _revisions(after.header)
     if was != now:
         yield from wrap_after_heading("law", f"recorded under {was}; judged by {now}")

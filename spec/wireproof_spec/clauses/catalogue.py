@@ -6,14 +6,12 @@ sentence. All other observations deviate.
 """
 
 import functools
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 import msgspec
 
-from wireproof_spec.origin import BINDING, Origin, Premise
-from wireproof_spec.protocol import UnknownProtocol, find_protocol
+from wireproof_spec.clauses.origin import Origin, Premise
 
 Level = Literal["must", "should", "may", "observed"]
 Status = Literal["tested", "not yet tested", "not testable"]
@@ -24,23 +22,18 @@ PROXY = "proxy"
 """The role of a target through which traffic passes, between a client and a broker."""
 PASSING = "/passing/"
 """Stands between protocol and clause in the id of what passing traffic shows of a clause."""
-LEVELS: tuple[Level, ...] = ("must", "should", "may", "observed")
-
-T = TypeVar("T")
+LEVELS: tuple[Level, ...] = get_args(Level)
 
 _OPEN_KINDS = frozenset({"response", "inconclusive", "kit-error"})
 """Kinds of observations whose words are a target's text, or the kit's own."""
 _UNSPECIFIC = frozenset({"wrong", "undecodable", "other-layout"})
 
 
-class CatalogueFault(Exception):
-    """The catalogue contradicts itself: a mistake of ours, described in one sentence."""
-
-
 class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The accept sets of one case, or of all cases whose ids begin with its id.
+    """The accept sets of one case, or of all cases whose ids begin with the `id` of the law.
 
-    ``sends`` and ``expects`` say what the title of the case and the accept sets do not.
+    Observations that match ``accept`` conform; ``undecided`` ones are inconclusive. ``sends`` and
+    ``expects`` say what the title of the case and the accept sets do not.
     ``reading`` maps decision → reading → patterns that conform under that reading only.
     """
 
@@ -53,7 +46,7 @@ class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One sentence of law, its level, what that rests on, and the accept sets of its cases.
+    """One sentence of law with its level, its origin, and the accept sets of its cases.
 
     ``words`` are literal quotations from a section of a document, which is that of the group
     unless the origin is ``base``. A clause that quotes nothing names the section it is about.
@@ -80,7 +73,7 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def group(self) -> str:
-        """The first two words of the id: document and subject."""
+        """The first two words of the clause id: document and subject, such as ``ext.publish``."""
         return ".".join(self.id.split(".")[:2])
 
 
@@ -94,7 +87,7 @@ class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One legal reading of a sentence, and the probe results that show it."""
+    """One permitted reading of an ambiguous sentence, and the probe observations that show it."""
 
     name: str
     meaning: str
@@ -103,7 +96,7 @@ class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A sentence with several readings; each run binds one reading for its target."""
+    """An ambiguous sentence and its permitted readings; each run binds one for its target."""
 
     id: str
     text: str
@@ -113,12 +106,12 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def published(self) -> str:
-        """The reading of the text itself: `published`, or else the first."""
+        """The name of the reading that the text itself has: `published`, or else the first one."""
         names = [option.name for option in self.option]
         return "published" if "published" in names else names[0]
 
     def find_shown(self, observation: str) -> str | None:
-        """Return the reading that a probe's observation shows, or None."""
+        """Return the name of the reading that a probe's observation shows, or None."""
         for option in self.option:
             if matches(observation, option.shown_by):
                 return option.name
@@ -126,9 +119,9 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something a target may offer, the probe that shows it, and what the user must provide.
+    """A capability a target may have, the probe that shows it, and what the user must provide.
 
-    It is absent only if none of the ``witnesses``, other probes of the same thing, shows it: a
+    The capability is absent only if none of the ``witnesses``, other probes of it, shows it: a
     target must not hide a fault with one wrong answer. If it is not shown, the cases that need it
     are unsupported. They are left out instead if ``left_out`` gives a reason, or if the user did
     not provide ``given_by``. Observations in ``small_by`` only mean that the deployment is too
@@ -149,10 +142,10 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Catalogue(msgspec.Struct, frozen=True, dict=True):
-    """The complete law of one protocol.
+    """All clauses, decisions and capabilities of one protocol.
 
-    ``revisions`` has the revision of each document's law. Revisions up to ``withdrawn`` have been
-    withdrawn.
+    ``revisions`` maps each document to the revision of its clauses. Revisions up to ``withdrawn``
+    have been withdrawn.
     """
 
     protocol: str
@@ -172,9 +165,9 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         return self._by_id.get(clause_id)
 
     def clause_of(self, case_id: str) -> Clause | None:
-        """Return the clause that a case belongs to, whichever clause it once belonged to.
+        """Return the clause of a case by the case id alone, even if the case had another one once.
 
-        It is the one with the longest id of a law that begins the id of the case.
+        This is the clause with the longest law id that begins the case id.
         """
         _, is_passing, clause_id = case_id.partition(PASSING)
         if is_passing:
@@ -192,7 +185,7 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         return {law.id: clause for clause in self.clauses() for law in clause.case}
 
     def for_target(self, *, is_client: bool) -> "Catalogue":
-        """Return the law for clients, or the law for all others."""
+        """Return the catalogue with only the clauses for clients, or only all other clauses."""
         return self._for_clients if is_client else self._for_others
 
     @functools.cached_property
@@ -225,7 +218,7 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         return _with_id(self.capabilities, capability_id)
 
     def law(self, clause_id: str, case_id: str) -> Law | None:
-        """Return the accept sets of a case: those of the longest id that is a prefix of its id."""
+        """Return the accept sets of a case: the law of the clause with the longest matching id."""
         clause = self.clause(clause_id)
         if clause is None:
             return None
@@ -235,7 +228,7 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         return max(fitting, key=lambda law: len(law.id), default=None)
 
     def flaw(self, observation: str) -> str:
-        """Return the part of an observation that names a fault and conforms nowhere; else "".
+        """Return the part of an observation that names a fault and conforms in no case; else "".
 
         ``trace:little-endian`` is the same fault of a target whichever clause it breaks, whereas
         ``error:E_INVALID`` is right in one case and wrong in another.
@@ -270,90 +263,19 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
 Entry = TypeVar("Entry", Decision, Capability)
 
 
-class _Decisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    reading: tuple[Decision, ...]
-
-
-class _Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    capability: tuple[Capability, ...]
-
-
-class _Revisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    revision: dict[str, int]
-    withdrawn: int = 0
-
-
-@functools.cache
-def load_catalogue(protocol: str) -> Catalogue:
-    """Read and cross-check a protocol's catalogue.
-
-    Raises:
-        CatalogueFault: a file does not fit its schema, or an id is unknown or duplicate.
-        UnknownProtocol: no installed package registers the protocol.
-    """
-    folder = find_protocol(protocol).folder() / "catalogue"
-    texts = {
-        item.name: item.read_text(encoding="utf-8")
-        for item in folder.iterdir()
-        if item.name.endswith(".toml")
-    }
-    revisions = _read(texts, "revisions.toml", _Revisions)
-    catalogue = Catalogue(
-        protocol=protocol,
-        revisions=revisions.revision,
-        groups=tuple(_read_groups(texts)),
-        decisions=_read(texts, "readings.toml", _Decisions).reading,
-        capabilities=_read(texts, "capabilities.toml", _Capabilities).capability,
-        withdrawn=revisions.withdrawn,
-    )
-    for fault in faults(catalogue):
-        raise CatalogueFault(fault)
-    return catalogue
-
-
-def named_fault(case: str, observation: str) -> str:
-    """Return the fault that an observation of a case names, as `Catalogue.flaw`; else ""."""
-    try:
-        return load_catalogue(case.partition("/")[0]).flaw(observation)
-    except UnknownProtocol:
-        return ""
-
-
-def faults(catalogue: Catalogue) -> Iterator[str]:
-    """Return the contradictions in a catalogue, one sentence each."""
-    seen: set[str] = set()
-    for clause in catalogue.clauses():
-        yield from _clause_faults(catalogue, clause, seen)
-    for decision in catalogue.decisions:
-        if not decision.option:
-            yield f"decision {decision.id} has no reading"
-
-
-def is_above_origin(clause: Clause) -> bool:
-    """Return True if the level of a clause is higher than its origin bears.
-
-    Only what a text, its base or a premise says is a must. What is only seen on real peers is
-    observed at most, unless each case of the clause is judged by a reading that the target binds.
-    """
-    if clause.level == "must":
-        return clause.origin not in BINDING
-    read = bool(clause.case) and all(law.reading and not law.accept for law in clause.case)
-    return clause.origin == "deployed" and clause.level != "observed" and not read
-
-
 def matches(observation: str, patterns: Iterable[str]) -> bool:
     """Return True if an observation matches a pattern (`*`: any text without a comma)."""
     return any(_fits(observation, pattern) for pattern in patterns)
 
 
 def level_rank(level: str) -> int:
-    """Return the position of a level, the strictest first; an unknown one is last."""
+    """Return the rank of a level: 0 for must, then should, may, observed, and unknown ones."""
     names: tuple[str, ...] = LEVELS
     return names.index(level) if level in names else len(names)
 
 
 def is_below(identifier: str, prefix: str) -> bool:
-    """Return True if an id equals a prefix or continues it after a separator (`/` or `.`)."""
+    """Return True if an id equals a prefix, or continues it after a separator (`/` or `.`)."""
     if identifier == prefix or not prefix:
         return True
     return identifier.startswith(prefix) and identifier[len(prefix)] in "/."
@@ -383,60 +305,3 @@ def _fits(text: str, pattern: str) -> bool:
 
 def _with_id(things: Iterable[Entry], wanted: str) -> Entry | None:
     return next((thing for thing in things if thing.id == wanted), None)
-
-
-def _read(texts: Mapping[str, str], name: str, kind: type[T]) -> T:
-    try:
-        return msgspec.convert(tomllib.loads(texts[name]), kind)
-    except (KeyError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise CatalogueFault(f"catalogue file {name}: {error}") from error
-
-
-def _read_groups(texts: Mapping[str, str]) -> Iterator[Group]:
-    others = {"revisions.toml", "readings.toml", "capabilities.toml", "accounting.toml"}
-    for name in sorted(set(texts) - others):
-        group = _read(texts, name, Group)
-        clauses = tuple(
-            msgspec.structs.replace(clause, document=clause.document or group.document)
-            for clause in group.clause
-        )
-        yield msgspec.structs.replace(group, clause=clauses)
-
-
-def _clause_faults(catalogue: Catalogue, clause: Clause, seen: set[str]) -> Iterator[str]:
-    if clause.id in seen:
-        yield f"clause {clause.id} stands twice"
-    seen.add(clause.id)
-    if clause.status != "tested" and not clause.why:
-        yield f"clause {clause.id} is {clause.status} without saying why"
-    yield from _origin_faults(catalogue, clause)
-    for need in clause.needs:
-        if catalogue.capability(need) is None:
-            yield f"clause {clause.id} needs an unknown capability {need}"
-    for law in clause.case:
-        yield from _law_faults(catalogue, clause, law)
-
-
-def _origin_faults(catalogue: Catalogue, clause: Clause) -> Iterator[str]:
-    quotes = clause.origin in ("text", "base")
-    if quotes != bool(clause.words):
-        found = "quotes no words" if quotes else "quotes words"
-        yield f"clause {clause.id} has origin {clause.origin} and {found}"
-    if (clause.origin == "premise") != (clause.premise is not None):
-        found = f"names the premise {clause.premise}" if clause.premise else "names no premise"
-        yield f"clause {clause.id} has origin {clause.origin} and {found}"
-    if is_above_origin(clause):
-        yield f"clause {clause.id} is {clause.level}, more than its origin {clause.origin} bears"
-    published = {group.document for group in catalogue.groups}
-    if (clause.origin == "base") == (clause.document in published):
-        yield f"clause {clause.id} has origin {clause.origin} and quotes {clause.document}"
-
-
-def _law_faults(catalogue: Catalogue, clause: Clause, law: Law) -> Iterator[str]:
-    if not (law.accept or law.reading):
-        yield f"case {law.id} of {clause.id} accepts nothing"
-    for decision_id, readings in law.reading.items():
-        decision = catalogue.decision(decision_id)
-        known = {option.name for option in decision.option} if decision else set[str]()
-        for name in set(readings) - known:
-            yield f"case {law.id} of {clause.id} uses an unknown reading {decision_id}={name}"

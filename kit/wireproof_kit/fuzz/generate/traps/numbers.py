@@ -7,7 +7,7 @@ from wireproof_kit.fuzz.generate.edits import Edits, FieldIndex, number_edit
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 
 Number = Callable[[int, int, RandomSource], int]
-"""Returns another number for the correct one and its width in bits, modulo that width."""
+"""Returns a wrong number from the correct one, its width in bits and a random source."""
 
 
 def _random(number: int, bits: int, source: RandomSource) -> int:
@@ -45,7 +45,7 @@ NUMBERS: Mapping[str, Number] = {
 
 
 def changed_number(change: Number) -> Callable[[FieldIndex, Field, RandomSource], Edits | None]:
-    """Return the change that writes another number into a field; None if it is the same."""
+    """Return a mutation that overwrites a field with `change` of its number; None if equal."""
 
     def make(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
         bits = 64 if field.order is None else 8 * (field.end - field.start)
@@ -56,7 +56,7 @@ def changed_number(change: Number) -> Callable[[FieldIndex, Field, RandomSource]
 
 
 def make_reaching(beyond: int) -> Callable[[FieldIndex, Field, RandomSource], Edits | None]:
-    """Return the change that lets a length end `beyond` bytes after the end of the frame."""
+    """Return a mutation that makes a length end `beyond` bytes after the end of the frame."""
 
     def make(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
         assert field.covers is not None, "a length covers something"
@@ -69,7 +69,7 @@ def make_reaching(beyond: int) -> Callable[[FieldIndex, Field, RandomSource], Ed
 def make_listed(
     numbers: Sequence[int],
 ) -> Callable[[FieldIndex, Field, RandomSource], Edits | None]:
-    """Return the change that writes one of the given numbers into a field."""
+    """Return a mutation that overwrites a field with a random one of the given numbers."""
 
     def make(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
         edit = number_edit(field, source.one_of(numbers))

@@ -19,7 +19,7 @@ from wireproof_kit.proxy.tally import Entry, Tally
 from wireproof_kit.proxy.tap import MOST_BYTES, Tap
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.wire.transcript import Step
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 DEADLINE = 30.0
 Address = tuple[str, int]

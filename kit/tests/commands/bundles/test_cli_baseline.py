@@ -6,7 +6,7 @@ from pathlib import Path
 import cli_bundle as made
 import pytest
 
-from wireproof.commands import baseline
+from wireproof.commands.bundles import baseline
 from wireproof.main import main
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.verdicts.deviations import read_deviations

@@ -6,9 +6,9 @@ from typing import TypeAlias
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 
 Trap = Callable[[bytes, RandomSource], bytes]
-"""Returns the bytes that replace the given ones."""
+"""A change of a text into one that a reader may misread; returns the replacing bytes."""
 Traps: TypeAlias = Mapping[str, Mapping[str, Trap]]
-"""Traps by name, for each role, or for each place of an HTTP request."""
+"""Changes of texts by name, for each role of a field or each place in an HTTP request."""
 NO_TRAPS: Traps = {}
 
 
@@ -23,17 +23,17 @@ def _make_insert_trap(piece: bytes) -> Trap:
 
 
 def instead(text: bytes) -> Trap:
-    """Return the trap that replaces the text by a fixed one."""
+    """Return the trap (a change of a text) that replaces any text by a fixed one."""
     return lambda _, source: text
 
 
 def make_append_trap(more: bytes) -> Trap:
-    """Return the trap that appends bytes."""
+    """Return the trap (a change of a text) that appends bytes."""
     return lambda text, source: text + more
 
 
 def make_size_trap(size: int) -> Trap:
-    """Return the trap that repeats the text up to `size` bytes."""
+    """Return the trap (a change of a text) that repeats the text up to `size` bytes."""
 
     def make(text: bytes, source: RandomSource) -> bytes:
         whole = text or b"x"
@@ -126,4 +126,4 @@ DIGITS: Mapping[str, Trap] = {
     "a blank behind": make_append_trap(b" "),
     "other digits": instead("\u0661\u0662".encode()),
 }
-"""Words that are no number of this kind, or too large a number."""
+"""Replacements of a decimal number that are no number, too large, or oddly written."""

@@ -10,13 +10,16 @@ from wireproof_spec.protocol import UnknownProtocol, find_protocol
 
 
 class Observations(Struct, frozen=True, rename={"within": "in"}):
-    """The sentences of one protocol; ``within`` has those for some cases, by case prefix."""
+    """Sentences that explain the words of a protocol's observations to readers of a report.
+
+    ``words`` maps each word to its sentence; ``within`` has those for some cases, by case prefix.
+    """
 
     words: Mapping[str, str] = field(default_factory=dict[str, str])
     within: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
 
     def sentence(self, word: str, case: str = "") -> str | None:
-        """Return the sentence for one word of an observation, or None if it has none."""
+        """Return the sentence that explains a word of an observation, or None if there is none."""
         prefixes = [prefix for prefix in self.within if _is_below(case, prefix)]
         tables = [self.within[each] for each in sorted(prefixes, key=len, reverse=True)]
         found = (_find(table, word) for table in (*tables, self.words))
@@ -25,7 +28,7 @@ class Observations(Struct, frozen=True, rename={"within": "in"}):
 
 @functools.cache
 def load_observations(protocol: str) -> Observations:
-    """Read the sentences of a protocol; empty if it has no such file."""
+    """Read the sentences that explain a protocol's observations; empty if it has no such file."""
     try:
         file = find_protocol(protocol).folder() / "observations.toml"
         text = file.read_text(encoding="utf-8")

@@ -1,0 +1,150 @@
+"""Traffic between a client and a node of NSQ, and what the checks of the proxy find in it."""
+
+import json
+from collections.abc import Iterable, Mapping
+
+from wireproof_kit.clients.events import Event
+from wireproof_kit.nsq.proxy.broker_checks import Positions
+from wireproof_kit.nsq.proxy.part import (
+    CLAUSES,
+    OPENING,
+    OPENING_LOOKUP,
+    OPENING_ORDERED,
+    OPENING_PARTITION,
+    NsqWatcher,
+)
+from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.decoding import encode
+from wireproof_spec.nsq.frame import message_frame, response_frame
+from wireproof_spec.nsq.message import Extend, Message, message_schema
+from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
+from wireproof_spec.strict_json import JsonValue
+
+OK = response_frame(b"OK")
+BEAT = response_frame(b"_heartbeat_")
+GRANTED = {"max_rdy_count": 100, "msg_timeout": 1000, "tls_v1": False, "snappy": False}
+NO_FIELDS: Mapping[str, JsonValue] = {}
+
+
+class Traffic:
+    """A connection to a node, and what its bytes show; time stands still unless it is moved."""
+
+    def __init__(self, positions: Positions | None = None, conn: str = "nsqd1.1") -> None:
+        self.watcher = NsqWatcher(conn, positions if positions is not None else Positions(100))
+        self.events: list[Event] = []
+        self.at = 0.0
+        self.shown: dict[str, list[str]] = {}
+        """What each clause's violations were; empty texts where it held."""
+
+    def client(self, *data: bytes) -> "Traffic":
+        return self._pass(b"".join(data), by_client=True)
+
+    def broker(self, *data: bytes) -> "Traffic":
+        return self._pass(b"".join(data), by_client=False)
+
+    def _pass(self, data: bytes, *, by_client: bool) -> "Traffic":
+        for event in self.watcher.decode(self.at, data, by_client=by_client):
+            self.events.append(event)
+            for each in self.watcher.see(event):
+                self.shown.setdefault(each.clause, []).append(each.what)
+        return self
+
+    def deviating(self) -> set[str]:
+        return {clause for clause, found in self.shown.items() if any(found)}
+
+    def conforming(self) -> set[str]:
+        return set(self.shown) - self.deviating()
+
+
+def sized(body: bytes) -> bytes:
+    return len(body).to_bytes(4, "big") + body
+
+
+def identified(fields: Mapping[str, JsonValue] = NO_FIELDS) -> Traffic:
+    """Return a connection that has been identified."""
+    body = json.dumps({"client_id": "c", "feature_negotiation": True, **fields}).encode()
+    traffic = Traffic().client(b"  V2IDENTIFY\n", sized(body))
+    return traffic.broker(response_frame(json.dumps(GRANTED).encode()))
+
+
+def subscribed(
+    command: bytes = b"SUB t c 0\n", ready: int = 1, fields: Mapping[str, JsonValue] = NO_FIELDS
+) -> Traffic:
+    return identified(fields).client(command).broker(OK).client(b"RDY %d\n" % ready)
+
+
+def message(
+    number: int,
+    *,
+    trace: int = 0,
+    attempts: int = 1,
+    extend: Extend | None = None,
+    place: tuple[int, int] | None = None,
+) -> bytes:
+    offset, size = place or (None, None)
+    value = Message(1, attempts, number, trace, extend, offset, size, b"body")
+    schema = message_schema(extend=extend is not None, ordered=place is not None)
+    return message_frame(encode(schema, value))
+
+
+def tagged(tag: str) -> bytes:
+    return message(1, extend=header({"##client_dispatch_tag": tag}))
+
+
+def finish(number: int, trace: int = 0) -> bytes:
+    return b"FIN " + number.to_bytes(8, "big") + trace.to_bytes(8, "big") + b"\n"
+
+
+def requeue(number: int) -> bytes:
+    return b"REQ " + number.to_bytes(8, "big") + bytes(8) + b" 0\n"
+
+
+def header(value: JsonValue) -> Extend:
+    return Extend(4, json.dumps(value).encode())
+
+
+def pub_ext(value: object) -> bytes:
+    data = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return b"PUB_EXT t 0\n" + sized(len(data).to_bytes(2, "big") + data + b"body")
+
+
+def pub_trace(trace: int) -> bytes:
+    return b"PUB_TRACE t 0\n" + sized(trace.to_bytes(8, "big") + b"body")
+
+
+def traced(internal: int, trace: int, offset: int = 0, size: int = 40) -> bytes:
+    return response_frame(encode(TRACE_RESPONSE, TraceResponse(internal, trace, offset, size)))
+
+
+PUB = b"PUB t 0\n" + sized(b"body")
+Row = tuple[Traffic, str, bool]
+"""Traffic, the clause it is about, and whether the clause holds."""
+
+
+def check_row(row: Row) -> None:
+    """The traffic shows what it says of its clause, and violates no other."""
+    traffic, clause, holds = row
+    assert clause in (traffic.conforming() if holds else traffic.deviating())
+    assert traffic.deviating() == (set() if holds else {clause})
+
+
+def check_each_clause_has_rows(rows: Iterable[Row], role: str) -> None:
+    """Each clause that binds the role has traffic of both kinds, unless other tests show it."""
+    rows = tuple(rows)
+    others = {clause for clause in CLAUSES if role_of(clause) == role}
+    others -= {*opening_clauses(), "smart.order.position"}
+    assert {clause for _, clause, holds in rows if holds} == others
+    assert {clause for _, clause, holds in rows if not holds} == others
+
+
+def role_of(clause_id: str) -> str:
+    clause = load_catalogue("nsq").clause(clause_id)
+    assert clause is not None
+    return clause.role
+
+
+def opening_clauses() -> set[str]:
+    """Return the clauses that the beginning of each connection shows."""
+    cases = (*OPENING, *OPENING_PARTITION, *OPENING_ORDERED, *OPENING_LOOKUP)
+    clauses = [load_catalogue("nsq").clause_of(case) for case in cases]
+    return {clause.id for clause in clauses if clause is not None}

@@ -1,0 +1,98 @@
+"""Each clause that binds a client: traffic that holds it, and traffic that breaks it."""
+
+import pytest
+from nsq_traffic import (
+    BEAT,
+    PUB,
+    Row,
+    Traffic,
+    check_each_clause_has_rows,
+    check_row,
+    finish,
+    identified,
+    message,
+    pub_ext,
+    subscribed,
+)
+
+
+def beaten(count: int, answer: bytes = b"") -> Traffic:
+    """Return a connection with a heartbeat each second, and this answer to each."""
+    traffic = identified()
+    for number in range(count):
+        traffic.at = float(number)
+        traffic.broker(BEAT).client(answer)
+    return traffic
+
+
+ROWS: dict[str, Row] = {
+    "commands": (identified(), "smart.client-send.well-formed", True),
+    "no-command": (
+        identified().client(b"PUB t 0\n\xff\xff\xff\xff"),
+        "smart.client-send.well-formed",
+        False,
+    ),
+    "no-magic": (Traffic().client(b"  V1IDENTIFY\n"), "smart.client-send.well-formed", False),
+    "fin": (subscribed().broker(message(7)).client(finish(7)), "smart.client-send.finish", True),
+    "fin-of-nothing": (
+        subscribed().broker(message(7)).client(finish(8)),
+        "smart.client-send.finish",
+        False,
+    ),
+    "fin-without-trace": (
+        subscribed().broker(message(7, trace=5)).client(finish(7)),
+        "smart.client-send.finish",
+        False,
+    ),
+    "beats": (
+        identified().broker(BEAT).client(b"NOP\n").broker(BEAT).client(b"NOP\n"),
+        "smart.client.heartbeat",
+        True,
+    ),
+    "beats-late": (
+        beaten(2).client(b"NOP\n", b"NOP\n").broker(BEAT),
+        "smart.client.heartbeat",
+        True,
+    ),
+    "beats-unanswered": (beaten(3), "smart.client.heartbeat", False),
+    "nop": (identified().broker(BEAT).client(b"NOP\n"), "smart.client.heartbeat-nop", True),
+    "no-nop": (
+        beaten(3, PUB),
+        "smart.client.heartbeat-nop",
+        False,
+    ),
+    "rdy": (subscribed(ready=100), "smart.client-send.ready", True),
+    "rdy-too-many": (subscribed(ready=101), "smart.client-send.ready", False),
+    "pub-ext": (identified().client(pub_ext({"a": "b"})), "ext.client-header.publish", True),
+    "pub-ext-list": (identified().client(pub_ext([1])), "ext.client-header.publish", False),
+    "pub-ext-text": (identified().client(pub_ext(b"{a}")), "ext.client-header.publish", False),
+    "tag": (
+        identified().client(pub_ext({"##client_dispatch_tag": "A"})),
+        "ext.client-header.tag",
+        True,
+    ),
+    "tag-number": (
+        identified().client(pub_ext({"##client_dispatch_tag": 1})),
+        "ext.client-header.tag",
+        False,
+    ),
+    "trace": (identified().client(pub_ext({"##trace_id": "1"})), "ext.client-header.trace", True),
+    "trace-number": (
+        identified().client(pub_ext({"##trace_id": 1})),
+        "ext.client-header.trace",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_traffic_shows_a_clause_and_no_other_violation(name: str) -> None:
+    check_row(ROWS[name])
+
+
+def test_every_clause_has_traffic_of_both_kinds() -> None:
+    check_each_clause_has_rows(ROWS.values(), "client")
+
+
+def test_heartbeats_that_come_together_may_be_answered_together() -> None:
+    assert "smart.client.heartbeat" not in identified().broker(*[BEAT] * 20).shown

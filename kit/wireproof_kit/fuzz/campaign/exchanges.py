@@ -1,0 +1,87 @@
+"""Exchanges for findings: what cases send, planned, or recorded while it is sent once more."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+from wireproof_kit.fuzz.campaign.restarts import RESTARTED
+from wireproof_kit.fuzz.case import Case, Step
+from wireproof_kit.fuzz.send.engine import Engine
+from wireproof_kit.fuzz.triage.anomaly import Anomaly
+from wireproof_kit.wire.transcript import Transcript
+
+
+def planned_exchange(cases: Sequence[Case], enter: Callable[[str], Sequence[Step]]) -> Transcript:
+    """Return a transcript of the bytes that cases would send, without sending them.
+
+    ``enter`` returns the steps that bring a connection into a state.
+    """
+    transcript = Transcript()
+    for case in cases:
+        if case.is_restart:
+            transcript.add("note", "", note=RESTARTED)
+            continue
+        names: dict[int, str] = {}
+        for step in case.steps:
+            if step.connection not in names:
+                names[step.connection] = name = transcript.connection_label()
+                transcript.add("open", name)
+                for first in enter(case.state):
+                    transcript.add("send", name, data=first.data)
+            transcript.add("send", names[step.connection], data=step.data)
+        for name in names.values():
+            transcript.add("close", name, note="sending direction only")
+    return transcript
+
+
+RECORDINGS: Final = 3
+"""How often cases are sent to record a transcript that shows the finding.
+
+It showed in most of several runs before.
+"""
+NOT_SHOWN: Final = "the finding did not show in this run, which is recorded for its bytes only"
+
+Recorded: TypeAlias = tuple[Transcript, set[str]]
+"""The transcript of cases that were sent, and the rules that the target violated."""
+
+
+def record_until_shown(
+    record: Callable[[], Recorded], *, wanted: str | None, is_over: Callable[[], bool]
+) -> Transcript:
+    """Call ``record`` until a transcript shows the wanted rule violated, a few times at most.
+
+    Return the last transcript, with a note if it does not show that.
+    """
+    transcript, shown = record()
+    for _ in range(RECORDINGS - 1):
+        if wanted is None or wanted in shown or is_over():
+            break
+        transcript, shown = record()
+    if wanted is not None and wanted not in shown:
+        transcript.add("note", "", note=NOT_SHOWN)
+    return transcript
+
+
+def record_once(
+    cases: Sequence[Case],
+    engine: Callable[[], Engine | None],
+    restart: Callable[[Case], Sequence[Anomaly]],
+    until: float,
+) -> Recorded:
+    """Send cases one by one until a time; return the transcript and the violated rules.
+
+    ``engine`` returns the engine that sends the next case: it changes at a ``restart`` of the
+    target.
+    """
+    transcript, shown = Transcript(), set[str]()
+    for case in cases:
+        sender = engine()
+        if case.is_restart:
+            transcript.add("note", "", note=RESTARTED)
+            shown |= {each.trouble.violated for each in restart(case)}
+        elif sender is not None:
+            found = sender.perform_one(case, transcript)
+            shown |= {found.trouble.violated} if found is not None else set()
+        if time.monotonic() > until:
+            break
+    return transcript, shown

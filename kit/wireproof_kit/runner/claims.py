@@ -1,0 +1,70 @@
+"""What a target can do and which readings it follows, as the probes of a run show."""
+
+from collections.abc import Mapping
+
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.runner.activity import Activity
+from wireproof_kit.runner.engine import transcript_record
+from wireproof_kit.targets.session import Probe, Session
+from wireproof_kit.verdicts.judge import claim_state
+from wireproof_spec.clauses.catalogue import Capability, Catalogue, matches
+from wireproof_spec.record import BindingRecord, ClaimRecord
+
+
+def probe_claims(
+    session: Session, catalogue: Catalogue, claimed: Mapping[str, bool], activity: Activity
+) -> dict[str, ClaimRecord]:
+    """Return what the probes of all capabilities show.
+
+    Raises:
+        UsageFault: an unknown capability is claimed.
+    """
+    unknown = set(claimed) - {capability.id for capability in catalogue.capabilities}
+    if unknown:
+        known = ", ".join(capability.id for capability in catalogue.capabilities)
+        raise UsageFault(f"claim {sorted(unknown)[0]!r} is unknown; known claims: {known}")
+    claims: dict[str, ClaimRecord] = {}
+    for capability in catalogue.capabilities:
+        activity.begin(f"the probe of {capability.id}, and the topics that it needs")
+        said = claimed.get(capability.id)
+        probe = _probe(session, capability)
+        seen = probe.observation.value
+        state = claim_state(capability, seen, claimed=said is True)
+        claims[capability.id] = ClaimRecord(
+            state="absent" if said is False else state,
+            observation=seen,
+            claimed=said is True,
+            transcript=transcript_record(probe.transcript),
+            note=probe.observation.note,
+        )
+    return claims
+
+
+def _probe(session: Session, capability: Capability) -> Probe:
+    """Return what the first witness of a capability shows that shows it, else the probe's own."""
+    first = session.probe_capability(capability.probe)
+    if matches(first.observation.value, capability.shown_by):
+        return first
+    for witness in capability.witnesses:
+        probe = session.probe_capability(witness)
+        if matches(probe.observation.value, capability.shown_by):
+            return probe
+    return first
+
+
+def bind_readings(
+    session: Session, catalogue: Catalogue, activity: Activity
+) -> dict[str, BindingRecord]:
+    """Return the readings that the probes of all decisions show, and bind them."""
+    bound: dict[str, BindingRecord] = {}
+    for decision in catalogue.decisions:
+        activity.begin(f"the probe of the reading {decision.id}")
+        probe = session.probe_reading(decision.probe)
+        seen = probe.observation.value
+        bound[decision.id] = BindingRecord(
+            reading=decision.find_shown(seen),
+            observation=seen,
+            transcript=transcript_record(probe.transcript),
+        )
+    session.bind({name: binding.reading for name, binding in bound.items()})
+    return bound
