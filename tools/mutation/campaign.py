@@ -16,6 +16,7 @@ from mutants import Mutant, generate
 from places import lines_of
 from spread import Brokers, spread
 
+from wireproof_kit.runner.claims import Probed
 from wireproof_kit.runner.instance import Instance
 
 CHUNKS = 12
@@ -84,9 +85,9 @@ class Campaign:
             told = json.loads(line)
             self.outcomes[told["key"]] = told
 
-    def clean(self, mode: str) -> case_runs.Clean:
+    def clean(self, mode: str) -> Probed:
         """Return what the reference without a mutant showed in a mode."""
-        return msgspec.json.decode(self._place("clean", mode).read_bytes(), type=case_runs.Clean)
+        return msgspec.json.decode(self._place("clean", mode).read_bytes(), type=Probed)
 
     def odd(self) -> list[str]:
         """Return lines on cases that do not conform soon on the reference: they judge nothing."""

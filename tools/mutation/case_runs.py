@@ -3,12 +3,12 @@
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from unittest import mock
 
 from spread import PROTOCOL, Brokers
 
 from wireproof_kit.nsq import patience
+from wireproof_kit.runner.claims import Probed
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import Engine, RunOptions, judge_record
 from wireproof_kit.runner.instance import Instance
@@ -32,14 +32,6 @@ SLOW_S = 6.0
 CONFORMING = ("pass", "reading")
 
 
-@dataclass(frozen=True)
-class Clean:
-    """What the reference without a mutant showed: its claims and readings."""
-
-    claims: dict[str, ClaimRecord]
-    readings: dict[str, BindingRecord]
-
-
 @contextmanager
 def fork_brokers(brokers: Brokers, mode: str) -> Iterator[None]:
     """Let the kit start forked brokers as its local reference as long as the context lasts."""
@@ -51,24 +43,18 @@ def fork_brokers(brokers: Brokers, mode: str) -> Iterator[None]:
         yield
 
 
-def open_run(mode: str, clean: Clean | None, *, seconds: float = PATIENCE_S) -> Run:
-    """Open a run of the kit against a forked broker.
-
-    With the claims and readings of a clean run, nothing is probed.
-    """
-    options = ("--dialect", MODES[mode][0])
-    plan = RunPlan(
-        url=REFERENCE, protocol=PROTOCOL, seed=1, timeout=seconds, reference_options=options
+def open_run(mode: str, clean: Probed | None, *, seconds: float = PATIENCE_S) -> Run:
+    """Open a run against a forked broker; with a clean run's claims and readings, unprobed."""
+    return Run.open(
+        RunPlan(
+            url=REFERENCE,
+            protocol=PROTOCOL,
+            seed=1,
+            timeout=seconds,
+            reference_options=("--dialect", MODES[mode][0]),
+            probed=clean,
+        )
     )
-    if clean is None:
-        return Run.open(plan)
-    with (
-        mock.patch("wireproof_kit.runner.run.probe_claims", return_value=clean.claims),
-        mock.patch("wireproof_kit.runner.run.bind_readings", return_value=clean.readings),
-    ):
-        run = Run.open(plan)
-    run.session.bind({name: bound.reading for name, bound in clean.readings.items()})
-    return run
 
 
 def engine(run: Run) -> Engine:

@@ -13,6 +13,8 @@ import trial
 from mutants import PACKAGE, Mutant, of_source
 from spread import Brokers, spread
 
+from wireproof_kit.runner.claims import Probed
+
 LIST = Path(__file__).with_name("known.toml")
 SLOTS = 2
 WITHIN_S = 60.0
@@ -46,7 +48,7 @@ def run(tree: Path) -> int:
         if "lost" in said:
             print(f"the clean reference cannot be probed: {said['lost']}")
             return 2
-    clean = msgspec.json.decode(place.read_bytes(), type=case_runs.Clean)
+    clean = msgspec.json.decode(place.read_bytes(), type=Probed)
 
     def work(brokers: Brokers, known: Known) -> dict[str, object]:
         chosen = [item for item in items if item.is_selected_by(known.cases)]

@@ -11,6 +11,7 @@ import case_runs
 from msgspec import json as typed
 from spread import Brokers
 
+from wireproof_kit.runner.claims import Probed
 from wireproof_kit.runner.engine import Engine
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.run import Run
@@ -25,9 +26,7 @@ def probe_clean(brokers: Brokers, mode: str, out: Path) -> None:
         run.close()
 
 
-def note(
-    brokers: Brokers, mode: str, items: Sequence[Instance], clean: case_runs.Clean, out: Path
-) -> None:
+def note(brokers: Brokers, mode: str, items: Sequence[Instance], clean: Probed, out: Path) -> None:
     """Run cases one at a time; write functions, lines, verdict and seconds of each as JSON.
 
     The key ``""`` has what is called before any case.

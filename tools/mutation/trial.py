@@ -8,6 +8,7 @@ import case_runs
 from spread import Brokers
 
 from wireproof_kit.errors import KitError
+from wireproof_kit.runner.claims import Probed
 from wireproof_kit.runner.engine import Engine
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.run import Run
@@ -45,7 +46,7 @@ def try_mutant(
     mutant: object,
     mode: str,
     items: Sequence[Instance],
-    clean: case_runs.Clean,
+    clean: Probed,
 ) -> dict[str, object]:
     """Run cases against a broker with a mutant; return the fields of the outcome."""
     started = time.monotonic()
@@ -55,7 +56,7 @@ def try_mutant(
     return {**asdict(outcome), "seconds": round(time.monotonic() - started, 3)}
 
 
-def _try(mode: str, items: Sequence[Instance], clean: case_runs.Clean) -> Outcome:
+def _try(mode: str, items: Sequence[Instance], clean: Probed) -> Outcome:
     try:
         run = _open_run(mode, clean)
     except KitError as error:
@@ -68,7 +69,7 @@ def _try(mode: str, items: Sequence[Instance], clean: case_runs.Clean) -> Outcom
     return trial.end()
 
 
-def _open_run(mode: str, clean: case_runs.Clean) -> Run:
+def _open_run(mode: str, clean: Probed) -> Run:
     """Open a run; a broker that was not ready in time gets a second chance, with patience."""
     try:
         return case_runs.open_run(mode, clean)

@@ -42,11 +42,6 @@ def is_marked(story: Story) -> bool:
     return story.first(Marked) is not None
 
 
-def all_of(*questions: Until) -> Until:
-    """Return a condition on the events that holds if all of these conditions hold."""
-    return lambda story: all(question(story) for question in questions)
-
-
 def any_of(*questions: Until) -> Until:
     """Return a condition on the events that holds if one of these conditions holds."""
     return lambda story: any(question(story) for question in questions)

@@ -54,10 +54,6 @@ class Conversation:
         """Return id and bytes of the first request, which opens the driver with settings."""
         return self.request(OPEN, {"version": VERSION, "settings": dict(settings)})
 
-    def list_owed(self) -> Mapping[int, str]:
-        """Return the operations that the driver has not answered yet, by request id."""
-        return self._asked
-
     def _check(self, line: Line) -> None:
         if isinstance(line, Hello):
             self._greet(line)

@@ -21,7 +21,7 @@ from wireproof_spec.iggy.bodies.send_messages import SentMessage
 class HttpServer:
     """One case's access to the target's HTTP API, its control API and its data directory.
 
-    If ``polls_again``, what was polled is polled a second time, and that is what the case sees.
+    If ``polls_again``, each poll is repeated, and the case sees the second response.
     """
 
     def __init__(self, access: Access, *, transcript: Transcript, patience: Patience) -> None:

@@ -37,8 +37,7 @@ PREPARING = PUSH
 class Server(HttpServer):
     """One case's access to the target; not thread-safe; closing it deletes its topics.
 
-    A case's preparing requests go over TCP, or over HTTP if ``over_http``. If ``polls_again``,
-    each poll is repeated, and the case sees the second response.
+    A case's preparing requests go over TCP, or over HTTP if ``over_http``.
     """
 
     def __init__(self, access: Access, *, transcript: Transcript, patience: Patience) -> None:

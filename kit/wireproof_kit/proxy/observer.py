@@ -27,7 +27,7 @@ class Listener(Protocol):
         ...
 
     def deviation(self, entry: Entry) -> None:
-        """Receive the first observation that a clause was broken."""
+        """Receive the first observation, for each clause, that the clause was broken."""
         ...
 
 

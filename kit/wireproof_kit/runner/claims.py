@@ -1,6 +1,7 @@
 """What a target can do and which readings it follows, as the probes of a run show."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.activity import Activity
@@ -11,14 +12,29 @@ from wireproof_spec.clauses.catalogue import Capability, Catalogue, matches
 from wireproof_spec.record import BindingRecord, ClaimRecord
 
 
-def probe_claims(
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """The claims and the readings that the probes of a target showed."""
+
+    claims: dict[str, ClaimRecord]
+    readings: dict[str, BindingRecord]
+
+
+def probe_target(
     session: Session, catalogue: Catalogue, claimed: Mapping[str, bool], activity: Activity
-) -> dict[str, ClaimRecord]:
-    """Return what the probes of all capabilities show.
+) -> Probed:
+    """Run the probes of all capabilities and of all readings.
 
     Raises:
         UsageFault: an unknown capability is claimed.
     """
+    claims = _probe_claims(session, catalogue, claimed, activity)
+    return Probed(claims, _probe_readings(session, catalogue, activity))
+
+
+def _probe_claims(
+    session: Session, catalogue: Catalogue, claimed: Mapping[str, bool], activity: Activity
+) -> dict[str, ClaimRecord]:
     unknown = set(claimed) - {capability.id for capability in catalogue.capabilities}
     if unknown:
         known = ", ".join(capability.id for capability in catalogue.capabilities)
@@ -52,10 +68,9 @@ def _probe(session: Session, capability: Capability) -> Probe:
     return first
 
 
-def bind_readings(
+def _probe_readings(
     session: Session, catalogue: Catalogue, activity: Activity
 ) -> dict[str, BindingRecord]:
-    """Return the readings that the probes of all decisions show, and bind them."""
     bound: dict[str, BindingRecord] = {}
     for decision in catalogue.decisions:
         activity.begin(f"the probe of the reading {decision.id}")
@@ -66,5 +81,4 @@ def bind_readings(
             observation=seen,
             transcript=transcript_record(probe.transcript),
         )
-    session.bind({name: binding.reading for name, binding in bound.items()})
     return bound

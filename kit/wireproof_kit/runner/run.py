@@ -11,7 +11,7 @@ from typing import Self
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import kit_part, list_with_reference, protocol_of, read_target
 from wireproof_kit.runner.activity import Activity
-from wireproof_kit.runner.claims import bind_readings, probe_claims
+from wireproof_kit.runner.claims import Probed, probe_target
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
@@ -59,6 +59,8 @@ class RunPlan:
     passing: bool = False
     command: str = ""
     reference_options: tuple[str, ...] = ()
+    probed: Probed | None = None
+    """What probes of the same target showed before; the target is then not probed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +149,12 @@ class Run:
         try:
             own = _of_target(target.protocol, instances, is_client=target.is_client())
             session.begin(_count_needed(item for item in own if _is_asked_for(plan, item)))
-            claims = probe_claims(session, catalogue, plan.claims, activity)
-            readings = bind_readings(session, catalogue, activity)
+            probed = plan.probed or probe_target(session, catalogue, plan.claims, activity)
+            session.bind({name: bound.reading for name, bound in probed.readings.items()})
         except BaseException:
             session.close()
             raise
-        bench = JudgeContext(catalogue, claims, readings, plan.reading)
+        bench = JudgeContext(catalogue, probed.claims, probed.readings, plan.reading)
         return cls(plan, seed, target, session, catalogue, bench, embedded)
 
     def choose(self, instances: Sequence[Instance]) -> Choice:

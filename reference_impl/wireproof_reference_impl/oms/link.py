@@ -42,7 +42,7 @@ class AdapterSource:
 
 
 class Link:
-    """Adapts an HTTP connection to the interface that the shell serves."""
+    """Adapts an HTTP connection to the interface that the server's I/O loop drives."""
 
     def __init__(self, source: AdapterSource, client: str) -> None:
         self._source = source

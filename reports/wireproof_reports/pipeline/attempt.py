@@ -59,11 +59,11 @@ _META = "spark.databricks.delta.commitInfo.userMetadata"
 
 
 class Conflict(Exception):
-    """Another writer wrote meanwhile; nothing of this attempt was added, so it may be repeated."""
+    """Raised if another writer wrote meanwhile; nothing was added: the batch may be repeated."""
 
 
 class Attempt:
-    """One batch being added: call `begin`, append to tables, publish last."""
+    """An attempt to add one batch to a history: `begin`, append to tables, publish last."""
 
     def __init__(self, spark: SparkSession, history: str, state: Published, kit: str) -> None:
         self.spark = spark
@@ -76,11 +76,11 @@ class Attempt:
 
     @property
     def batch(self) -> int:
-        """The number of this batch, which all its rows have."""
+        """The number of the batch that is added; all its rows have this number."""
         return self.state.note.batch + 1
 
     def append(self, table: str, rows: DataFrame, count: int) -> None:
-        """Write the batch's rows of a table in one commit.
+        """Write the batch's rows of one table in one commit; readers do not see them yet.
 
         Raises:
             Conflict: another writer has written to the table meanwhile.
@@ -142,7 +142,7 @@ class Attempt:
                 self._rewrite(table, f"DELETE FROM {name}" if base == NO_TABLE else back, head[0])
 
     def compact(self) -> None:
-        """Let Delta merge small files.
+        """Merge small files of the history's tables by Delta.
 
         Raises:
             Conflict: another writer has written meanwhile.
@@ -210,7 +210,7 @@ def begin(
     take_over: bool = False,
     wait_s: float = WAIT_S,
 ) -> Generator[Attempt]:
-    """Yield an attempt at the published state; the rows of a killed attempt are removed.
+    """Start to add a batch after the published state; remove the rows of a killed attempt.
 
     Raises:
         HistoryFault: another process is writing, and did not end in time.

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class CatalogueFault(Exception):
-    """The catalogue contradicts itself: a mistake of ours, described in one sentence."""
+    """Raised if the catalogue contradicts itself: a mistake of ours, described in one sentence."""
 
 
 class _Decisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,7 +33,7 @@ class _Revisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @functools.cache
 def load_catalogue(protocol: str) -> Catalogue:
-    """Read and cross-check a protocol's catalogue.
+    """Read a protocol's catalogue from its TOML files and check it.
 
     Raises:
         CatalogueFault: a file does not fit its schema, or an id is unknown or duplicate.
@@ -60,7 +60,7 @@ def load_catalogue(protocol: str) -> Catalogue:
 
 
 def named_fault(case: str, observation: str) -> str:
-    """Return the fault that an observation of a case names, as `Catalogue.flaw`; else ""."""
+    """Return the fault that a case's observation names, as `Catalogue.flaw` does; else ""."""
     try:
         return load_catalogue(case.partition("/")[0]).flaw(observation)
     except UnknownProtocol:
@@ -68,7 +68,7 @@ def named_fault(case: str, observation: str) -> str:
 
 
 def faults(catalogue: Catalogue) -> Iterator[str]:
-    """Return the contradictions in a catalogue, one sentence each."""
+    """Yield the contradictions in a catalogue, one sentence each."""
     seen: set[str] = set()
     for clause in catalogue.clauses():
         yield from _clause_faults(catalogue, clause, seen)
@@ -78,7 +78,7 @@ def faults(catalogue: Catalogue) -> Iterator[str]:
 
 
 def is_above_origin(clause: Clause) -> bool:
-    """Return True if the level of a clause is higher than its origin bears.
+    """Return True if a clause has a higher level than its origin permits.
 
     Only what a text, its base or a premise says is a must. What is only seen on real peers is
     observed at most, unless each case of the clause is judged by a reading that the target binds.

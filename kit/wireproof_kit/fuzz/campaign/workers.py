@@ -182,11 +182,16 @@ def campaign_at(
     target = None if place.protocol else read_target(place.url, place.keys)
     if target is not None and target.is_client():
         yield ClientCampaign(
-            plan, partial(_open_client, target, place.timeout_s), listener, is_interrupted
+            plan=plan,
+            open_session=partial(_open_client, target, place.timeout_s),
+            listener=listener,
+            is_interrupted=is_interrupted,
         )
         return
     with fuzz_target_at(place, server) as fuzz_target:
-        yield Campaign(plan, fuzz_target, listener, is_interrupted)
+        yield Campaign(
+            plan=plan, fuzz_target=fuzz_target, listener=listener, is_interrupted=is_interrupted
+        )
 
 
 def _open_client(target: Target, timeout_s: float | None) -> ClientFuzzSession:

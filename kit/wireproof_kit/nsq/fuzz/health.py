@@ -57,8 +57,7 @@ RETURNS_S = 0.5
 class BystanderSettings:
     """Topics of the kit's own clients during fuzz cases, and their time limits in seconds.
 
-    ``neighbour`` is a plain topic; from ``watched``, an ext topic, the kit consumes stored
-    messages.
+    ``neighbour`` is a plain topic, ``watched`` the ext topic whose messages the kit consumes.
     """
 
     neighbour: Topic
@@ -73,11 +72,7 @@ class BystanderSettings:
 
 @dataclass(slots=True)
 class Bystanders(Health):
-    """The kit's own clients during fuzz cases, which no case may disturb.
-
-    They are a publisher, a subscriber and an idle client, and connect on first use and after each
-    disturbance.
-    """
+    """The kit's publisher, subscriber and idle client, which no fuzz case may disturb."""
 
     places: BystanderSettings
     token: str
@@ -392,9 +387,8 @@ class Bystanders(Health):
 
 
 def _close(*clients: CaseConnection | None) -> None:
-    for client in clients:
-        if client is not None:
-            client.close()
+    for client in filter(None, clients):
+        client.close()
 
 
 class _Disturbed(Exception):

@@ -8,6 +8,7 @@ from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.observe.observations import observe, observe_absence, observe_delivery
 from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Response
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.frames import fin, pub_ext, rdy, req, touch
 from wireproof_kit.nsq.wire.outgoing import Outgoing, join_pieces
@@ -136,9 +137,11 @@ def test_message_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
     with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         for piece in frame.split(*range(1, len(frame.data))):
             client.send(piece)
-        client.receive()
+        answer = client.receive()
+        if not isinstance(answer, Response):
+            return observe(answer)
 
-        return observe_delivery(consumer.next(), body=body, header=HEADER)
+        return observe_delivery(consumer.next(body), body=body, header=HEADER)
 
 
 @case("nsq/parser/pipelined", clause="ext.publish.accept")
