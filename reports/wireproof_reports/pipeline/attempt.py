@@ -1,15 +1,17 @@
-"""Writes to a history: one batch is an attempt, which is published or leaves nothing.
+"""Adding a batch to a history: an attempt, which is in when it is published.
 
-Writers are told apart by what Delta does. A commit to ``results`` that is not published is a
-claim: its metadata names the process. While that one lives, others wait. Where it was killed, the
-next one says so in ``runs`` with a newer transaction, restores the tables to what was published,
-and goes on; should the killed one's Java still commit something, Delta leaves it out of ``runs``
-(its transaction is older), and the writer sees that a version is not the one it expected.
+One process writes at a time: its Java holds a lock (see `owner`). A commit to ``results`` that is
+not published is a claim: its metadata names the process. Where that one was killed, the next one
+says so in ``runs`` with a newer transaction, restores the tables to what was published, and goes
+on. Machines that share an object store share no lock. Should one that was taken for killed still
+commit something, Delta leaves it out of ``runs`` (its transaction is older), and the writer sees
+that a version is not the one it expected.
 """
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
@@ -33,7 +35,13 @@ from wireproof_reports.pipeline.history import (
     read_published,
     stats_columns,
 )
-from wireproof_reports.pipeline.owner import in_words, is_alive, own_name
+from wireproof_reports.pipeline.owner import (
+    POLL_S,
+    in_words,
+    is_alive,
+    only_writer,
+    own_name,
+)
 from wireproof_reports.pipeline.place import HistoryFault
 from wireproof_reports.pipeline.session import ERRORS, run_sql
 from wireproof_spec.history import FIRST, LAST, PARTITIONS, TABLES
@@ -41,7 +49,6 @@ from wireproof_spec.history import FIRST, LAST, PARTITIONS, TABLES
 TRANSACTIONS = "wireproof-ingest"
 """Delta's ``txnAppId`` of every commit; its ``txnVersion`` is the milliseconds of the attempt."""
 WAIT_S = 600.0
-POLL_S = 0.5
 _CAME_BETWEEN = re.compile(r"\[DELTA_(CONCURRENT_|METADATA_CHANGED|PROTOCOL_CHANGED)")
 """Delta's errors when two make the same table at once; two appends do not hinder each other."""
 _PROPERTIES = {
@@ -77,10 +84,16 @@ class Attempt:
 
         Raises:
             Conflict: another writer has written to the table meanwhile.
+            HistoryFault: Spark wrote more or fewer rows than were read.
         """
         version = self._versions.get(table, NO_TABLE) + 1
         self._write(table, rows, Note(CLAIMED, attempt=self.number, owner=own_name()))
-        self._check(table, version)
+        written = self._check(table, version).written
+        if written != count:
+            raise HistoryFault(
+                f"{self.history}: Spark wrote {written} rows of {table} where {count} were read; "
+                "nothing of this batch is in; run this again"
+            )
         self._versions[table] = version
         self._rows[table] = self._rows.get(table, 0) + count
 
@@ -117,10 +130,9 @@ class Attempt:
         Raises:
             Conflict: another writer has written meanwhile.
         """
-        if self.state.version >= 0:
-            fence = Note(FENCED, attempt=self.number, owner=own_name())
-            self._write(LAST, self.spark.createDataFrame([], spark_schema(TABLES[LAST])), fence)
-            self.number += 1  # or Delta would leave out what this one publishes itself
+        fence = Note(FENCED, attempt=self.number, owner=own_name())
+        self._write(LAST, self.spark.createDataFrame([], spark_schema(TABLES[LAST])), fence)
+        self.number += 1  # or Delta would leave out what this one publishes itself
         for table in TABLES:
             head = entries(self.spark, self.history, table, 1)
             base = self._versions.get(table, NO_TABLE)
@@ -169,10 +181,11 @@ class Attempt:
                 raise Conflict(table) from error
             raise
 
-    def _check(self, table: str, version: int) -> None:
+    def _check(self, table: str, version: int) -> Entry:
         (top,) = entries(self.spark, self.history, table, 1)
         if top.version != version or top.note is None or top.note.attempt != self.number:
             raise Conflict(table)
+        return top
 
 
 class _Setting:
@@ -188,6 +201,7 @@ class _Setting:
         self._spark.conf.unset(self._name)
 
 
+@contextmanager
 def begin(
     spark: SparkSession,
     history: str,
@@ -195,13 +209,18 @@ def begin(
     kit: str = "",
     take_over: bool = False,
     wait_s: float = WAIT_S,
-) -> Attempt:
+) -> Generator[Attempt]:
     """Start to add a batch after the published state; remove the rows of a killed attempt.
 
     Raises:
         HistoryFault: another process is writing, and did not end in time.
         Conflict: another writer wrote meanwhile.
     """
+    with only_writer(spark, history, wait_s):
+        yield _begin(spark, history, kit, take_over, wait_s)
+
+
+def _begin(spark: SparkSession, history: str, kit: str, take_over: bool, wait_s: float) -> Attempt:
     deadline = time.monotonic() + wait_s
     while True:
         state = read_published(spark, history)

@@ -69,6 +69,7 @@ class Entry:
     operation: str
     note: Note | None
     removed: int
+    written: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +164,9 @@ def read_published(spark: SparkSession, history: str) -> Published:
         found = _publications(history, commits)
         if found:
             return found[0]
+    notes = [entry.note.wireproof if entry.note is not None else "" for entry in commits]
+    if commits[-1].version == 0 and set(notes) == {FENCED}:
+        return NOTHING  # all that the history ever had was killed before it was published
     raise HistoryFault(
         f"{history} is no history: the last {MOST_LOOKED_AT} commits of its table {LAST} "
         "name no versions of the others"
@@ -224,6 +228,7 @@ def _entry(row: Row) -> Entry:
         operation=row["operation"],
         note=_note(told),
         removed=int(removed),
+        written=int(metrics.get("numOutputRows", "-1")),
     )
 
 

@@ -7,6 +7,7 @@ read the others, and the tables are written, one commit each (see `history`).
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -212,10 +213,16 @@ def _take_batch(
         taken.refused.extend(read.refused)
         for number in range(TRIES):
             try:
-                attempt = begin(
+                with begin(
                     spark, history, kit=how.kit, take_over=how.take_over, wait_s=how.wait_s
-                )
-                _write(attempt, packed, read, [*refused, *read.refused], taken)
+                ) as attempt:
+                    written = _write(attempt, packed, read, [*refused, *read.refused], taken)
+            except _TakenMeanwhile as error:
+                taken.already += len(error.bundles)
+                left = read.bundles - error.bundles
+                rest = [one for one in batch if one.bundle in left]
+                _take_batch(spark, rest, [*refused, *read.refused], history, how, taken)
+                return
             except Conflict as error:
                 if number == TRIES - 1:
                     raise HistoryFault(
@@ -223,9 +230,19 @@ def _take_batch(
                         "nothing of this batch is in"
                     ) from error
             else:
+                if written and attempt.batch % COMPACT_EVERY == 0:
+                    _compact(spark, history, how.kit)
                 return
     finally:
         packed.unpersist()
+
+
+class _TakenMeanwhile(Exception):
+    """Another ingest has taken some of the same bundles meanwhile."""
+
+    def __init__(self, bundles: set[str]) -> None:
+        super().__init__(len(bundles))
+        self.bundles = bundles
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,21 +289,20 @@ def _write(
     read: _Read,
     refused: Sequence[Refused],
     taken: IngestResult,
-) -> None:
-    """Write a batch's rows, and count what is in once it is published.
+) -> bool:
+    """Write a batch's rows if there are any, and count what is in once it is published.
 
     Raises:
         Conflict: another writer came between.
+        _TakenMeanwhile: the history has some of the bundles by now.
     """
     spark, history = attempt.spark, attempt.history
-    if _find_known(spark, history, attempt.state, sorted(read.bundles)):
-        raise HistoryFault(
-            f"another ingest has taken some of the same bundles into {history} meanwhile; "
-            "nothing of this batch is in; run this again"
-        )
+    known = _find_known(spark, history, attempt.state, sorted(read.bundles))
+    if known:
+        raise _TakenMeanwhile(known)
     refused_rows = list(_new_refused(attempt, refused))
     if not read.bundles and not refused_rows:
-        return
+        return False
     for table in TABLES:
         rows, count = _rows(packed, table), read.rows[table]
         if table == "quarantine" and refused_rows:
@@ -299,19 +315,14 @@ def _write(
     taken.findings += read.rows["findings"]
     if read.rows["quarantine"]:
         taken.quarantined.extend(_list_quarantined(packed))
-    if attempt.batch % COMPACT_EVERY == 0:
-        compact(spark, history, attempt.kit)
+    return True
 
 
-def compact(spark: SparkSession, history: str, kit: str) -> None:
-    """Merge small files of a history by Delta, and publish the merged versions of its tables.
-
-    Raises:
-        Conflict: another writer came between.
-    """
-    attempt = begin(spark, history, kit=kit)
-    attempt.compact()
-    attempt.publish(None)
+def _compact(spark: SparkSession, history: str, kit: str) -> None:
+    """Have Delta merge small files, and publish the versions that have them; or do it later."""
+    with suppress(Conflict, HistoryFault), begin(spark, history, kit=kit, wait_s=0) as attempt:
+        attempt.compact()
+        attempt.publish(None)
 
 
 def _rows(packed: DataFrame, table: str) -> DataFrame:

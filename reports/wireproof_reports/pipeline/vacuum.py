@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import SparkSession
 
-from wireproof_reports.pipeline.attempt import begin
+from wireproof_reports.pipeline.attempt import Attempt, begin
 from wireproof_reports.pipeline.history import (
     KEEP_DAYS,
     Published,
@@ -65,7 +65,12 @@ def vacuum(
         HistoryFault: there is no history, or another ingest is writing.
         Conflict: another writer wrote meanwhile.
     """
-    attempt = begin(spark, history, kit=kit)
+    with begin(spark, history, kit=kit) as attempt:
+        return _vacuum(attempt, keep_days)
+
+
+def _vacuum(attempt: Attempt, keep_days: float) -> Vacuumed:
+    spark, history = attempt.spark, attempt.history
     if attempt.state.version < 0:
         raise HistoryFault(f"{history} is no history: it has no table runs")
     attempt.compact()
