@@ -230,6 +230,7 @@ def test_nothing_is_found_of_a_system_that_is_right(target: str, tmp_path: Path)
         (["oms+http://192.0.2.1:80"], "give --hazardous if it may"),
     ],
 )
+@pytest.mark.process
 def test_what_cannot_be_fuzzed_is_told_in_one_sentence(
     arguments: Sequence[str],
     told: str,
