@@ -57,7 +57,7 @@ class Preset(Struct, frozen=True):
 
 
 def variant(name: str, text: str, settings: Settings, *, not_with: str = "") -> Preset:
-    """Return a legal variant; the string `not_with` names those it cannot be combined with."""
+    """Return a legal variant; `not_with` names, in one string, what it cannot be combined with."""
     return Preset(name, VARIANT, text, settings, not_with=tuple(not_with.split()))
 
 
@@ -70,7 +70,7 @@ def alternative(
     not_with: str = "",
     lacks: str = "",
 ) -> Preset:
-    """Return a permitted alternative; `not_with` names the variants it excludes, as above."""
+    """Return a permitted alternative; `not_with` names, in one string, variants it excludes."""
     return Preset(
         name,
         ALTERNATIVE,
@@ -90,7 +90,10 @@ def parser_fault(
 
 
 def conflicts(preset: Preset, variants: Mapping[str, Preset]) -> tuple[str, ...]:
-    """Return the variants that cannot be combined with one: declared, or with the same setting."""
+    """Return the names of variants that cannot be combined with a preset.
+
+    They are declared, or have the same setting.
+    """
     return tuple(
         other.name
         for other in variants.values()

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -440,22 +441,13 @@ def test_a_full_disk_ends_the_run_with_one_sentence_and_a_readable_bundle(tmp_pa
 
 
 def test_two_runs_at_once_do_not_share_a_bundle(tmp_path: Path) -> None:
-    command = [*COMMAND, "run", "--reference", "nsq/publish", "--bundle", "b.jsonl"]
-    started = [
-        subprocess.Popen(
-            command,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=tmp_path,
-            env=clean_environment(),
-        )
-        for _ in range(2)
-    ]
-    said = [process.communicate(timeout=100)[1] for process in started]
+    command = ("run", "--reference", "nsq/publish", "--bundle", "b.jsonl")
+    with ThreadPoolExecutor() as pool:
+        started = [pool.submit(wireproof, *command, cwd=tmp_path) for _ in range(2)]
+    ended = [each.result() for each in started]
 
-    assert sorted(process.returncode for process in started) == [0, 2]
-    assert any("another run is writing this file; name another" in each for each in said)
+    assert sorted(done.code for done in ended) == [0, 2]
+    assert any("another run is writing this file; name another" in done.err for done in ended)
     assert read_bundle(tmp_path / "b.jsonl").footer is not None
 
 

@@ -5,20 +5,17 @@ Each run must end soon, with exit code 1, 2 or 3, in bounded memory and without 
 
 import os
 import re
-import resource
 import socket
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from bad_line import BadLine
-from cli_process import clean_environment
+from cli_forks import run_forked
+from cli_process import Done, clean_environment
 from liars import LIARS
 from scripted_peer import Script, ScriptedPeer
 
@@ -35,28 +32,11 @@ GIVEN_UP_AFTER_S = 280.0
 MEMORY_BYTES = 3 * 1024**3
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
-    code: int
-    out: str
-    err: str
-
-
-def wireproof(*arguments: str, folder: Path, environment: dict[str, str] | None = None) -> Ended:
-    command = [sys.executable, "-m", "wireproof", *arguments]
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=environment or clean_environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=GIVEN_UP_AFTER_S,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES)),
-    )
-    assert "Traceback" not in done.stderr + done.stdout
-    return Ended(done.returncode, done.stdout, done.stderr)
+def wireproof(*arguments: str, folder: Path) -> Done:
+    limits = (GIVEN_UP_AFTER_S, MEMORY_BYTES)
+    done = Done(*run_forked(arguments, folder, clean_environment(), *limits))
+    assert "Traceback" not in done.err + done.out
+    return done
 
 
 SAYS = {

@@ -30,7 +30,7 @@ from wireproof_reference_impl.nsq.faulty.corners import CORNERS
 from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS
 from wireproof_reference_impl.oms.faulty.corners import CORNERS as OMS_CORNERS
 from wireproof_reference_impl.preset import ALTERNATIVE as LISTED_ALTERNATIVE
-from wireproof_spec.catalogue import Level
+from wireproof_spec.clauses.catalogue import Level
 from wireproof_spec.record import CaseRecord, Verdict
 
 TABLE = Dimensions(

@@ -10,6 +10,7 @@ import functools
 import json
 import os
 import pkgutil
+import resource
 import socket
 import subprocess
 import sys
@@ -29,13 +30,20 @@ def run_forked(
     folder: Path | None,
     environment: Mapping[str, str],
     deadline_s: float,
+    memory_bytes: int = 0,
 ) -> tuple[int, str, str]:
     """Run a command in a fork; return its exit code and what it wrote to stdout and stderr.
+
+    ``memory_bytes`` limits the address space of the command, unless it is 0.
 
     Raises:
         TimeoutError: the command still ran at the deadline; it has been killed.
     """
-    request = {"folder": str(folder or Path.cwd()), "environment": dict(environment)}
+    request = {
+        "folder": str(folder or Path.cwd()),
+        "environment": dict(environment),
+        "memory_bytes": memory_bytes,
+    }
     message = json.dumps({**request, "arguments": arguments}).encode()
     with (
         open(os.devnull, "rb") as nothing,
@@ -81,6 +89,8 @@ def _run(words: list[str]) -> int:
 
     request = json.loads(words[0])
     os.chdir(request["folder"])
+    if most := request["memory_bytes"]:
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
     os.environ.clear()
     os.environ.update(request["environment"])
     sys.argv = ["wireproof", *request["arguments"]]

@@ -4,6 +4,8 @@ Started as a script: reads a name of the corpus a line, answers with a line of J
 each command came to, in code, output, seconds of processor time and megabytes at the most.
 """
 
+import contextlib
+import io
 import json
 import os
 import resource
@@ -86,8 +88,20 @@ def serve() -> None:
     """Answer each name of a line on stdin."""
     for entry in COMMANDS.values():
         resolve(entry.command)
+    _warm_up()
     for line in sys.stdin:
         print(json.dumps(run_all(line.strip())), flush=True)
+
+
+def _warm_up() -> None:
+    """Run each command once, so that its forks need not import and compile the same again."""
+    silence = io.StringIO()
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for name in ("B", "GOOD"):
+            Path(name).write_bytes(hostile.sealed(hostile.lines()))
+        with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence):
+            for arguments in RUNS.values():
+                main(arguments)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ import msgspec
 
 from wireproof_kit.errors import KitError
 from wireproof_kit.selftest.plan import FAULT, Trial
-from wireproof_spec.catalogue import Clause, is_below, load_catalogue
+from wireproof_spec.clauses.catalogue import Clause, is_below
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import find_protocol
 
 TABLE = "dimensions.toml"

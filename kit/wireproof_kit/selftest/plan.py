@@ -52,7 +52,7 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 class RedCase(msgspec.Struct, frozen=True):
-    """A case that failed in a trial although it should not have."""
+    """A case that failed in a trial of the selftest, where it should not have failed."""
 
     case: str
     clause: str
@@ -98,7 +98,7 @@ class TrialResult(msgspec.Struct, frozen=True):
 
 
 def list_trials(protocol: str, kind: str, *, of_client: bool = False) -> tuple[Trial, ...]:
-    """Return the faults or variants that the reference lists, as trials.
+    """Return the faults or permitted variants that the reference lists, as trials.
 
     Faults of its parser are left out, since the fuzzer has to find them. ``of_client``: those of
     the example client.
@@ -120,13 +120,13 @@ def list_trials(protocol: str, kind: str, *, of_client: bool = False) -> tuple[T
 
 
 def random_mixes(variants: Sequence[Trial], *, seed: int, count: int = MIXES) -> tuple[Trial, ...]:
-    """Return ``count`` random mixes of variants that may be combined."""
+    """Return ``count`` trials, each with a random mix of permitted variants of the reference."""
     source = random.Random(seed)
     return tuple(_mix(variants, source, number) for number in range(1, count + 1))
 
 
 def joint_trials(alternatives: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Return trials that together turn on all alternatives, as many in each as can be combined.
+    """Return trials that turn on several alternatives each, as many as can be combined.
 
     An alternative that lacks a capability stays alone: it would hide cases from the others.
     """

@@ -29,7 +29,7 @@ from wireproof_kit.selftest.plan import (
 )
 from wireproof_kit.selftest.shown import accepted_patterns, pattern_shown, reading_shown
 from wireproof_kit.verdicts.judge import missing_capability
-from wireproof_spec.catalogue import Catalogue, matches
+from wireproof_spec.clauses.catalogue import Catalogue, matches
 from wireproof_spec.record import CaseRecord
 
 # Late twins of faults act after 3 s; a case must still be waiting then.
@@ -44,12 +44,13 @@ _RED = ("fail", "unstable")
 
 
 def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
-    """Return the cases to run in a trial, first those that must fail.
+    """Return the cases to run in a trial of the selftest, first those that must fail.
 
-    A fault has all cases of its clauses and the other cases of their interfaces, a variant or a
-    mix the cases of all interfaces. Cases that must not fail are all taken if ``trial.every``;
-    otherwise one case of each function, of a third of the functions or, for a mix, of a quarter:
-    other functions in each trial, and at least one case of each clause.
+    For a fault, these are all cases of the clauses that it breaks and the other cases of their
+    interfaces; for a permitted variant or a mix of variants, cases of all interfaces. Cases that
+    must not fail are all taken if ``trial.every``; otherwise one case of each function, of a third
+    of the functions or, for a mix, of a quarter: other functions in each trial, and at least one
+    case of each clause.
     """
     if trial.kind != FAULT:
         return _draw_cases(trial, instances)
@@ -94,10 +95,10 @@ def interface(case_id: str) -> str:
 
 
 def run_trial(trial: Trial, url: str, protocol: str, instances: Sequence[Instance]) -> TrialResult:
-    """Run the cases of a trial against a reference, several at a time, and return the result.
+    """Run the cases of a trial against its reference, several at a time, and return the result.
 
-    Once a clause that the fault breaks or may break has failed, its other cases are not run:
-    they decide nothing, and each may wait its full time for a message that never comes.
+    Once a clause that the fault breaks or may break has failed, its other cases are not run: they
+    decide nothing, and each may wait its full time for a message that never comes.
     """
     patience: float | None = PATIENCE_S.get(trial.kind, LEGAL_PATIENCE_S)
     waiters = WAITERS
@@ -214,7 +215,7 @@ def patterns_shown(record: CaseRecord, catalogue: Catalogue) -> Iterator[str]:
 
 
 def is_unexpected(trial: Trial, record: CaseRecord) -> bool:
-    """Return True if a case's verdict is wrong for the fault or variants of a trial.
+    """Return True if the kit judged a case wrongly, given the fault or variants of the trial.
 
     Variants must leave no case without a verdict: `unsupported` would hide what they break. An
     alternative may lack what a case needs, but no must case may fail.

@@ -11,6 +11,7 @@ from wireproof_reference_impl.oms.faulty import (
     expiry,
     headers,
     message,
+    parsing,
     partitions,
     priority,
     store,
@@ -36,6 +37,7 @@ FAULTS: Mapping[str, Preset] = {
         store,
         message,
         documents,
+        parsing,
     )
     for preset in family.FAULTS
 }
@@ -43,7 +45,7 @@ VARIANTS: Mapping[str, Preset] = {preset.name: preset for preset in choices.VARI
 
 
 def build(*, fault_names: Sequence[str], variant_names: Sequence[str]) -> Behaviour:
-    """Return the behaviour that faults and variants make.
+    """Return the server's behaviour with these faults and variants.
 
     Raises:
         BadOption: a name that does not exist.

@@ -223,14 +223,14 @@ def test_large_frame(broker: Broker, ext_topic: Topic) -> Observation:
 
 
 def make_traced(broker: Broker, topic: Topic, number: int) -> Outgoing:
-    """Return a PUB_EXT whose answer carries its number."""
+    """Return a PUB_EXT with a trace id made of `number`, so that its answer can be told."""
     return pub_ext(topic, {TRACE_ID: str(number)}, broker.unique_body())
 
 
 def ask_in_pieces(
     client: Connection, frame: Outgoing, at: int, *, other: Connection, topic: Topic
 ) -> Observation:
-    """Send a frame in two pieces with an exchange on another connection in between."""
+    """Send a frame in two pieces, with an exchange on another connection in between."""
     head, tail = frame.split(at)
     client.send(head)
     state = other.goes_on(topic)

@@ -31,19 +31,19 @@ SOON = {"msg_timeout": 1000}
 
 @dataclass(frozen=True, slots=True)
 class VisitedTopic(Topic):
-    """A topic whose channels are visited by other clients before the case gets their names."""
+    """A topic on whose channels other clients were before a case uses them."""
 
     visit: Callable[[str], object] = str.strip
 
     def channel(self) -> str:
-        """Return the name of a channel that other clients have used."""
+        """Return the name of a new channel that other clients have used and left."""
         name = Topic.channel(self)
         self.visit(name)
         return name
 
 
 def repeat_elsewhere(*modules: ModuleType) -> Mapping[str, Experiment]:
-    """Return the must cases of modules that use one topic, as cases elsewhere, by name.
+    """Return the must cases of some modules that use one topic, repeated on other topics.
 
     Each is repeated in the third partition of a topic (or in the last one, where a target allows
     no three), and one of a shared ext topic also on a
